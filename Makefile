@@ -1,0 +1,53 @@
+# One task runner, the same on a laptop and in continuous integration.
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+VENV := .venv
+BIN := $(VENV)/bin
+# Every path of the environment is in .venv: nothing is installed elsewhere.
+export UV_PYTHON := $(VENV)/bin/python
+export UV_NO_CONFIG := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test lint format types imports unit lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/.installed: requirements.lock pyproject.toml Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
+	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+install: $(VENV)/.installed ## set up the environment in .venv
+
+run: install ## the main job on invented records, from nothing to a scored file
+	$(BIN)/python pipelines/main_job.py
+
+test: lint imports types unit ## everything that has to hold
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+imports: install
+	$(BIN)/lint-imports
+
+types: install
+	$(BIN)/mypy
+
+unit: install
+	$(BIN)/python -m pytest
+
+format: install ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: install ## resolve the dependencies anew
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--no-header --python-version 3.11 --all-extras --group dev pyproject.toml --output-file requirements.lock
+
+clean: ## remove the environment and everything that a run wrote
+	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

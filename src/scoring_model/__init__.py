@@ -1,0 +1,33 @@
+"""Identity risk scoring: PASSED, STEPPED_UP or FAILED from an identity record and what is known around it.
+
+The three names that most programs need are here, each loaded when it is first used, so that a scorer never
+brings a training library with it:
+
+- `train(frame, configuration)` makes a bundle of labelled records,
+- `Scorer.load(path)` decides with one,
+- `load_configuration(path)` reads the configuration of a use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from scoring_model.bundle import Bundle as Bundle
+    from scoring_model.configuration import load_configuration as load_configuration
+    from scoring_model.scorer import Scorer as Scorer
+    from scoring_model.training.run import train as train
+
+_ROOMS: Final = {
+    "Bundle": "scoring_model.bundle",
+    "Scorer": "scoring_model.scorer",
+    "load_configuration": "scoring_model.configuration",
+    "train": "scoring_model.training.run",
+}
+
+__all__ = ["Bundle", "Scorer", "load_configuration", "train"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_ROOMS[name]), name)

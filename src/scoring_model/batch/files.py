@@ -1,0 +1,70 @@
+"""Tables out to files, whole or not at all."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from scoring_model.records.atomic import atomic_file
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table in the format that the ending of the path names.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    path : Path
+        Ends in one of `FORMATS`. In CSV a list is its items separated by blanks.
+
+    Raises
+    ------
+    ValueError
+        On another ending.
+    """
+    check_format(path)
+    with atomic_file(path) as partial:
+        FORMATS[path.suffix](table, partial)
+
+
+def check_format(path: Path) -> None:
+    """Refuse a path whose ending names no format, before any work is done for it.
+
+    Raises
+    ------
+    ValueError
+    """
+    if path.suffix not in FORMATS:
+        raise ValueError(f"{path.name}: must end in {', '.join(FORMATS)}")
+
+
+def _parquet(table: pa.Table, path: Path) -> None:
+    pyarrow.parquet.write_table(table, path, compression="zstd")
+
+
+def _csv(table: pa.Table, path: Path) -> None:
+    for place, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            table = table.set_column(place, field.name, pc.binary_join(table.column(place), " "))
+        elif pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+    pyarrow.csv.write_csv(table, path)
+
+
+def _json_lines(table: pa.Table, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for batch in table.to_batches(max_chunksize=10_000):
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+
+
+FORMATS: Final[Mapping[str, Callable[[pa.Table, Path], None]]] = {
+    ".parquet": _parquet,
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+}
+"""How each ending is written."""

@@ -1,0 +1,37 @@
+"""One sealed directory that holds all that is needed to decide: named files, a manifest, a signature."""
+
+from scoring_model.bundle.bundle import Bundle, model_version
+from scoring_model.bundle.card import FeatureRow, MetricRow, ModelCard, PromiseRow, ScaleRow, SplitRow
+from scoring_model.bundle.codec import json_bytes
+from scoring_model.bundle.contents import CARD, CONFIGURATION, EVALUATION, PROFILE, Contents
+from scoring_model.bundle.errors import BundleError
+from scoring_model.bundle.golden import Golden, choose_rows
+from scoring_model.bundle.invention import invent_rows
+from scoring_model.bundle.manifest import Manifest
+from scoring_model.bundle.profile import measure_profile
+from scoring_model.bundle.reader import SealedFiles, read_bundle
+
+__all__ = [
+    "CARD",
+    "CONFIGURATION",
+    "EVALUATION",
+    "PROFILE",
+    "Bundle",
+    "BundleError",
+    "Contents",
+    "FeatureRow",
+    "Golden",
+    "Manifest",
+    "MetricRow",
+    "ModelCard",
+    "PromiseRow",
+    "ScaleRow",
+    "SealedFiles",
+    "SplitRow",
+    "choose_rows",
+    "invent_rows",
+    "json_bytes",
+    "measure_profile",
+    "model_version",
+    "read_bundle",
+]

@@ -1,0 +1,176 @@
+"""The model card (Mitchell et al. 2019, doi 10.1145/3287560.3287596): a bundle in words and tables."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SplitRow:
+    """One part of the data: its first and last event time and how many records it holds."""
+
+    part: str
+    since: str
+    until: str
+    records: int
+    genuine: int
+    frauds: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricRow:
+    """One measured number on the test part, with its 95 % interval where there is one."""
+
+    metric: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromiseRow:
+    """One bound that the policy keeps: limit, confidence, and what was observed on how many records."""
+
+    bound: str
+    limit: float
+    confidence: float
+    observed: float
+    records: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScaleRow:
+    """A score, and the 95 % interval of the score that the whole population would give instead."""
+
+    score: int
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeatureRow:
+    """A feature: what it says, whether a larger value may only raise or lower the risk, its reason code."""
+
+    name: str
+    sentence: str
+    direction: str
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelCard:
+    """All that a card says. Dates are those of the data: nothing tells when or where the model was trained.
+
+    Parameters
+    ----------
+    name, model_version, policy_version : str
+        As in the manifest.
+    purpose : str
+        What the decisions are for, and what they are not for.
+    data_sha256 : str
+    data_records : int
+    data_from, data_to : str
+        Event times of the first and last record.
+    step_up_from, fail_from : int, 1 to 1001
+        The thresholds; 1001 is never reached.
+    extrapolated_from : int
+        First score that the sample can not show, 0 to 1001.
+    splits, metrics, promises, scale, features : sequences of rows
+        One table each.
+    protected : sequence of str
+        Protected attributes that the model reads, if any.
+    limits : sequence of str
+        What is known not to hold.
+    """
+
+    name: str
+    model_version: str
+    policy_version: str
+    purpose: str
+    data_sha256: str
+    data_records: int
+    data_from: str
+    data_to: str
+    step_up_from: int
+    fail_from: int
+    extrapolated_from: int
+    splits: Sequence[SplitRow] = ()
+    metrics: Sequence[MetricRow] = ()
+    promises: Sequence[PromiseRow] = ()
+    scale: Sequence[ScaleRow] = ()
+    features: Sequence[FeatureRow] = ()
+    protected: Sequence[str] = ()
+    limits: Sequence[str] = ()
+
+    def to_markdown(self) -> str:
+        """Return the card as Markdown, the same text for the same values."""
+        title = f"# {_text(self.name)}\n\nModel `{self.model_version}`, policy `{self.policy_version}`."
+        sections = [_purpose(self), _data(self), _quality(self), _policy(self), _scale(self), _inputs(self)]
+        return "\n\n".join([title, *sections, _list("Limits", self.limits)]) + "\n"
+
+
+def _purpose(card: ModelCard) -> str:
+    return f"## Purpose\n\n{_text(card.purpose)}"
+
+
+def _data(card: ModelCard) -> str:
+    span = (
+        f"{card.data_records} records from {card.data_from} to {card.data_to}, SHA-256 `{card.data_sha256}`."
+    )
+    rows = [(row.part, row.since, row.until, row.records, row.genuine, row.frauds) for row in card.splits]
+    table = _table(("Part", "From", "To", "Records", "Genuine", "Frauds"), rows)
+    return f"## Data\n\n{span}\n\n{table}"
+
+
+def _quality(card: ModelCard) -> str:
+    rows = [(row.metric, row.value, row.low, row.high) for row in card.metrics]
+    return f"## Metrics on the test part\n\n{_table(('Metric', 'Value', '95 % from', 'to'), rows)}"
+
+
+def _policy(card: ModelCard) -> str:
+    thresholds = (
+        f"`PASSED` below a score of {card.step_up_from}, `STEPPED_UP` from there, "
+        f"`FAILED` {'never' if card.fail_from > 1000 else f'from {card.fail_from}'}."
+    )
+    rows = [(row.bound, row.limit, row.confidence, row.observed, row.records) for row in card.promises]
+    table = _table(("Promise", "At most", "With confidence", "Observed", "On records"), rows)
+    return f"## Policy\n\n{thresholds}\n\n{table}"
+
+
+def _scale(card: ModelCard) -> str:
+    meaning = "Of genuine applicants, a share of 10^(-s/250) scores s or more."
+    if card.extrapolated_from <= 1000:
+        meaning += f" From {card.extrapolated_from} on the scale is extrapolated."
+    rows = [(row.score, row.low, row.high) for row in card.scale]
+    return f"## Score\n\n{meaning}\n\n{_table(('Score', '95 % from', 'to'), rows)}"
+
+
+def _inputs(card: ModelCard) -> str:
+    rows = [(row.name, row.sentence, row.direction, row.reason) for row in card.features]
+    table = _table(("Feature", "Says", "Direction", "Reason"), rows)
+    return f"## Features\n\n{table}\n\n{_list('Protected attributes read', card.protected)}"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    lines = [header, ["---"] * len(header), *([_cell(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if len(lines) > 2 else "None."
+
+
+def _list(title: str, items: Sequence[str]) -> str:
+    body = "\n".join(f"- {_text(item)}" for item in items) or "None."
+    return f"## {title}\n\n{body}"
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None:
+        return "-"
+    return f"{cell:.4g}" if isinstance(cell, float) else _text(str(cell))
+
+
+def _text(text: str) -> str:
+    """Return the text on one line and without markup that would end a table's cell or start a tag."""
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|")

@@ -1,0 +1,135 @@
+"""The manifest: what a bundle is, where it comes from and which bytes belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, Final, Self
+
+from scoring_model.bundle.codec import json_bytes, read_json
+from scoring_model.bundle.errors import ContentInvalid, ManifestInvalid, NewerProtocol
+from scoring_model.bundle.rules import problems_of, shape_of
+from scoring_model.bundle.seal import FileSeal, sha256_hex
+
+PROTOCOL: Final = 1
+"""Version of the layout of a bundle and of the meaning of its files.
+
+How to change either:
+
+1. A change after which an older reader would refuse or misread a new bundle raises this number by one. A new
+   file, a new field and a new meaning are such changes: readers refuse what they do not know.
+2. Before the change, commit a small bundle of the old protocol to the tests, never to be written again.
+3. The reader goes on reading every protocol from 1 to this one: it brings an older manifest to the present
+   form right after its bytes were checked, in one function per step (``from_1_to_2``). Nothing past the
+   reader knows that older protocols exist, and no bundle is ever rewritten in place.
+4. A protocol that can no longer be served is refused by a class of its own, whose text says with which
+   version of this package to train anew. The changelog names it.
+
+A bundle with a larger number is refused as `NewerProtocol`, before anything else of it is looked at.
+"""
+
+SEAL_FIELD = "seal"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Manifest:
+    """What a bundle is, where it comes from and which bytes belong to it.
+
+    Parameters
+    ----------
+    name : str
+        Of the use that the bundle serves.
+    model_version, policy_version : str
+        As every verification reports them.
+    feature_fingerprint : str
+        SHA-256 of the versions of the feature families and of what they give on the committed records.
+    data : mapping
+        Where the model comes from: ``sha256`` of the records, their number ``records``, the event times of
+        the first and last, ``from`` and ``to`` (RFC 3339 in UTC with six digits), and further plain values.
+    configuration_sha256 : str
+        SHA-256 of the resolved configuration.
+    libraries : mapping of str to str
+        Versions of what computed the bundle.
+    files : mapping of str to FileSeal
+        Every file of the directory but the manifest and its signature.
+    protocol : int
+        `PROTOCOL` of the writer.
+
+    Raises
+    ------
+    ManifestInvalid
+        With everything that is wrong.
+    """
+
+    name: str
+    model_version: str
+    policy_version: str
+    feature_fingerprint: str
+    data: Mapping[str, object]
+    configuration_sha256: str
+    libraries: Mapping[str, str]
+    files: Mapping[str, FileSeal]
+    protocol: int = PROTOCOL
+
+    def __post_init__(self) -> None:
+        if problems := problems_of(self._fields()):
+            raise ManifestInvalid(problems)
+        for name in ("data", "libraries", "files"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def seal(self) -> str:
+        """SHA-256 over all fields, and so over the hash of every file: the identity of the bundle."""
+        return sha256_hex(json_bytes(self._fields()))
+
+    def to_bytes(self) -> bytes:
+        """Return the manifest as canonical JSON, its seal among the fields."""
+        return json_bytes({**self._fields(), SEAL_FIELD: self.seal})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read what `to_bytes` wrote, and nothing else.
+
+        Raises
+        ------
+        NewerProtocol
+            When a later version of this package wrote it.
+        ManifestInvalid
+            When a field is missing, unknown or malformed, when the seal is not that of the fields, or when
+            the same fields would have been written in other bytes.
+        """
+        document = _read_object(data)
+        seal = document.pop(SEAL_FIELD, None)
+        if problems := problems_of(document):
+            raise ManifestInvalid(problems)
+        seals = {name: FileSeal(**seal_of_file) for name, seal_of_file in document.pop("files").items()}
+        manifest = cls(**document, files=seals)
+        if seal != manifest.seal:
+            raise ManifestInvalid([f"{SEAL_FIELD}: is not that of the other fields"])
+        if manifest.to_bytes() != data:
+            raise ManifestInvalid(["the text is not in canonical form"])
+        return manifest
+
+    def _fields(self) -> dict[str, Any]:
+        document = {field.name: getattr(self, field.name) for field in fields(self)}
+        document["files"] = {
+            name: {"sha256": seal.sha256, "bytes": seal.bytes} for name, seal in self.files.items()
+        }
+        return document
+
+
+def _read_object(data: bytes) -> dict[str, Any]:
+    """Read the JSON object of a manifest whose protocol is known here."""
+    try:
+        document = read_json(data)
+    except ContentInvalid as error:
+        raise ManifestInvalid([str(error)]) from None
+    if not isinstance(document, dict):
+        raise ManifestInvalid([f"must be an object, got {shape_of(document)}"])
+    protocol = document.get("protocol")
+    if type(protocol) is not int or protocol < 1:
+        raise ManifestInvalid([f"protocol: must be an integer of at least 1, got {shape_of(protocol)}"])
+    if protocol > PROTOCOL:
+        raise NewerProtocol(f"protocol {protocol} is of a later version; known here: 1 to {PROTOCOL}")
+    return document

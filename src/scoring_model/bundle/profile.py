@@ -1,0 +1,258 @@
+"""The reference profile: how features and scores were distributed, for drift to be measured against.
+
+It is personal to nobody: a bin, a code or a share of missing values of fewer than five persons is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.bundle.codec import json_bytes, read_json
+from scoring_model.bundle.crowds import Levels, crowd_levels, is_crowd
+from scoring_model.bundle.errors import ContentInvalid
+
+MOST_BINS: Final = 10
+MOST_LEVELS: Final = 200  # fine enough that a border between two of them is close to a decile
+ROUNDING: Final = 1e-9  # of sums of shares
+SCORE_BINS: Final = 101
+"""Scores 0 to 9, 10 to 19, ..., 990 to 999, and 1000."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NumberProfile:
+    """Distribution of a number.
+
+    Parameters
+    ----------
+    missing : float, in [0, 1]
+        Share of all rows in which it is missing.
+    borders : tuple of float, strictly ascending, at most 9
+        About the deciles: between the values of neighbouring groups, and so themselves nobody's. A value
+        equal to a border is below it.
+    shares : tuple of float, one more than borders
+        Of the rows with a value, how many lie in each bin; all 0 when nearly everyone's is missing.
+    """
+
+    missing: float
+    borders: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def distribution(self, values: FloatArray) -> FloatArray:
+        """Return the shares of other values in these bins; the sum is 1, or 0 without a value."""
+        return _shares(_bin(values[~np.isnan(values)], self.borders), len(self.shares))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeProfile:
+    """Distribution of a category's codes.
+
+    Parameters
+    ----------
+    missing : float, in [0, 1]
+        Share of all rows in which it is missing.
+    codes : tuple of int, ascending
+        Those of at least five persons.
+    shares : tuple of float, one more than codes
+        Of the rows with a value, how many have each code, the last being that of all other codes.
+    """
+
+    missing: float
+    codes: tuple[int, ...]
+    shares: tuple[float, ...]
+
+    def distribution(self, values: FloatArray) -> FloatArray:
+        """Return the shares of other values over these codes; the sum is 1, or 0 without a value."""
+        return _shares(_code(values[~np.isnan(values)], self.codes), len(self.shares))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profile:
+    """Distributions of all features and of the score on the reference rows.
+
+    Parameters
+    ----------
+    records : int
+        Number of reference rows.
+    features : mapping of str to NumberProfile or CodeProfile
+    scores : tuple of 101 floats
+        Share of the scores 0 to 9, 10 to 19, ..., 990 to 999, and 1000.
+    """
+
+    records: int
+    features: Mapping[str, NumberProfile | CodeProfile]
+    scores: tuple[float, ...]
+
+    def to_bytes(self) -> bytes:
+        """Return the profile as canonical JSON."""
+        features = {name: asdict(feature) for name, feature in self.features.items()}
+        return json_bytes({"records": self.records, "features": features, "scores": self.scores})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read what `to_bytes` wrote.
+
+        Raises
+        ------
+        ContentInvalid
+            When the bytes are anything else.
+        """
+        document = read_json(data)
+        try:
+            features = {name: _read_feature(feature) for name, feature in document.pop("features").items()}
+            profile = cls(features=features, scores=tuple(document.pop("scores")), **document)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ContentInvalid(f"not a profile ({type(error).__name__})") from None
+        if profile.to_bytes() != data or len(profile.scores) != SCORE_BINS:
+            raise ContentInvalid("not a profile in canonical form")
+        return profile
+
+
+def measure_profile(
+    rows: FloatArray,
+    scores: IntArray,
+    *,
+    names: Sequence[str],
+    persons: IntArray,
+    categorical: Collection[int] = (),
+) -> Profile:
+    """Measure the profile of reference rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), float64
+    scores : ndarray of shape (n,), int64, 0 to 1000
+    names : sequence of d str
+        Of the features.
+    persons : ndarray of shape (n,), int64
+        Code of the person of each row.
+    categorical : collection of int
+        Columns of codes.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit together or a score is beyond its range.
+    """
+    shapes = {"rows": rows.shape, "scores": scores.shape, "persons": persons.shape}
+    if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows) == len(scores) == len(persons):
+        raise ValueError(f"a score and a person a row and a name a column are needed, got {shapes}")
+    if scores.size and not (scores.min() >= 0 and scores.max() <= 1000):
+        raise ValueError("scores must be from 0 to 1000")
+    features = {
+        name: (_measure_codes if column in categorical else _measure_number)(rows[:, column], persons)
+        for column, name in enumerate(names)
+    }
+    bins = _suppress_few(scores // 10, persons)
+    return Profile(records=len(rows), features=features, scores=tuple(_shares(bins, SCORE_BINS).tolist()))
+
+
+def _measure_number(values: FloatArray, persons: IntArray) -> NumberProfile:
+    present = ~np.isnan(values)
+    missing = _missing_share(present, persons)
+    values, persons = values[present], persons[present]
+    if missing == 1.0:
+        return NumberProfile(missing=missing, borders=(), shares=(0.0,))
+    levels = crowd_levels(values, persons, most=MOST_LEVELS)
+    borders = _merge_small_bins(_borders(levels), values, persons)
+    shares = _shares(_bin(values, borders), len(borders) + 1)
+    return NumberProfile(missing=missing, borders=borders, shares=tuple(shares.tolist()))
+
+
+def _measure_codes(values: FloatArray, persons: IntArray) -> CodeProfile:
+    present = ~np.isnan(values)
+    missing = _missing_share(present, persons)
+    values, persons = values[present], persons[present]
+    if missing == 1.0:
+        return CodeProfile(missing=missing, codes=(), shares=(0.0,))
+    codes = _crowded_codes(values, persons)
+    shares = _shares(_code(values, codes), len(codes) + 1)
+    return CodeProfile(missing=missing, codes=codes, shares=tuple(shares.tolist()))
+
+
+def _missing_share(present: BoolArray, persons: IntArray) -> float:
+    """Return the share of missing rows, told as none or all where the others are of too few persons."""
+    if not is_crowd(persons[present]):
+        return 1.0
+    return float(1.0 - present.mean()) if is_crowd(persons[~present]) else 0.0
+
+
+def _crowded_codes(values: FloatArray, persons: IntArray) -> tuple[int, ...]:
+    """Return the codes of at least five persons, less the rarest where the rest would be of too few."""
+    distinct, counts = np.unique(values, return_counts=True)
+    by_count = [float(code) for code in distinct[np.argsort(-counts, kind="stable")]]
+    crowded = [code for code in by_count if is_crowd(persons[values == code])]
+    rest = persons[~np.isin(values, crowded)]
+    if rest.size and not is_crowd(rest):
+        crowded = crowded[:-1]
+    return tuple(sorted(map(int, crowded)))
+
+
+def _borders(levels: Levels) -> FloatArray:
+    """Return the borders of at most ten bins: of every level where they are few, else of about equal shares.
+
+    Each bin takes its part of what is left, so that a common value does not cost the others their bins.
+    """
+    between = _midpoints(levels.values)
+    if levels.values.size <= MOST_BINS:
+        return between
+    kept: list[int] = []
+    done = 0.0
+    for place, total in enumerate(np.cumsum(levels.shares)[:-1].tolist()):
+        left = MOST_BINS - len(kept)
+        if left > 1 and total - done >= (1.0 - done) / left - ROUNDING:
+            kept.append(place)
+            done = total
+    return between[kept]
+
+
+def _midpoints(levels: FloatArray) -> FloatArray:
+    """Return a border between each two neighbours: at least the lower and less than the upper one."""
+    low, high = levels[:-1], levels[1:]
+    middle = low / 2 + high / 2  # halved first: no sum of finite values overflows
+    return np.where((low <= middle) & (middle < high), middle, low)
+
+
+def _merge_small_bins(borders: FloatArray, values: FloatArray, persons: IntArray) -> tuple[float, ...]:
+    """Drop borders until each bin is of at least five persons."""
+    kept = borders.tolist()
+    while kept:
+        bins = _bin(values, kept)
+        small = [place for place in range(len(kept) + 1) if not is_crowd(persons[bins == place])]
+        if not small:
+            break
+        del kept[max(small[0] - 1, 0)]
+    return tuple(kept)
+
+
+def _suppress_few(bins: IntArray, persons: IntArray) -> IntArray:
+    """Leave out the rows of bins that fewer than five persons are in."""
+    kept = [int(place) for place in np.unique(bins) if is_crowd(persons[bins == place])]
+    return bins[np.isin(bins, kept)]
+
+
+def _bin(values: FloatArray, borders: Sequence[float]) -> IntArray:
+    return np.searchsorted(np.asarray(borders, dtype=np.float64), values, side="left").astype(np.int64)
+
+
+def _code(values: FloatArray, codes: Sequence[int]) -> IntArray:
+    """Return the place of each value among ascending codes, that of others being past the last."""
+    known = np.asarray(codes, dtype=np.float64)
+    places = np.searchsorted(known, values).astype(np.int64)
+    inside = np.minimum(places, max(len(codes) - 1, 0))
+    return np.where(known[inside] == values, places, len(codes)) if len(codes) else np.zeros_like(places)
+
+
+def _shares(bins: IntArray, size: int) -> FloatArray:
+    return np.bincount(bins, minlength=size) / max(len(bins), 1)
+
+
+def _read_feature(document: dict[str, Any]) -> NumberProfile | CodeProfile:
+    parts: dict[str, Any] = {
+        name: tuple(part) if isinstance(part, list) else part for name, part in document.items()
+    }
+    return CodeProfile(**parts) if "codes" in parts else NumberProfile(**parts)

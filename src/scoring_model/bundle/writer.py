@@ -1,0 +1,136 @@
+"""Write a bundle: all of it or nothing, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scoring_model.bundle.durable import (
+    remove_directory,
+    replace_directory,
+    sibling,
+    sync_directory,
+    write_synced,
+)
+from scoring_model.bundle.errors import BundleExists, UnexpectedFile
+from scoring_model.bundle.manifest import Manifest
+from scoring_model.bundle.reader import read_manifest
+from scoring_model.bundle.rules import MANIFEST, SIGNATURE
+from scoring_model.bundle.seal import seal_file, sign
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+def write_bundle(
+    out: Path,
+    files: Mapping[str, bytes],
+    *,
+    name: str,
+    model_version: str,
+    policy_version: str,
+    feature_fingerprint: str,
+    data: Mapping[str, object],
+    configuration_sha256: str,
+    libraries: Mapping[str, str],
+    signing_key: Ed25519PrivateKey | None = None,
+    replace: bool = False,
+) -> Path:
+    """Seal files into the bundle `out`; equal arguments give equal bytes.
+
+    Everything is written and synced to a hidden directory beside `out`, which then takes the name in one
+    step. A writer that is killed leaves that hidden directory (``.<name>.<random>.partial``), which nobody
+    reads and which may be deleted, and at `out` what was there before. See `Manifest` for the fields.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Contents by plain file name.
+    signing_key : Ed25519PrivateKey, optional
+        Signs the manifest, and through its hashes every file. Ed25519 is deterministic (RFC 8032).
+    replace : bool
+        Whether a bundle that stands at `out` is to be replaced. Nothing but a bundle ever is.
+
+    Raises
+    ------
+    ManifestInvalid
+        When a field or the name of a file breaks its rule.
+    BundleExists
+        When something stands at `out` and `replace` is False.
+    NotABundle, NewerProtocol, UnexpectedFile
+        When what stands at `out` is no bundle, not one of ours to replace, or holds more than its manifest
+        names.
+    """
+    manifest = Manifest(
+        name=name,
+        model_version=model_version,
+        policy_version=policy_version,
+        feature_fingerprint=feature_fingerprint,
+        data=data,
+        configuration_sha256=configuration_sha256,
+        libraries=libraries,
+        files={file: seal_file(content) for file, content in files.items()},
+    )
+    contents = {**files, MANIFEST: manifest.to_bytes()}
+    if signing_key is not None:
+        contents[SIGNATURE] = sign(contents[MANIFEST], signing_key)
+    _check_place(out, replace=replace)
+    _publish(out, contents, replace=replace)
+    return out
+
+
+def _check_place(out: Path, *, replace: bool) -> None:
+    """Raise unless `out` is free, or a bundle that may be replaced."""
+    if os.path.lexists(out):
+        if not replace:
+            raise BundleExists(f"{out}: exists, and it was not asked to replace it")
+        _names_of_standing(out)
+
+
+def _names_of_standing(out: Path) -> set[str]:
+    """Return the names of the files of the bundle at `out`; raise unless it is one and nothing more."""
+    if out.is_symlink():
+        raise BundleExists(f"{out}: is a symbolic link, which is not replaced; name the directory itself")
+    names = {*read_manifest(out).files, MANIFEST, SIGNATURE}
+    if foreign := sorted(set(os.listdir(out)) - names):
+        raise UnexpectedFile.one(foreign[0], "is not of the bundle that was to be replaced")
+    return names
+
+
+def _publish(out: Path, contents: Mapping[str, bytes], *, replace: bool) -> None:
+    """Write the directory beside `out`, let it take the name, and only then remove what stood there."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = sibling(out)
+    names: set[str] = set()
+    old: Path | None = None
+    try:
+        _write_directory(partial, contents)
+        if replace and os.path.lexists(out):
+            names = _names_of_standing(out)
+            old = replace_directory(partial, out)
+        else:
+            _take_name(out, partial)
+    except BaseException:
+        remove_directory(partial, contents)
+        raise
+    sync_directory(out.parent)
+    if old is not None:
+        remove_directory(old, names)
+
+
+def _write_directory(path: Path, contents: Mapping[str, bytes]) -> None:
+    path.mkdir()
+    for name in sorted(contents):
+        write_synced(path / name, contents[name])
+    sync_directory(path)
+
+
+def _take_name(out: Path, partial: Path) -> None:
+    try:
+        os.rename(partial, out)
+    except OSError as error:
+        if os.path.lexists(out):  # another writer was faster
+            raise BundleExists(f"{out}: appeared while the bundle was being written") from error
+        raise

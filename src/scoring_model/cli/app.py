@@ -1,0 +1,59 @@
+"""The program `scoring-model` and how it fails."""
+
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from scoring_model.bundle.errors import BundleError
+from scoring_model.cli import bundles, console, keys, records, training
+
+app = typer.Typer(
+    name="scoring-model",
+    help="Identity risk scoring: from labelled identity records to one sealed ONNX bundle, and back to decisions.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(records.synth)
+app.command()(records.check)
+app.command()(training.train)
+app.command()(bundles.score)
+app.command()(bundles.evaluate)
+app.command()(bundles.inspect)
+app.add_typer(keys.app, name="keys")
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option(help="Show the whole traceback of an error.")] = False,
+) -> None:
+    """Hold what every command shares."""
+    console.state.debug = debug
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; by default those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 done; 1 the input can't be used, as standard error says; 2 wrong usage; 130 interrupted.
+    """
+    try:
+        app(arguments)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 1
+    except (ValueError, BundleError, OSError) as error:
+        if console.state.debug:
+            traceback.print_exc()
+        console.fail(str(error) or type(error).__name__)
+        return 1
+    return 0

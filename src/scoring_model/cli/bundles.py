@@ -1,0 +1,119 @@
+"""Commands on a bundle: score with it, evaluate it, look into it."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scoring_model.cli import console
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
+PublicKey = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True, dir_okay=False, help="Ed25519 public key, PEM: the bundle must carry its signature."
+    ),
+]
+History = Annotated[
+    list[Path] | None,
+    typer.Option(exists=True, dir_okay=False, help="File of earlier records; may be given several times."),
+]
+Threads = Annotated[int, typer.Option(min=1, help="Threads; they change no bit.")]
+
+
+def score(
+    bundle: BundlePath,
+    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
+    out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
+    reasons: Annotated[bool, typer.Option("--reasons", help="Say why for STEPPED_UP and FAILED.")] = False,
+    history: History = None,
+    max_bad_share: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of bad rows that is accepted.")
+    ] = 0.01,
+    public_key: PublicKey = None,
+    threads: Threads = 2,
+) -> None:
+    """Score every record of a file. Its own records, and those of --history, are the history."""
+    from scoring_model.batch import score_file
+    from scoring_model.scorer import Scorer
+
+    scorer = Scorer.load(bundle, public_key=_key(public_key), threads=threads)
+    console.report(f"bundle {scorer.manifest.model_version} is sound")
+    scored = score_file(
+        scorer, path, out, histories=history or [], reasons=reasons, max_bad_share=max_bad_share
+    )
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
+    console.say(f"{scored.records} records in {out}: {outcomes}")
+    if scored.quarantine is not None:
+        console.say(f"{scored.refused} rows were refused: {scored.quarantine}")
+
+
+def evaluate(
+    bundle: BundlePath,
+    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of labelled records.")],
+    json_path: Annotated[Path | None, typer.Option("--json", help="Write everything as JSON.")] = None,
+    history: History = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="Instant from which labels are seen; by default just after the last one known."),
+    ] = None,
+    public_key: PublicKey = None,
+    threads: Threads = 2,
+) -> None:
+    """Evaluate the decisions of a bundle on labelled records."""
+    from scoring_model.bundle import CONFIGURATION, read_bundle
+    from scoring_model.evaluation import evaluate_table, summary
+    from scoring_model.records import microseconds
+    from scoring_model.records.atomic import atomic_file
+    from scoring_model.records.reading import read_records
+    from scoring_model.scorer import Scorer
+    from scoring_model.scorer.frames import read_histories
+
+    sealed = read_bundle(bundle, public_key=_key(public_key))
+    scorer = Scorer.of(sealed, threads=threads)
+    maturity = json.loads(sealed.files[CONFIGURATION])["training"]["split"]["label_maturity"]
+    reading = read_records(path, scorer.contents.schema, labelled=True)
+    evaluation = evaluate_table(
+        scorer,
+        reading.table,
+        history=read_histories(scorer, history or []),
+        maturity=maturity,
+        as_of=None if as_of is None else microseconds(as_of),
+    )
+    if json_path is not None:
+        with atomic_file(json_path) as partial:
+            partial.write_text(json.dumps(evaluation.to_json(), indent=2) + "\n", encoding="utf-8")
+    console.say_markdown(summary(evaluation))
+
+
+def inspect(
+    bundle: BundlePath,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
+    public_key: PublicKey = None,
+) -> None:
+    """Check a bundle, seal and golden rows, and show what it is."""
+    from scoring_model.bundle import CARD, read_bundle
+    from scoring_model.scorer import Scorer
+
+    sealed = read_bundle(bundle, public_key=_key(public_key))
+    Scorer.of(sealed)
+    if as_json:
+        console.say_json({**json.loads(sealed.manifest.to_bytes()), "signed": sealed.signed})
+        return
+    console.say(f"{bundle}: seal, {len(sealed.files)} files, golden rows and fingerprint are sound")
+    console.say(f"signed: {'yes' if sealed.signed else 'no'}")
+    for field in dataclasses.fields(sealed.manifest):
+        if field.name != "files":
+            console.say(f"{field.name}: {getattr(sealed.manifest, field.name)}")
+    console.say_markdown(sealed.files[CARD].decode())
+
+
+def _key(path: Path | None) -> "Ed25519PublicKey | None":
+    from scoring_model.bundle.seal import load_public_key
+
+    return None if path is None else load_public_key(path)

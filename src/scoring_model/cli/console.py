@@ -1,0 +1,54 @@
+"""What commands say: results on standard output, progress and errors on standard error."""
+
+import json
+import time
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.markdown import Markdown
+
+
+@dataclass
+class State:
+    """Options of the whole program, and when it began."""
+
+    debug: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+
+state = State()
+_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+_results = Console(highlight=False, soft_wrap=True)
+
+
+def errors() -> Console:
+    """The console of standard error, for progress bars."""
+    return _errors
+
+
+def report(text: str) -> None:
+    """Tell of a step, with the seconds since the start."""
+    _errors.print(f"[{time.monotonic() - state.started:7.1f} s] {text}", markup=False)
+
+
+def fail(text: str) -> None:
+    """Tell of an error."""
+    _errors.print(f"error: {text}", markup=False, style="red")
+
+
+def say(text: str) -> None:
+    """Print a result for people."""
+    _results.print(text, markup=False)
+
+
+def say_markdown(text: str) -> None:
+    """Print Markdown: drawn on a terminal, as it is elsewhere."""
+    if _results.is_terminal:
+        _results.print(Markdown(text))
+    else:
+        print(text)
+
+
+def say_json(value: object) -> None:
+    """Print a result for programs."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))

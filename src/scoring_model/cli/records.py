@@ -1,0 +1,83 @@
+"""Commands on files of records: invent them, check them."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from scoring_model.cli import console
+
+
+def synth(
+    path: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv or .jsonl.")],
+    records: Annotated[int, typer.Option(min=1, help="Number of records.")] = 200_000,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 7,
+    months: Annotated[int, typer.Option(min=1, help="Length of the history.")] = 24,
+    start: Annotated[str, typer.Option(help="First day of the history, YYYY-MM-DD.")] = "2024-01-01",
+    truth: Annotated[bool, typer.Option(help="Add what the labels only guess: columns truth.*.")] = False,
+) -> None:
+    """Invent a labelled history: people, households, fraud rings. Nothing in it is real."""
+    from scoring_model.synthetic import write
+
+    with Progress(console=console.errors(), transient=True) as bar:
+        task = bar.add_task("inventing records", total=records)
+        write(
+            path,
+            records=records,
+            seed=seed,
+            start=start,
+            months=months,
+            truth=truth,
+            progress=lambda done: bar.update(task, completed=done),
+        )
+    console.say(f"{records} invented records in {path}")
+
+
+def check(
+    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
+    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
+    quarantine: Annotated[Path | None, typer.Option(help="Where to write what is wrong, as CSV.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check records against the contract, and say what is wrong with which rows."""
+    from scoring_model.configuration import load_configuration
+    from scoring_model.records import rfc3339
+    from scoring_model.records.quarantine import accept, write_quarantine
+    from scoring_model.records.reading import read_records
+
+    configuration = load_configuration(config)
+    reading = read_records(path, configuration.schema, labelled=False)
+    if quarantine is not None:
+        write_quarantine(reading.problems, quarantine)
+    table = reading.table
+    found = {
+        "rows": reading.rows,
+        "good": len(table),
+        "bad": reading.rows - len(table),
+        "frauds": int((table.labels == 1).sum()),
+        "genuine": int((table.labels == 0).sum()),
+        "from": rfc3339(int(table.event_times.min())) if len(table) else None,
+        "to": rfc3339(int(table.event_times.max())) if len(table) else None,
+        "fields": {name: int((column.codes >= 0).sum()) for name, column in table.columns.items()},
+        "unusedColumns": list(reading.unused_columns),
+        "problems": [
+            {"field": field, "rule": str(rule), "rows": count}
+            for (field, rule), count in Counter((p.field, p.rule) for p in reading.problems).most_common()
+        ],
+    }
+    if as_json:
+        console.say_json(found)
+    else:
+        for name, value in found.items():
+            console.say(f"{name}: {_shown(value)}")
+    accept(reading, max_share=configuration.records.max_bad_share)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count}" for name, count in value.items()) or "none"
+    if isinstance(value, list):
+        return "; ".join(_shown(v) if isinstance(v, dict) else str(v) for v in value) or "none"
+    return str(value)

@@ -1,0 +1,84 @@
+"""The command that trains."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scoring_model.cli import console
+
+if TYPE_CHECKING:
+    from scoring_model.configuration import Configuration
+
+
+def train(
+    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of labelled records.")],
+    config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
+    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time for the search instead, such as 10m.")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on with the search that was interrupted.")] = False,
+    params: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Parameters of an earlier search: nothing is searched."
+        ),
+    ] = None,
+    replace: Annotated[bool, typer.Option(help="Replace a bundle that stands at --out.")] = False,
+    signing_key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
+    ] = None,
+    tracking_uri: Annotated[
+        str | None, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database.")
+    ] = None,
+    track: Annotated[bool, typer.Option(help="Tell MLflow of the training.")] = True,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; they change no byte of the bundle.")] = 2,
+) -> None:
+    """Train on labelled records: one sealed bundle out, its evaluation beside it.
+
+    Beside the bundle a folder `<bundle>.training` holds the journal of the search, the resolved parameters, the
+    refused rows, and the evaluation of the test period as JSON and for people.
+    """
+    from scoring_model.configuration import load_configuration
+    from scoring_model.training.job import Job, run_job
+
+    configuration = _with_search(load_configuration(config), trials=trials, budget=budget, params=params)
+    job = Job(
+        source=path,
+        configuration=configuration,
+        out=out,
+        resume=resume,
+        replace=replace,
+        signing_key=signing_key,
+        tracking_uri=tracking_uri,
+        track=track,
+        threads=threads,
+    )
+    done = run_job(job, report=console.report)
+    console.say(f"bundle: {done.bundle}")
+    console.say(f"parameters: {done.parameters}")
+    console.say(f"evaluation: {done.summary}")
+    if done.tracked is not None:
+        console.say(f"tracking: {done.tracked.uri}, run {done.tracked.run_id}")
+
+
+def _with_search(
+    configuration: "Configuration", *, trials: int | None, budget: str | None, params: Path | None
+) -> "Configuration":
+    """Apply what the command line says of the search."""
+    from scoring_model.configuration import ConfigurationError, Tuned, read_settings, read_yaml
+    from scoring_model.records import parse_duration
+
+    given = {"--trials": trials, "--budget": budget, "--params": params}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise ConfigurationError((f"{' and '.join(named)} exclude each other",))
+    training = configuration.training
+    if params is not None:
+        training = dataclasses.replace(training, tuned=read_settings(Tuned, read_yaml(params)))
+    elif named:
+        limit = None if budget is None else parse_duration(budget)
+        tuning = dataclasses.replace(training.tuning, trials=trials, budget=limit)
+        training = dataclasses.replace(training, tuning=tuning, tuned=None)
+    return dataclasses.replace(configuration, training=training)

@@ -1,0 +1,26 @@
+"""Configuration: one YAML file per use, parsed once into frozen types."""
+
+from scoring_model.configuration.configuration import (
+    Configuration,
+    FeatureChoice,
+    RecordSettings,
+    load_configuration,
+)
+from scoring_model.configuration.policy import PolicySettings
+from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
+from scoring_model.configuration.training import SplitSettings, TrainingSettings, Tuned, TuningSettings
+
+__all__ = [
+    "Configuration",
+    "ConfigurationError",
+    "FeatureChoice",
+    "PolicySettings",
+    "RecordSettings",
+    "SplitSettings",
+    "TrainingSettings",
+    "Tuned",
+    "TuningSettings",
+    "load_configuration",
+    "read_settings",
+    "read_yaml",
+]

@@ -1,0 +1,120 @@
+"""The configuration of one use: which records, which features, how to train, what to promise."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from scoring_model.configuration.policy import PolicySettings
+from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
+from scoring_model.configuration.training import SplitSettings, TrainingSettings
+from scoring_model.features import FeatureSettings, LinkSettings, SignalSettings
+from scoring_model.records import LabelSchema, RecordSchema
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordSettings:
+    """How a file holds its records.
+
+    Parameters
+    ----------
+    columns : mapping of str to str
+        Field of the contract to the column that holds it, where the names differ.
+    labels : LabelSchema
+    max_bad_share : float
+        Share of bad rows, in [0, 1], above which a run stops.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    labels: LabelSchema = field(default_factory=LabelSchema)
+    max_bad_share: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_bad_share <= 1:
+            raise ValueError(f"max_bad_share must be in [0, 1], got {self.max_bad_share}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeatureChoice:
+    """Which features of the catalogue are used.
+
+    Parameters
+    ----------
+    use_protected : tuple of str
+        Protected attributes that features may read after all.
+    exclude : tuple of str
+        Names of features to leave out.
+    """
+
+    use_protected: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Configuration:
+    """Everything that a training is told.
+
+    Parameters
+    ----------
+    name : str
+        Of the use; it begins the model's version.
+    records : RecordSettings
+    signals : mapping of str to SignalSettings
+    links : LinkSettings
+    features : FeatureChoice
+    training : TrainingSettings
+    policy : PolicySettings
+    """
+
+    name: str
+    records: RecordSettings = field(default_factory=RecordSettings)
+    signals: Mapping[str, SignalSettings] = field(default_factory=dict)
+    links: LinkSettings = field(default_factory=LinkSettings)
+    features: FeatureChoice = field(default_factory=FeatureChoice)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
+
+    @property
+    def schema(self) -> RecordSchema:
+        """What records hold and where."""
+        return RecordSchema(
+            columns=self.records.columns,
+            signals={name: settings.type for name, settings in self.signals.items()},
+            labels=self.records.labels,
+        )
+
+    @property
+    def split(self) -> SplitSettings:
+        """The split, its burn-in resolved."""
+        given = self.training.split
+        return given if given.burn_in is not None else replace(given, burn_in=self.links.windows[-1])
+
+    @property
+    def feature_settings(self) -> FeatureSettings:
+        """What decides which features there are."""
+        return FeatureSettings(
+            signals=self.signals,
+            links=self.links,
+            use_protected=self.features.use_protected,
+            exclude=self.features.exclude,
+        )
+
+
+def load_configuration(path: Path) -> Configuration:
+    """Read the configuration of one use.
+
+    Parameters
+    ----------
+    path : Path
+        A YAML file.
+
+    Raises
+    ------
+    ConfigurationError
+        With all problems, each naming its key.
+    """
+    configuration = read_settings(Configuration, read_yaml(path))
+    try:
+        _ = configuration.schema
+    except ValueError as error:
+        raise ConfigurationError((f"records.columns: {error}",)) from error
+    return configuration

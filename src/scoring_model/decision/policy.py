@@ -1,0 +1,163 @@
+"""The policy: two thresholds on the score and the promises that they keep."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import IntArray
+from scoring_model.decision.document import DocumentError, check_document, integer, is_integer, is_number
+from scoring_model.decision.scale import MAX_SCORE
+
+NEVER_REACHED = MAX_SCORE + 1
+"""A threshold that no score reaches."""
+
+
+class Outcome(StrEnum):
+    """What is decided about an applicant."""
+
+    PASSED = "PASSED"
+    STEPPED_UP = "STEPPED_UP"
+    FAILED = "FAILED"
+
+
+OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
+"""The outcomes by their code: 0 PASSED, 1 STEPPED_UP, 2 FAILED."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Promise:
+    """A bound on an error of the policy, as it was tested when the thresholds were chosen.
+
+    Parameters
+    ----------
+    bound : str
+        `max_false_reject`, `max_step_up` or `max_missed_fraud`.
+    limit : float
+        Share, in (0, 1), that the error does not exceed.
+    delta : float
+        Chance, in (0, 1), with which this promise may be broken.
+    observed : float
+        Share, in [0, 1], of the tested records that the policy gets wrong.
+    records : int
+        How many records were tested, one per person.
+    p_value : float
+        Of the exact binomial test of "the share exceeds the limit"; at most `delta`.
+    """
+
+    bound: str
+    limit: float
+    delta: float
+    observed: float
+    records: int
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """Two thresholds on the score: the only place where a score becomes an outcome.
+
+    Parameters
+    ----------
+    step_up_from : int
+        First score, 1 to 1001, that is stepped up; 1001 is never.
+    fail_from : int
+        First score, `step_up_from` to 1001, that fails; 1001 is never.
+    promises : tuple of Promise
+        What the thresholds keep, with the evidence.
+
+    Attributes
+    ----------
+    version : str
+        First 16 hexadecimal digits of the SHA-256 of the policy's canonical JSON: the same
+        thresholds with the same evidence have the same version, wherever they were chosen.
+
+    Raises
+    ------
+    ValueError
+        If a threshold is out of range or the thresholds are in the wrong order.
+    """
+
+    step_up_from: int
+    fail_from: int
+    promises: tuple[Promise, ...] = ()
+    version: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.step_up_from <= self.fail_from <= NEVER_REACHED:
+            raise ValueError(
+                f"thresholds: must fulfil 1 <= step_up_from <= fail_from <= {NEVER_REACHED}, "
+                f"got step_up_from={self.step_up_from}, fail_from={self.fail_from}"
+            )
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        object.__setattr__(self, "version", hashlib.sha256(text.encode()).hexdigest()[:16])
+
+    def outcome(self, score: int) -> Outcome:
+        """Outcome of one score, 0 to 1000."""
+        if score >= self.fail_from:
+            return Outcome.FAILED
+        return Outcome.STEPPED_UP if score >= self.step_up_from else Outcome.PASSED
+
+    def outcomes(self, scores: IntArray) -> NDArray[np.int8]:
+        """Outcomes of many scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,), int64, 0 to 1000
+
+        Returns
+        -------
+        ndarray of shape (n,), int8
+            Codes into `OUTCOMES`; each is the outcome that `outcome` gives.
+        """
+        return (scores >= self.step_up_from).astype(np.int8) + (scores >= self.fail_from).astype(np.int8)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the policy as a JSON document, without its version, which follows from it."""
+        return {
+            "step_up_from": self.step_up_from,
+            "fail_from": self.fail_from,
+            "promises": [asdict(promise) for promise in self.promises],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> "Policy":
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        DocumentError
+            With every field that is missing, unknown or breaks its rule.
+        """
+        threshold = integer(1, NEVER_REACHED)
+        checks = {"step_up_from": threshold, "fail_from": threshold, "promises": _promises_problem}
+        check_document("policy", document, checks)
+        if document["step_up_from"] > document["fail_from"]:
+            raise DocumentError("policy", ("fail_from: must not be below step_up_from",))
+        promises = tuple(Promise(**promise) for promise in document["promises"])
+        return cls(step_up_from=document["step_up_from"], fail_from=document["fail_from"], promises=promises)
+
+
+def _promises_problem(value: object) -> str | None:
+    """Which rule a list of promises breaks, or None."""
+    if not isinstance(value, list):
+        return "must be a list"
+    names = {entry.name for entry in fields(Promise)}
+    for promise in value:
+        if not isinstance(promise, Mapping) or set(promise) != names:
+            return f"each must have exactly the fields {', '.join(sorted(names))}"
+        shares = (promise[name] for name in ("limit", "delta", "observed", "p_value"))
+        if not all(is_number(share) and 0 <= share <= 1 for share in shares):
+            return "limit, delta, observed and p_value must be in [0, 1]"
+        if (
+            not isinstance(promise["bound"], str)
+            or not is_integer(promise["records"])
+            or promise["records"] < 0
+        ):
+            return "bound must be text and records a count"
+    return None

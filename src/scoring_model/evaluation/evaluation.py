@@ -1,0 +1,218 @@
+"""Evaluate decisions on records with known labels, in all and by calendar month."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import IntArray
+from scoring_model.decision.policy import OUTCOMES, Outcome
+from scoring_model.decision.rules import Decisions
+from scoring_model.decision.scale import MAX_SCORE, nominal_share
+from scoring_model.evaluation.intervals import Share, share_of
+from scoring_model.evaluation.metrics import average_precision, brier, log_loss, recall_at_fpr, roc_auc
+from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
+
+FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
+"""False positive rates at which recall is reported."""
+
+
+class EvaluationError(ValueError):
+    """Arrays that do not describe one set of decisions."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measures:
+    """What the decisions on one set of records were worth.
+
+    Parameters
+    ----------
+    records, genuine, frauds : int
+        Counts.
+    roc_auc, average_precision, brier, log_loss : float or None
+        As in `metrics`; None where a class is absent.
+    calibration_error : float or None
+        Expected calibration error over ten bins of nearly equal numbers.
+    recalls : mapping of float to float or None
+        Recall at each false positive rate of `FPR_LIMITS`.
+    genuine_outcomes, fraud_outcomes : mapping of Outcome to Share
+        Share of the class that gets each outcome.
+    false_reject : Share
+        Genuine records that failed: what `max_false_reject` bounds.
+    step_up : Share
+        Genuine records that were stepped up or failed: what `max_step_up` bounds.
+    missed_fraud : Share
+        Frauds that passed: what `max_missed_fraud` bounds.
+    """
+
+    records: int
+    genuine: int
+    frauds: int
+    roc_auc: float | None
+    average_precision: float | None
+    brier: float | None
+    log_loss: float | None
+    calibration_error: float | None
+    recalls: Mapping[float, float | None]
+    genuine_outcomes: Mapping[Outcome, Share]
+    fraud_outcomes: Mapping[Outcome, Share]
+    false_reject: Share
+    step_up: Share
+    missed_fraud: Share
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the measures as a JSON document with the same keys whatever is absent."""
+        return {
+            "records": self.records,
+            "genuine": self.genuine,
+            "frauds": self.frauds,
+            "roc_auc": self.roc_auc,
+            "average_precision": self.average_precision,
+            "brier": self.brier,
+            "log_loss": self.log_loss,
+            "calibration_error": self.calibration_error,
+            "recall_at_fpr": {f"{limit:g}": recall for limit, recall in self.recalls.items()},
+            "genuine_outcomes": {
+                outcome.value: share.to_json() for outcome, share in self.genuine_outcomes.items()
+            },
+            "fraud_outcomes": {
+                outcome.value: share.to_json() for outcome, share in self.fraud_outcomes.items()
+            },
+            "false_reject": self.false_reject.to_json(),
+            "step_up": self.step_up.to_json(),
+            "missed_fraud": self.missed_fraud.to_json(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """Decisions on records with known labels.
+
+    Parameters
+    ----------
+    overall : Measures
+        Of all records.
+    calibration : tuple of CalibrationBin
+        Predicted and observed shares of fraud.
+    score_shares : mapping of int to Share
+        Genuine records at or above each hundred points: the score promises 10^(-s/250).
+    months : mapping of str to Measures
+        By calendar month in UTC, `YYYY-MM`, ascending; months without records are left out.
+    """
+
+    overall: Measures
+    calibration: tuple[CalibrationBin, ...]
+    score_shares: Mapping[int, Share]
+    months: Mapping[str, Measures]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the evaluation as a JSON document: stable keys, null where a class is absent."""
+        return {
+            "overall": self.overall.to_json(),
+            "calibration": [row.to_json() for row in self.calibration],
+            "score_shares": [
+                {"score": score, "nominal": nominal_share(score)} | share.to_json()
+                for score, share in self.score_shares.items()
+            ],
+            "months": {month: measures.to_json() for month, measures in self.months.items()},
+        }
+
+
+def evaluate(decisions: Decisions, *, labels: NDArray[np.integer], event_times: IntArray) -> Evaluation:
+    """Evaluate decisions on records with known labels.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        About n records.
+    labels : ndarray of shape (n,), 1 fraud, 0 genuine
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    EvaluationError
+        With every array that breaks its rule.
+    """
+    _check(decisions, labels, event_times)
+    months = event_times.astype("datetime64[us]").astype("datetime64[M]")
+    genuine_scores = decisions.scores[labels == 0]
+    return Evaluation(
+        overall=_measure(decisions, labels),
+        calibration=calibration_table(decisions.probabilities, labels),
+        score_shares={
+            score: share_of(int(np.count_nonzero(genuine_scores >= score)), len(genuine_scores))
+            for score in range(100, MAX_SCORE + 1, 100)
+        },
+        months={
+            str(month): _measure(decisions.take(np.flatnonzero(months == month)), labels[months == month])
+            for month in np.unique(months)
+        },
+    )
+
+
+def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray) -> None:
+    """Refuse arrays that break their rules, for all reasons at once."""
+    arrays: dict[str, NDArray[Any]] = {
+        "margins": decisions.margins,
+        "scores": decisions.scores,
+        "outcomes": decisions.outcomes,
+        "probabilities": decisions.probabilities,
+        "labels": labels,
+        "event_times": event_times,
+    }
+    shape = (len(labels),)
+    kept = {
+        "margins": ("finite", np.isfinite(decisions.margins)),
+        "scores": (f"in 0..{MAX_SCORE}", (decisions.scores >= 0) & (decisions.scores <= MAX_SCORE)),
+        "outcomes": ("0, 1 or 2", np.isin(decisions.outcomes, range(len(OUTCOMES)))),
+        "probabilities": ("in [0, 1]", (decisions.probabilities >= 0) & (decisions.probabilities <= 1)),
+        "labels": ("0 or 1", np.isin(labels, (0, 1))),
+    }
+    problems = [
+        f"{name}: must have the shape {shape}, got {array.shape}"
+        for name, array in arrays.items()
+        if array.shape != shape
+    ]
+    problems += [
+        f"{name}: must be {rule}, {np.count_nonzero(~good)} are not"
+        for name, (rule, good) in kept.items()
+        if not good.all()
+    ]
+    if problems:
+        raise EvaluationError("evaluation: " + "; ".join(problems))
+
+
+def _measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
+    """Measure one set of decisions."""
+    margins, probabilities = decisions.margins, decisions.probabilities
+    genuine, fraud = (_outcome_counts(decisions.outcomes[labels == label]) for label in (0, 1))
+    genuine_total, fraud_total = sum(genuine.values()), sum(fraud.values())
+    not_passed = genuine_total - genuine[Outcome.PASSED]
+    return Measures(
+        records=len(labels),
+        genuine=genuine_total,
+        frauds=fraud_total,
+        roc_auc=roc_auc(margins, labels),
+        average_precision=average_precision(margins, labels),
+        brier=brier(probabilities, labels),
+        log_loss=log_loss(probabilities, labels),
+        calibration_error=expected_calibration_error(calibration_table(probabilities, labels)),
+        recalls={limit: recall_at_fpr(margins, labels, limit=limit) for limit in FPR_LIMITS},
+        genuine_outcomes={outcome: share_of(count, genuine_total) for outcome, count in genuine.items()},
+        fraud_outcomes={outcome: share_of(count, fraud_total) for outcome, count in fraud.items()},
+        false_reject=share_of(genuine[Outcome.FAILED], genuine_total),
+        step_up=share_of(not_passed, genuine_total),
+        missed_fraud=share_of(fraud[Outcome.PASSED], fraud_total),
+    )
+
+
+def _outcome_counts(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
+    """How many records get each outcome."""
+    return dict(zip(OUTCOMES, np.bincount(outcomes, minlength=len(OUTCOMES)).tolist(), strict=True))

@@ -1,0 +1,127 @@
+"""An evaluation as Markdown, for people."""
+
+from collections.abc import Iterable, Sequence
+
+from scoring_model.decision.policy import OUTCOMES
+from scoring_model.decision.scale import nominal_share
+from scoring_model.evaluation.evaluation import Evaluation, Measures
+from scoring_model.evaluation.intervals import Share
+
+_ABSENT = "–"
+
+
+def summary(evaluation: Evaluation) -> str:
+    """Describe an evaluation in Markdown.
+
+    Returns
+    -------
+    str
+        Tables of what the policy did, how margins rank and probabilities tell, what the scores
+        mean, and each month; shares with their 95 % intervals.
+    """
+    overall = evaluation.overall
+    sections = (
+        f"{overall.records:,} records: {overall.genuine:,} genuine, {overall.frauds:,} frauds. "
+        "Intervals are Wilson's, at 95 %, for independent records.",
+        "### Outcomes\n\n" + _outcomes(overall),
+        "### Ranking and probability\n\n" + _ranking(overall),
+        "### Meaning of the score\n\n" + _scores(evaluation),
+        "### Calibration\n\n" + _calibration(evaluation),
+        "### By month\n\n" + _months(evaluation),
+    )
+    return "\n\n".join(sections) + "\n"
+
+
+def _outcomes(measures: Measures) -> str:
+    """Share of each outcome among genuine records and frauds."""
+    rows = [
+        (
+            outcome.value,
+            _interval(measures.genuine_outcomes[outcome]),
+            _interval(measures.fraud_outcomes[outcome]),
+        )
+        for outcome in OUTCOMES
+    ]
+    return _table(("Outcome", "Genuine", "Frauds"), rows)
+
+
+def _ranking(measures: Measures) -> str:
+    """List the metrics of margins and probabilities."""
+    recalls = [
+        (f"Recall at {limit:.1%} false positives", _percent(recall))
+        for limit, recall in measures.recalls.items()
+    ]
+    rows = [
+        ("ROC AUC", _decimal(measures.roc_auc)),
+        ("Average precision", _decimal(measures.average_precision)),
+        *recalls,
+        ("Brier score", _decimal(measures.brier)),
+        ("Log loss", _decimal(measures.log_loss)),
+        ("Expected calibration error", _decimal(measures.calibration_error)),
+    ]
+    return _table(("Metric", "Value"), rows)
+
+
+def _scores(evaluation: Evaluation) -> str:
+    """Genuine records at or above each hundred points, against what the score promises."""
+    rows = [
+        (str(score), f"{nominal_share(score):.3%}", _interval(share))
+        for score, share in evaluation.score_shares.items()
+    ]
+    return _table(("Score", "Nominal share of genuine", "Observed"), rows)
+
+
+def _calibration(evaluation: Evaluation) -> str:
+    """Mean probability and observed share of fraud by bin."""
+    rows = [
+        (f"{row.observed.total:,}", f"{row.probability:.3%}", _interval(row.observed))
+        for row in evaluation.calibration
+    ]
+    return _table(("Records", "Mean probability", "Frauds"), rows)
+
+
+def _months(evaluation: Evaluation) -> str:
+    """Show what the policy's bounds are about, and ranking, month by month."""
+    rows = [
+        (
+            month,
+            f"{measures.genuine:,}",
+            f"{measures.frauds:,}",
+            _interval(measures.false_reject),
+            _interval(measures.step_up),
+            _interval(measures.missed_fraud),
+            _decimal(measures.roc_auc),
+        )
+        for month, measures in evaluation.months.items()
+    ]
+    heads = (
+        "Month",
+        "Genuine",
+        "Frauds",
+        "Genuine failed",
+        "Genuine stepped up or failed",
+        "Frauds passed",
+        "ROC AUC",
+    )
+    return _table(heads, rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Draw a Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _interval(share: Share) -> str:
+    """Write a share with its interval."""
+    if share.share is None:
+        return _ABSENT
+    return f"{share.share:.2%} ({share.low:.2%} to {share.high:.2%})"
+
+
+def _percent(value: float | None) -> str:
+    return _ABSENT if value is None else f"{value:.1%}"
+
+
+def _decimal(value: float | None) -> str:
+    return _ABSENT if value is None else f"{value:.4f}"

@@ -1,0 +1,24 @@
+"""Features: the catalogue, its value functions, and the matrix that evaluates them."""
+
+from scoring_model.features.catalogue import Family, Feature, Group
+from scoring_model.features.fingerprint import fingerprint
+from scoring_model.features.invented import invented_table, record_at
+from scoring_model.features.matrix import FeatureMatrix
+from scoring_model.features.settings import FeatureSettings, LinkSettings, SignalSettings, Trend
+from scoring_model.features.state import FittedState, fit_state
+
+__all__ = [
+    "Family",
+    "Feature",
+    "FeatureMatrix",
+    "FeatureSettings",
+    "FittedState",
+    "Group",
+    "LinkSettings",
+    "SignalSettings",
+    "Trend",
+    "fingerprint",
+    "fit_state",
+    "invented_table",
+    "record_at",
+]

@@ -1,0 +1,82 @@
+"""What a feature is: the entries of the catalogue."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal[-1, 0, 1]
+"""1 where a larger value can only raise the risk, -1 where it can only lower it, 0 where either may be."""
+
+MISSING = float("nan")
+"""What a value function gives for a value that is not there."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Feature:
+    """One named number that the model sees.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the catalogue, snake_case.
+    inputs : tuple of str
+        Names of the fields that it reads, or of what is derived of them (``eventDay``, ``eventHour``).
+    unit : str
+        Such as ``characters``, ``share``, ``years``, ``code``.
+    reason : str
+        Code of the reason that it stands for in the public catalogue.
+    sentence : str
+        What the number says, for a person to read.
+    direction : {-1, 0, 1}
+        For monotone constraints.
+    categorical : bool
+        Whether the number is a code without order.
+    protected : str, optional
+        The protected attribute that it reads; such a feature is off unless the configuration names it.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    unit: str
+    reason: str
+    sentence: str
+    direction: Direction = 0
+    categorical: bool = False
+    protected: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Features that one value function computes.
+
+    Parameters
+    ----------
+    inputs : tuple of str
+        What the function is called with, in order; missing values are None.
+    features : tuple of Feature
+        One for each float that the function returns.
+    function : callable
+        Plain Python: the values of one record to a tuple of float, NaN where nothing can be said. It is called
+        on one record's values, or on the distinct values of a table, and can't tell which.
+    """
+
+    inputs: tuple[str, ...]
+    features: tuple[Feature, ...]
+    function: Callable[..., tuple[float, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    """Groups that belong together and change together.
+
+    Parameters
+    ----------
+    name : str
+    version : int
+        Raised with every change of a value; part of the fingerprint.
+    groups : tuple of Group
+    """
+
+    name: str
+    version: int
+    groups: tuple[Group, ...]

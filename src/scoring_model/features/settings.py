@@ -1,0 +1,117 @@
+"""What a use's configuration says of its features."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from scoring_model.history import PERSON, LinkKey, WindowLaw
+from scoring_model.records import Duration, SignalType
+
+COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
+"""Fields that a signal may be compared with."""
+
+HOUR = 3_600_000_000
+DAY = 24 * HOUR
+
+
+class Trend(StrEnum):
+    """How the risk may move with a numeric signal."""
+
+    FREE = "free"
+    INCREASING = "increasing"
+    DECREASING = "decreasing"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SignalSettings:
+    """One signal that the model may use.
+
+    Parameters
+    ----------
+    type : SignalType
+        An identifier is for link keys alone and never a feature.
+    trend : Trend
+        Of numbers and booleans: the model is held to it.
+    protected : str, optional
+        The protected attribute that the signal carries, such as ``sex``; as a feature it is off unless named.
+    differs_from : str, optional
+        A field of text that says the same of a genuine person, such as ``address.country`` for the country of
+        the network: whether they differ is a further feature. Of categories only.
+    """
+
+    type: SignalType
+    trend: Trend = Trend.FREE
+    protected: str | None = None
+    differs_from: str | None = None
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.differs_from is not None and self.type is not SignalType.CATEGORY:
+            problems.append(f"differs_from is for categories, not for type {self.type}")
+        if self.differs_from is not None and self.differs_from not in COMPARABLE_FIELDS:
+            problems.append(f"differs_from must be one of {', '.join(COMPARABLE_FIELDS)}")
+        if self.trend is not Trend.FREE and self.type not in (SignalType.NUMBER, SignalType.BOOLEAN):
+            problems.append(f"trend is for numbers and booleans, not for type {self.type}")
+        if problems:
+            raise ValueError("; ".join(problems))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinkSettings:
+    """Which values tie records together, and over which windows.
+
+    Parameters
+    ----------
+    keys : mapping of str to tuple of str
+        Name of a link key to the fields that make it. The key ``person`` is built in and takes no fields: it is
+        names and date of birth, else ``subjectId``.
+    windows : tuple of int
+        Lengths in microseconds, ascending; written as ``24h`` or ``30d``.
+    cap : int
+        The number of latest records that a window sees.
+    """
+
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {PERSON: ()})
+    windows: tuple[Duration, ...] = (HOUR, 24 * HOUR, 7 * DAY, 30 * DAY, 90 * DAY)
+    cap: int = 256
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"links.keys.{name}: {'the person is built in and takes no fields' if name == PERSON else 'no fields'}"
+            for name, parts in self.keys.items()
+            if (name == PERSON) == bool(parts)
+        ]
+        if problems:
+            raise ValueError("; ".join(problems))
+        _ = self.law
+
+    @property
+    def law(self) -> WindowLaw:
+        """The law of windows that these settings ask for."""
+        return WindowLaw(windows=tuple(self.windows), cap=self.cap)
+
+    @property
+    def link_keys(self) -> tuple[LinkKey, ...]:
+        """The keys in the order of their names."""
+        return tuple(LinkKey(name=name, parts=tuple(self.keys[name])) for name in sorted(self.keys))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeatureSettings:
+    """Everything that decides which features there are.
+
+    Parameters
+    ----------
+    signals : mapping of str to SignalSettings
+    links : LinkSettings
+    use_protected : tuple of str
+        Protected attributes that features may read after all: ``citizenship``, ``age``, or one that a signal
+        carries.
+    exclude : tuple of str
+        Names of features to leave out.
+    """
+
+    signals: Mapping[str, SignalSettings] = field(default_factory=dict)
+    links: LinkSettings = field(default_factory=LinkSettings)
+    use_protected: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()

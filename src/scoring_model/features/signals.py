@@ -1,0 +1,82 @@
+"""Features of the signals that a client supplies, typed by the configuration."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from scoring_model.features.catalogue import MISSING, Direction, Family, Feature, Group
+from scoring_model.features.reasons import signal_reason
+from scoring_model.features.settings import SignalSettings, Trend
+from scoring_model.features.vocabulary import Vocabulary
+from scoring_model.records import SignalType
+
+VERSION = 1
+
+_DIRECTIONS: Mapping[Trend, Direction] = {Trend.FREE: 0, Trend.INCREASING: 1, Trend.DECREASING: -1}
+
+
+def number(value: float | None) -> tuple[float, ...]:
+    """The signal itself."""
+    return (MISSING if value is None else value,)
+
+
+def differs(value: str | None, other: str | None) -> tuple[float, ...]:
+    """Whether the signal and the field say different things."""
+    return (MISSING if value is None or other is None else float(value != other),)
+
+
+def family(signals: Mapping[str, SignalSettings], vocabularies: Mapping[str, Vocabulary]) -> Family:
+    """The features of signals: the value of each that is not an identifier, and what it is compared with.
+
+    Parameters
+    ----------
+    signals : mapping of str to SignalSettings
+    vocabularies : mapping of str to Vocabulary
+        By the name of the categorical signal.
+    """
+    groups = []
+    for name, settings in sorted(signals.items()):
+        if settings.type is SignalType.IDENTIFIER:
+            continue
+        function = _coder(vocabularies[name]) if settings.type is SignalType.CATEGORY else number
+        groups.append(Group(inputs=(_input(name),), features=(_value(name, settings),), function=function))
+        if settings.differs_from is not None:
+            compared = _difference(name, settings, settings.differs_from)
+            groups.append(Group(inputs=compared.inputs, features=(compared,), function=differs))
+    return Family(name="signals", version=VERSION, groups=tuple(groups))
+
+
+def _coder(vocabulary: Vocabulary) -> Callable[[str | None], tuple[float, ...]]:
+    return lambda value: (vocabulary.code(value),)
+
+
+def _value(name: str, settings: SignalSettings) -> Feature:
+    categorical = settings.type is SignalType.CATEGORY
+    return Feature(
+        name=f"signal_{_snake(name)}",
+        inputs=(_input(name),),
+        unit="code" if categorical else "as supplied",
+        reason=signal_reason(name),
+        sentence=f"The signal {name}.",
+        direction=_DIRECTIONS[settings.trend],
+        categorical=categorical,
+        protected=settings.protected,
+    )
+
+
+def _difference(name: str, settings: SignalSettings, field: str) -> Feature:
+    return Feature(
+        name=f"signal_{_snake(name)}_differs",
+        inputs=(_input(name), field),
+        unit="0 or 1",
+        reason=signal_reason(name),
+        sentence=f"Whether the signal {name} differs from {field}.",
+        protected=settings.protected or ("citizenship" if field == "citizenship" else None),
+    )
+
+
+def _input(name: str) -> str:
+    return f"signals.{name}"
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

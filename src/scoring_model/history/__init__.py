@@ -1,0 +1,29 @@
+"""What was known before: the law of windows over the earlier records that share a link key.
+
+For a record at event time ``t`` and a window of length ``w`` the law counts the records of the same link
+key in ``[t - w, t)``, on integer microseconds. Records of the same instant do not see each other. A window
+sees at most the latest ``cap`` records in it, and with them all that share the instant of the last of these.
+A record counts as fraud when its latest label known strictly before ``t`` says so.
+
+`law` counts for one record; `sweep`, which is imported by its own name since it brings a compiler, for all
+records of a table at once. They agree exactly.
+"""
+
+from scoring_model.history.keys import PERSON, LinkKey, key_codes, key_of, person_codes, person_of
+from scoring_model.history.law import NOTHING_BEFORE, LinkCounts, PastRecord, WindowLaw, count_before
+from scoring_model.history.past import past_counts
+
+__all__ = [
+    "NOTHING_BEFORE",
+    "PERSON",
+    "LinkCounts",
+    "LinkKey",
+    "PastRecord",
+    "WindowLaw",
+    "count_before",
+    "key_codes",
+    "key_of",
+    "past_counts",
+    "person_codes",
+    "person_of",
+]

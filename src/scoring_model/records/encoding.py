@@ -1,0 +1,163 @@
+"""The cells of a column as distinct values and where they stand, so that each is parsed once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scoring_model.arrays import IntArray
+from scoring_model.records.sheet import Cells, Objects
+from scoring_model.records.times import timestamp_microseconds
+
+Instants: TypeAlias = NDArray[np.datetime64]
+_SCALARS: Final = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The distinct cells of a column, unchecked.
+
+    Parameters
+    ----------
+    values : sequence, or ndarray of datetime64[us]
+        Distinct cells, in any order. An array where the source has a type for dates or timestamps.
+    codes : ndarray of shape (n,), int32
+        Index into `values`; -1 where null.
+    """
+
+    values: Sequence[object] | Instants
+    codes: NDArray[np.int32]
+
+
+def encode(cells: Cells, rows: int) -> Encoded:
+    """Encode one column.
+
+    Parameters
+    ----------
+    cells : pyarrow.ChunkedArray or Objects
+        The column.
+    rows : int
+        Number of rows of its source.
+
+    Returns
+    -------
+    Encoded
+        Of as many rows. Cells of a type that no field can have (a struct, a duration) become one value, that
+        type.
+    """
+    if isinstance(cells, Objects):
+        return _objects(cells, rows)
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        return encode(cells.cast(kind.value_type), rows)
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _instants(cells)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _lists(pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], kind))
+    if _is_scalar(kind):
+        return _scalars(cells)
+    return Encoded((kind,), np.where(_valid(cells), 0, -1).astype(np.int32))
+
+
+def _is_scalar(kind: pa.DataType) -> bool:
+    return any(is_kind(kind) for is_kind in _SCALARS)
+
+
+def _valid(cells: Any) -> NDArray[np.bool_]:
+    return np.asarray(cells.is_valid(), dtype=np.bool_)
+
+
+def _scalars(cells: Any) -> Encoded:
+    if pa.types.is_float16(cells.type):
+        cells = cells.cast(pa.float32())  # Arrow encodes no halves
+    encoded = cells.dictionary_encode().unify_dictionaries()
+    if not encoded.num_chunks:
+        return Encoded((), np.empty(0, dtype=np.int32))
+    codes = [chunk.indices.fill_null(-1).to_numpy() for chunk in encoded.chunks]
+    return Encoded(_python(encoded.chunk(0).dictionary), np.concatenate(codes).astype(np.int32))
+
+
+def _python(values: pa.Array) -> list[object]:
+    try:
+        return values.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        # Lone surrogates stand for bytes that are no UTF-8; the rules refuse them.
+        return [
+            bytes(value).decode(errors="surrogateescape") for value in values.cast(pa.binary()).to_pylist()
+        ]
+
+
+def _instants(cells: Any) -> Encoded:
+    unit = {"date32[day]": pa.timestamp("s"), "date64[ms]": pa.timestamp("ms")}.get(
+        str(cells.type), cells.type
+    )
+    chunks = [timestamp_microseconds(chunk.cast(unit)) for chunk in cells.chunks]
+    micros: IntArray = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
+    values, codes = np.unique(micros, return_inverse=True)
+    return Encoded(values.astype("datetime64[us]"), np.where(_valid(cells), codes, -1).astype(np.int32))
+
+
+def _lists(cells: Any) -> Encoded:
+    items = encode(pa.chunked_array([cells.flatten()]), 0)
+    lengths: IntArray = cells.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    valid = _valid(cells)
+    values: list[object] = []
+    codes = np.full(len(lengths), -1, dtype=np.int32)
+    for length in np.unique(lengths[valid]).tolist():
+        rows = np.flatnonzero(valid & (lengths == length))
+        matrix = items.codes[starts[rows, np.newaxis] + np.arange(length)].astype(np.int64)
+        first, which = _distinct_rows(matrix, len(items.values))
+        codes[rows] = len(values) + which
+        values += [
+            [items.values[code] if code >= 0 else None for code in row] for row in matrix[first].tolist()
+        ]
+    return Encoded(values, codes)
+
+
+def _distinct_rows(matrix: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """Find the distinct rows of codes (-1 to below `bound`): where each first is, and which one each row is.
+
+    One sort of integers for each column of the matrix: sorting whole rows takes numpy many times longer.
+    """
+    which = np.zeros(len(matrix), dtype=np.int64)
+    for column in matrix.T:
+        which = np.unique(which * (bound + 1) + column + 1, return_inverse=True)[1]
+    return np.unique(which, return_index=True)[1], which
+
+
+def _objects(cells: Objects, rows: int) -> Encoded:
+    index: dict[object, int] = {}
+    values: list[object] = []
+    codes: list[int] = []
+    for value in cells.values:
+        code = index.setdefault(_identity(value), len(index))
+        if code == len(values):
+            values.append(value)
+        codes.append(code)
+    spread = np.full(rows, -1, dtype=np.int32)
+    spread[np.asarray(cells.rows, dtype=np.int64)] = codes
+    return Encoded(values, spread)
+
+
+def _identity(value: object) -> object:
+    """Tell cells apart: 1, 1.0 and True are equal but not the same cell, and lists cannot be keys."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    kind = type(value)
+    if kind is str:
+        return value
+    return (kind, value) if kind in (int, float, bool) else (kind, repr(value))

@@ -1,0 +1,34 @@
+"""The names of the fields: those of the API, dotted for the parts of an address and for signals."""
+
+from typing import Final
+
+PERSON_FIELDS: Final = ("firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls")
+ADDRESS_PARTS: Final = ("line1", "line2", "city", "region", "postalCode", "country")
+ADDRESS_FIELDS: Final = tuple(f"address.{part}" for part in ADDRESS_PARTS)
+# References are the client's own names for things. They say nothing of the person: alone they make no record.
+REFERENCE_FIELDS: Final = ("externalId", "subjectId")
+IDENTITY_FIELDS: Final = (*PERSON_FIELDS, *ADDRESS_FIELDS, *REFERENCE_FIELDS)
+LABEL_FIELDS: Final = ("label", "labelKnownAt", "labelToldAt")
+EVENT_FIELDS: Final = ("recordId", "eventTime", *LABEL_FIELDS)
+SIGNAL_PREFIX: Final = "signals."
+
+
+def signal_field(name: str) -> str:
+    """Name the field of one signal.
+
+    Parameters
+    ----------
+    name : str
+        The name that the client's identity provider gives to the signal.
+
+    Returns
+    -------
+    str
+        The dotted field name.
+
+    Examples
+    --------
+    >>> signal_field("device")
+    'signals.device'
+    """
+    return SIGNAL_PREFIX + name

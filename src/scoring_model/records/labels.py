@@ -1,0 +1,84 @@
+"""Labels: what they say, and from when on they count."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import IntArray
+from scoring_model.records import cells, rules
+from scoring_model.records.rules import Rule, RuleError
+from scoring_model.records.schema import LabelSchema
+from scoring_model.records.table import NEVER
+
+FRAUD: Final = 1
+GENUINE: Final = 0
+UNLABELLED: Final = -1
+_WHOLE_NUMBER: Final = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
+
+
+def label_cell(value: object) -> object | None:
+    """Read the cell of a label: a number by its digits, a boolean as `true` or `false`."""
+    read = cells.text(value)
+    return str(read).lower() if isinstance(read, bool) else read
+
+
+def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
+    """Make the rule of labels.
+
+    Parameters
+    ----------
+    schema : LabelSchema
+        How labels are spelled.
+
+    Returns
+    -------
+    callable
+        Text to 1 (fraud) or 0 (genuine), None where missing; other text raises `RuleError`.
+    """
+    meanings = {_spelling(value): GENUINE for value in schema.genuine}
+    meanings |= {_spelling(value): FRAUD for value in schema.fraud}
+
+    def label(value: object) -> int | None:
+        text = rules.signal_text(value)
+        if text is None:
+            return None
+        meaning = meanings.get(_spelling(text))
+        if meaning is None:
+            raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(sorted(meanings))}")
+        return meaning
+
+    return label
+
+
+def _spelling(text: str) -> str:
+    lowered = text.strip().lower()
+    number = _WHOLE_NUMBER.fullmatch(lowered)  # CSV of a float column
+    return number[1] if number else lowered
+
+
+def label_times(
+    labels: NDArray[np.int8], events: IntArray, known: IntArray, told: IntArray, delay: int | None
+) -> IntArray:
+    """Find when labels count: from the later of the moment they were known and the moment we were told.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,), int8
+        -1 where there is none.
+    events, known, told : ndarray of shape (n,), int64
+        Microseconds; `NEVER` where missing.
+    delay : int or None
+        Microseconds from event to known, where `known` is missing.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        Microseconds; `NEVER` without a label, or where nobody says when it was known.
+    """
+    assumed = NEVER if delay is None else np.where(events == NEVER, NEVER, events + (events != NEVER) * delay)
+    since = np.where(known == NEVER, assumed, known)
+    times: IntArray = np.where(told == NEVER, since, np.maximum(since, told))
+    return np.where(labels == UNLABELLED, NEVER, times)

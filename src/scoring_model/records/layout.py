@@ -1,0 +1,93 @@
+"""Whether a source has the columns that its schema asks for."""
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Final
+
+from scoring_model.records.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS
+from scoring_model.records.schema import RecordSchema
+
+_SHOWN: Final = 3
+
+
+class MissingColumns(ValueError):
+    """A source lacks columns, or has some that are nearly those asked for.
+
+    Parameters
+    ----------
+    problems : tuple of str
+        One sentence each, with the names of fields and columns.
+    """
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bool) -> None:
+    """Check the names of the columns before any cell is read.
+
+    Parameters
+    ----------
+    columns : collection of str
+        Names that the source has.
+    schema : RecordSchema
+        Names that are asked for.
+    labelled : bool
+        Whether labels, and the times at which they were known, are asked for too.
+
+    Raises
+    ------
+    MissingColumns
+        If a column that is needed or mapped is absent; if there is neither an identity nor a signal; or if a
+        column that is not read differs from one that is looked for by case or outer blanks alone.
+    """
+    problems = [_missing(field, columns, schema) for field in _needed(schema, labelled=labelled)]
+    held = [field for field in schema.fields if schema.column_of(field) in columns]
+    if not set(held) - set(REFERENCE_FIELDS):
+        problems.append("no column holds an identity field or a configured signal")
+    problems += _lookalikes(columns, schema)
+    found = tuple(problem for problem in problems if problem)
+    if found:
+        raise MissingColumns(found)
+
+
+def unused_columns(columns: Iterable[str], schema: RecordSchema) -> tuple[str, ...]:
+    """List the columns that hold no field, in the order of the source."""
+    used = _wanted(schema)
+    return tuple(column for column in columns if column not in used)
+
+
+def _needed(schema: RecordSchema, *, labelled: bool) -> Iterable[str]:
+    known = [] if schema.labels.delay is not None else ["labelKnownAt"]
+    mapped = [field for field in schema.columns if labelled or field not in LABEL_FIELDS]
+    return dict.fromkeys(["eventTime", *(["label", *known] if labelled else []), *mapped])
+
+
+def _wanted(schema: RecordSchema) -> dict[str, str]:
+    return {schema.column_of(field): field for field in (*EVENT_FIELDS, *schema.fields)}
+
+
+def _missing(field: str, columns: Collection[str], schema: RecordSchema) -> str:
+    column = schema.column_of(field)
+    if column in columns:
+        return ""
+    mapped = f" (to which columns maps {field})" if column != field else ""
+    near = get_close_matches(column.casefold(), [name.casefold() for name in columns], n=_SHOWN)
+    names = [repr(name) for name in columns if name.casefold() in near]
+    hint = f", which has {' and '.join(names)}" if names else ""
+    delay = ", nor is a label delay set" if field == "labelKnownAt" else ""
+    return f"the column {column!r}{mapped} is not in the source{hint}{delay}"
+
+
+def _lookalikes(columns: Collection[str], schema: RecordSchema) -> list[str]:
+    looks = {_look(column): column for column in _wanted(schema)}
+    return [
+        f"the column {column!r} is not read, but {looks[_look(column)]!r} would be: rename it or map it"
+        for column in unused_columns(columns, schema)
+        if _look(column) in looks
+    ]
+
+
+def _look(column: str) -> str:
+    return column.strip().casefold()

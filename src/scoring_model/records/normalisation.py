@@ -1,0 +1,248 @@
+"""What records are linked by: the spelling of a value with its accidents taken away.
+
+Links compare hashes of normalised values, so a change here splits every person from their own history: any
+change to what a function returns must raise `NORMALISATION_VERSION`, and no history mixes versions.
+"""
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from scoring_model.records.fields import SIGNAL_PREFIX
+from scoring_model.records.rules import HTTPS
+
+NORMALISATION_VERSION: Final = 1
+Normaliser: TypeAlias = Callable[[Any], str | None]
+
+# Letters that Unicode does not decompose, and what they are written with where they are lacking.
+_PLAIN_LETTERS: Final = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ı": "i"}
+)
+# English, German, French and Spanish. One form may stand for words of several languages: lines are compared
+# within one country, where the others do not occur.
+_ABBREVIATIONS: Final = {
+    "st": "street str strasse saint sankt",
+    "ave": "avenue av avenida avda",
+    "rd": "road",
+    "ln": "lane",
+    "dr": "drive",
+    "ct": "court",
+    "cres": "crescent",
+    "hwy": "highway",
+    "pkwy": "parkway",
+    "ter": "terrace terr",
+    "blvd": "boulevard bd bld boul",
+    "pl": "place platz plaza plz pza",
+    "sq": "square",
+    "r": "rue",
+    "ch": "chemin",
+    "imp": "impasse",
+    "rte": "route",
+    "all": "allee",
+    "fbg": "faubourg fg",
+    "c": "calle cl",
+    "ctra": "carretera",
+    "pso": "paseo",
+    "apt": "apartment appartement apartamento apto appt",
+    "no": "number num nummer numero nr nro",
+    "n": "north",
+    "s": "south",
+    "e": "east",
+    "w": "west",
+}
+_SHORT: Final = {word: short for short, words in _ABBREVIATIONS.items() for word in words.split()}
+_COMPOUND: Final = "strasse"  # German writes it as one word with the name of the street
+
+
+def normalise_name(name: str) -> str | None:
+    """Reduce a name to its letters, without case and accents.
+
+    Letters of all scripts are kept, and so are the marks that are letters to their script (the vowels of Thai
+    and of the scripts of India, the voicing of kana). The points of Hebrew and Arabic, which are rarely
+    written, go the way of accents.
+
+    Parameters
+    ----------
+    name : str
+        Canonical text.
+
+    Returns
+    -------
+    str or None
+        None if nothing is left.
+
+    References
+    ----------
+    Unicode Standard Annex 15 (NFKD), and section 4.3 (combining classes).
+
+    Examples
+    --------
+    >>> normalise_name("Ann-Zoë Ó Brádaigh")
+    'annzoeobradaigh'
+    """
+    return "".join(filter(_is_letter, _fold(name))) or None
+
+
+def normalise_text(text: str) -> str | None:
+    """Reduce text to its words: no case, no accents, one blank for whatever is no letter or digit.
+
+    Parameters
+    ----------
+    text : str
+        Canonical text.
+
+    Returns
+    -------
+    str or None
+        None if nothing is left.
+    """
+    return " ".join(_words(text)) or None
+
+
+def normalise_line(line: str) -> str | None:
+    """Reduce a line of an address to its words, with one form for common abbreviations.
+
+    Parameters
+    ----------
+    line : str
+        Canonical text.
+
+    Returns
+    -------
+    str or None
+        None if nothing is left.
+
+    Examples
+    --------
+    >>> normalise_line("Hauptstraße 5"), normalise_line("12, MAIN Street")
+    ('hauptstr 5', '12 main st')
+    """
+    return " ".join(map(_shorten, _words(line))) or None
+
+
+def normalise_postal(code: str) -> str | None:
+    """Reduce a postal code to its letters and digits, in upper case.
+
+    Parameters
+    ----------
+    code : str
+        Canonical text.
+
+    Returns
+    -------
+    str or None
+        None if nothing is left.
+    """
+    return "".join(filter(str.isalnum, _fold(code))).upper() or None
+
+
+def normalise_url(url: str) -> str | None:
+    """Reduce a URL to its host, without case, and its path.
+
+    What changes from one link to the same image to the next (signatures in the query) is left out, and so are
+    user, port and fragment.
+
+    Parameters
+    ----------
+    url : str
+        Canonical https URL.
+
+    Returns
+    -------
+    str or None
+        None if the text is no https URL.
+
+    Examples
+    --------
+    >>> normalise_url("https://Images.example/a/B.jpg?signature=1")
+    'images.example/a/B.jpg'
+    """
+    match = HTTPS.fullmatch(url)
+    return match and match["host"].casefold() + (match["path"] or "/")
+
+
+def normalise_signal(value: str | float) -> str | None:
+    """Spell a signal, a date or a code: text as it is, a number by its shortest digits.
+
+    Parameters
+    ----------
+    value : str or float
+        Canonical value.
+
+    Returns
+    -------
+    str or None
+        None if nothing is left.
+
+    Examples
+    --------
+    >>> normalise_signal("aB-7"), normalise_signal(3.0)
+    ('aB-7', '3')
+    """
+    return (value if isinstance(value, str) else repr(value).removesuffix(".0")) or None
+
+
+def normaliser(field: str) -> Normaliser:
+    """Find the normaliser of a field.
+
+    Parameters
+    ----------
+    field : str
+        Field name, a signal's included.
+
+    Returns
+    -------
+    callable
+        Canonical value to text, or None if nothing is left. Of `imageUrls` it takes one URL, not the list.
+
+    Raises
+    ------
+    KeyError
+        If no such field can link records.
+    """
+    return normalise_signal if field.startswith(SIGNAL_PREFIX) else NORMALISERS[field]
+
+
+NORMALISERS: Final[Mapping[str, Normaliser]] = {
+    "firstName": normalise_name,
+    "lastName": normalise_name,
+    "dob": normalise_signal,
+    "citizenship": normalise_signal,
+    "documentType": normalise_signal,
+    "imageUrls": normalise_url,
+    "address.line1": normalise_line,
+    "address.line2": normalise_line,
+    "address.city": normalise_text,
+    "address.region": normalise_text,
+    "address.postalCode": normalise_postal,
+    "address.country": normalise_signal,
+    "externalId": normalise_signal,
+    "subjectId": normalise_signal,
+}
+
+
+def _fold(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    kept = "".join(character for character in decomposed if not _is_accent(character))
+    return unicodedata.normalize("NFC", kept.translate(_PLAIN_LETTERS))
+
+
+def _is_accent(character: str) -> bool:
+    """By combining class: overlays (1), points of Hebrew, Arabic and Syriac (10 to 36), accents (200 up)."""
+    place = unicodedata.combining(character)
+    return place == 1 or 10 <= place <= 36 or place >= 200
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalpha() or unicodedata.category(character) in ("Mn", "Mc")
+
+
+def _words(text: str) -> list[str]:
+    spaced = [character if character.isalnum() or _is_letter(character) else " " for character in _fold(text)]
+    return "".join(spaced).split()
+
+
+def _shorten(word: str) -> str:
+    if word in _SHORT:
+        return _SHORT[word]
+    return word.removesuffix(_COMPOUND) + "str" if word.endswith(_COMPOUND) else word

@@ -1,0 +1,77 @@
+"""Rows that were refused: written down for people, and too many of them refused as a whole."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from scoring_model.records.atomic import atomic_file
+from scoring_model.records.problems import RowProblem
+from scoring_model.records.reading import Reading
+from scoring_model.records.rules import Rule
+
+
+class TooManyBadRows(ValueError):
+    """More rows were refused than the limit allows.
+
+    Parameters
+    ----------
+    share : float
+        Refused rows among all rows, in [0, 1].
+    limit : float
+        Largest share that is accepted.
+    counts : mapping of (str, Rule) to int
+        Problems by field and rule, the most frequent first.
+    """
+
+    def __init__(self, share: float, limit: float, counts: Mapping[tuple[str, Rule], int]) -> None:
+        listed = ", ".join(f"{field or 'record'} {rule}: {count}" for (field, rule), count in counts.items())
+        super().__init__(f"{share:.2%} of the rows were refused, at most {limit:.2%} are accepted ({listed})")
+        self.share = share
+        self.limit = limit
+        self.counts = counts
+
+
+def write_quarantine(problems: Iterable[RowProblem], path: Path) -> None:
+    """Write problems as CSV, whole or not at all.
+
+    Parameters
+    ----------
+    problems : iterable of RowProblem
+        In the order in which they shall stand.
+    path : Path
+        UTF-8, RFC 4180 with LF, columns `row,field,rule,detail`. No value of a record is in it.
+    """
+    with (
+        atomic_file(path) as partial,
+        # Names of columns may hold what no UTF-8 can.
+        partial.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("row", "field", "rule", "detail"))
+        writer.writerows((found.row, found.field, found.rule.value, found.detail) for found in problems)
+
+
+def accept(reading: Reading, *, max_share: float) -> None:
+    """Refuse a source of which too much was refused.
+
+    Parameters
+    ----------
+    reading : Reading
+        What `read_records` gave.
+    max_share : float
+        Largest accepted share of refused rows, in [0, 1].
+
+    Raises
+    ------
+    TooManyBadRows
+        If more were refused.
+    ValueError
+        If `max_share` is outside of [0, 1].
+    """
+    if not 0 <= max_share <= 1:
+        raise ValueError(f"max_share must fulfil 0 <= max_share <= 1, got {max_share}")
+    refused = reading.rows - len(reading.table)
+    if refused > max_share * reading.rows:
+        counts = Counter((found.field, found.rule) for found in reading.problems)
+        raise TooManyBadRows(refused / reading.rows, max_share, dict(counts.most_common()))

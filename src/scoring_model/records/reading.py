@@ -1,0 +1,154 @@
+"""A source of records in: what obeys the contract as a table, what does not as problems of rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.records import cells, rules
+from scoring_model.records.cells import Cell
+from scoring_model.records.columns import Parsed, parse_column, parse_instants
+from scoring_model.records.encoding import encode
+from scoring_model.records.fields import EVENT_FIELDS
+from scoring_model.records.files import file_sheet
+from scoring_model.records.frames import frame_sheet
+from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
+from scoring_model.records.layout import check_layout, unused_columns
+from scoring_model.records.problems import RowProblem, row_problems_in_order
+from scoring_model.records.rows import row_problems
+from scoring_model.records.rules import Rule, ValueRule
+from scoring_model.records.schema import RecordSchema
+from scoring_model.records.sheet import Sheet
+from scoring_model.records.table import NEVER, Column, RecordTable
+
+INSTANTS: Final = ("eventTime", "labelKnownAt", "labelToldAt")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What reading a source gave.
+
+    Parameters
+    ----------
+    table : RecordTable
+        The records without a problem, in the order of the source.
+    problems : tuple of RowProblem
+        All problems of the other rows, by row and field.
+    rows : int
+        Number of rows of the source.
+    unused_columns : tuple of str
+        Columns that hold no field, in the order of the source.
+    """
+
+    table: RecordTable
+    problems: tuple[RowProblem, ...]
+    rows: int
+    unused_columns: tuple[str, ...]
+
+
+def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Reading:
+    """Read a source of records.
+
+    Parameters
+    ----------
+    source : path, pandas.DataFrame or object with `__arrow_c_stream__`
+        A path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`. Columns are named like the fields, or as
+        `schema.columns` says; `address` and `signals` may be nested.
+    schema : RecordSchema
+        Names columns, signals and labels.
+    labelled : bool
+        Whether labels must be there. Labels that are there are read in either case.
+
+    Returns
+    -------
+    Reading
+        Rows keep their order, also where it is not that of time. Of rows that share a `recordId` the first is
+        kept. Without a column `recordId` a record is called by its row.
+
+    Raises
+    ------
+    UnreadableSource
+        If the source is no table of a known kind.
+    MissingColumns
+        If columns are missing or misspelt. A source without any column is an empty table.
+    OSError
+        If a file cannot be opened.
+    """
+    sheet = file_sheet(Path(source)) if isinstance(source, str | PathLike) else frame_sheet(source)
+    if sheet.columns:
+        check_layout(sheet.columns, schema, labelled=labelled)
+    parsed = {field: _column(sheet, field, schema) for field in _present(sheet, schema)}
+    problems = row_problems_in_order(
+        [
+            *sheet.problems,
+            *(problem for column in parsed.values() for problem in column.problems),
+            *row_problems(parsed, schema.labels, readable=_readable(sheet)),
+        ]
+    )
+    table = _table(parsed, schema, kept=_kept(sheet.rows, problems), rows=sheet.rows)
+    return Reading(table, problems, sheet.rows, unused_columns(sheet.columns, schema))
+
+
+def _present(sheet: Sheet, schema: RecordSchema) -> list[str]:
+    return [field for field in (*EVENT_FIELDS, *schema.fields) if schema.column_of(field) in sheet.columns]
+
+
+def _column(sheet: Sheet, field: str, schema: RecordSchema) -> Parsed:
+    encoded = encode(sheet.columns[schema.column_of(field)], sheet.rows)
+    if field in INSTANTS:
+        return parse_instants(field, encoded)
+    read, check = _parser(field, schema)
+    return parse_column(field, encoded, lambda cell: check(read(cell)))
+
+
+def _parser(field: str, schema: RecordSchema) -> tuple[Cell, ValueRule]:
+    if field == "recordId":
+        return cells.text, rules.reference
+    if field == "label":
+        return label_cell, label_rule(schema.labels)
+    return cells.field_cells(schema)[field], rules.field_rules(schema)[field]
+
+
+def _readable(sheet: Sheet) -> BoolArray:
+    readable = np.ones(sheet.rows, dtype=np.bool_)
+    readable[[problem.row for problem in sheet.problems if problem.rule is Rule.MALFORMED_ROW]] = False
+    return readable
+
+
+def _kept(rows: int, problems: tuple[RowProblem, ...]) -> IntArray:
+    good = np.ones(rows, dtype=np.bool_)
+    good[[problem.row for problem in problems]] = False
+    return np.flatnonzero(good)
+
+
+def _table(parsed: Mapping[str, Parsed], schema: RecordSchema, *, kept: IntArray, rows: int) -> RecordTable:
+    absent = Parsed.absent(rows)
+
+    def gather(field: str, missing: int) -> IntArray:
+        return parsed.get(field, absent).gather(missing)[kept]
+
+    labels = gather("label", UNLABELLED).astype(np.int8)
+    events, known, told = (gather(field, NEVER) for field in INSTANTS)
+    return RecordTable(
+        record_ids=_record_ids(parsed, kept),
+        event_times=events,
+        columns={
+            field: Column.compact(column.values, column.codes[kept])
+            for field, column in parsed.items()
+            if field not in EVENT_FIELDS
+        },
+        labels=labels,
+        label_times=label_times(labels, events, known, told, schema.labels.delay),
+        source_rows=kept,
+    )
+
+
+def _record_ids(parsed: Mapping[str, Parsed], kept: IntArray) -> tuple[str, ...]:
+    if "recordId" not in parsed:
+        return tuple(map(str, kept.tolist()))
+    column = parsed["recordId"]
+    return tuple([str(column.values[code]) for code in column.codes[kept].tolist()])

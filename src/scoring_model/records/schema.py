@@ -1,0 +1,96 @@
+"""What one use's configuration says of its records: columns, signals and labels."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from scoring_model.records.durations import Duration
+from scoring_model.records.fields import EVENT_FIELDS, IDENTITY_FIELDS, signal_field
+
+MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more is a mistake of units
+
+
+class SignalType(StrEnum):
+    """What the values of a signal are."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    CATEGORY = "category"
+    IDENTIFIER = "identifier"  # ties records together (link keys), never a feature
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelSchema:
+    """How a file spells its labels, and when they were known.
+
+    Parameters
+    ----------
+    fraud, genuine : tuple of str
+        Values of the label column, compared without regard to case. A number is compared by its shortest
+        text, so that `1`, `1.0` and `"1"` are the same.
+    delay : int, optional
+        Microseconds from the event to the moment its label was known, for rows without `labelKnownAt`.
+
+    Raises
+    ------
+    ValueError
+        If a list is empty or both share a value, or if the delay is negative or above a century.
+    """
+
+    fraud: tuple[str, ...] = ("fraud", "1", "true")
+    genuine: tuple[str, ...] = ("genuine", "0", "false")
+    delay: Duration | None = None
+
+    def __post_init__(self) -> None:
+        problems = [f"{name} needs a value" for name in ("fraud", "genuine") if not getattr(self, name)]
+        shared = {value.lower() for value in self.fraud} & {value.lower() for value in self.genuine}
+        problems += [f"{value!r} is both fraud and genuine" for value in sorted(shared)]
+        if self.delay is not None and not 0 <= self.delay <= MAX_LABEL_DELAY:
+            problems.append(f"delay must be 0 to {MAX_LABEL_DELAY} microseconds, got {self.delay}")
+        if problems:
+            raise ValueError("label schema: " + "; ".join(problems))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordSchema:
+    """What the records of one use hold, and where a file keeps it.
+
+    Parameters
+    ----------
+    columns : mapping of str to str
+        Field name to the name of its column, for columns that are named otherwise.
+    signals : mapping of str to SignalType
+        The signals that are read, by name without prefix. Others are accepted and left out.
+    labels : LabelSchema
+        How labels are spelled and when they are known.
+
+    Raises
+    ------
+    ValueError
+        If `columns` names an unknown field, or one column for two fields.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    signals: Mapping[str, SignalType] = field(default_factory=dict)
+    labels: LabelSchema = field(default_factory=LabelSchema)
+
+    def __post_init__(self) -> None:
+        known = {*self.fields, *EVENT_FIELDS}
+        problems = [f"columns names the unknown field {name!r}" for name in self.columns if name not in known]
+        uses = Counter(self.column_of(name) for name in (*self.fields, *EVENT_FIELDS))
+        problems += [
+            f"{uses[column]} fields are read from column {column!r}" for column in uses if uses[column] > 1
+        ]
+        if problems:
+            raise ValueError("record schema: " + "; ".join(problems))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Field names that a record may hold a value of: identity first, then the configured signals."""
+        return (*IDENTITY_FIELDS, *map(signal_field, self.signals))
+
+    def column_of(self, name: str) -> str:
+        """Name the column that holds a field."""
+        return self.columns.get(name, name)

@@ -1,0 +1,179 @@
+"""A table of parsed records: each field as its distinct values and where they stand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import IntArray
+from scoring_model.records.record import Record
+
+NEVER: Final = int(np.iinfo(np.int64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One field of a table.
+
+    Parameters
+    ----------
+    values : tuple
+        Distinct canonical values, never None, in order of first appearance, each in use.
+    codes : ndarray of shape (n,), int32
+        Index into `values`; -1 where missing.
+    """
+
+    values: tuple[object, ...]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def missing(cls, rows: int) -> "Column":
+        """Make a column of `rows` missing values."""
+        return cls((), np.full(rows, -1, dtype=np.int32))
+
+    @classmethod
+    def compact(cls, values: Sequence[object], codes: NDArray[np.int32]) -> "Column":
+        """Make a column of values that need not be in use, nor in order.
+
+        Parameters
+        ----------
+        values : sequence
+            Distinct values.
+        codes : ndarray of shape (n,), int32
+            Index into `values`; negative where missing.
+
+        Returns
+        -------
+        Column
+            The same cells. Equal cells give equal columns, wherever they were taken from.
+        """
+        rows = np.flatnonzero(codes >= 0)[::-1]
+        first = np.full(len(values), NEVER, dtype=np.int64)
+        first[codes[rows]] = rows  # of repeated indices the last assignment stays: the first row
+        order = np.argsort(first, kind="stable")[: np.count_nonzero(first != NEVER)]
+        new = np.full(len(values) + 1, -1, dtype=np.int32)  # the last place answers for the code -1
+        new[order] = np.arange(len(order), dtype=np.int32)
+        return cls(tuple([values[old] for old in order.tolist()]), new[np.maximum(codes, -1)])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Column):
+            return NotImplemented
+        return self.values == other.values and np.array_equal(self.codes, other.codes)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: IntArray) -> "Column":
+        """Take rows, in their order; values that no row holds any more are dropped."""
+        return Column.compact(self.values, self.codes[rows])
+
+    def append(self, other: "Column") -> "Column":
+        """Put the rows of another column behind these."""
+        index = {value: code for code, value in enumerate(self.values)}
+        moved = np.full(len(other.values) + 1, -1, dtype=np.int32)
+        for code, value in enumerate(other.values):
+            moved[code] = index.setdefault(value, len(index))
+        return Column(tuple(index), np.concatenate([self.codes, moved[other.codes]]))
+
+
+@dataclass(frozen=True, eq=False)
+class RecordTable:
+    """Records in the order of their source.
+
+    Parameters
+    ----------
+    record_ids : tuple of str
+        One for each record, distinct within one source.
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+    columns : mapping of str to Column
+        By field name; a field that the source lacks is absent.
+    labels : ndarray of shape (n,), int8
+        1 fraud, 0 genuine, -1 none.
+    label_times : ndarray of shape (n,), int64
+        Microseconds at which the label counts: the later of known and told. `NEVER` without a label.
+    source_rows : ndarray of shape (n,), int64
+        0-based row of the source.
+    """
+
+    record_ids: tuple[str, ...]
+    event_times: IntArray
+    columns: Mapping[str, Column]
+    labels: NDArray[np.int8]
+    label_times: IntArray
+    source_rows: IntArray
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RecordTable):
+            return NotImplemented
+        return (
+            self.record_ids == other.record_ids
+            and dict(self.columns) == dict(other.columns)
+            and all(
+                np.array_equal(mine, theirs) for mine, theirs in zip(self._arrays, other._arrays, strict=True)
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, record: Record) -> "RecordTable":
+        """Make a table of one record, without a label."""
+        first = np.zeros(1, dtype=np.int32)
+        return cls(
+            record_ids=(record.record_id or "0",),
+            event_times=np.array([record.event_time], dtype=np.int64),
+            columns={field: Column((value,), first) for field, value in record.values.items()},
+            labels=np.array([-1], dtype=np.int8),
+            label_times=np.array([NEVER], dtype=np.int64),
+            source_rows=np.zeros(1, dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.record_ids)
+
+    @property
+    def _arrays(self) -> tuple[NDArray[np.integer], ...]:
+        return self.event_times, self.labels, self.label_times, self.source_rows
+
+    def column(self, field: str) -> Column:
+        """Give the column of a field, all missing where the source lacks it."""
+        return self.columns[field] if field in self.columns else Column.missing(len(self))
+
+    def take(self, rows: IntArray) -> "RecordTable":
+        """Take rows, in their order.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m,), int64
+            Indices into this table.
+
+        Returns
+        -------
+        RecordTable
+            m records.
+        """
+        return RecordTable(
+            record_ids=tuple([self.record_ids[row] for row in rows.tolist()]),
+            event_times=self.event_times[rows],
+            columns={field: column.take(rows) for field, column in self.columns.items()},
+            labels=self.labels[rows],
+            label_times=self.label_times[rows],
+            source_rows=self.source_rows[rows],
+        )
+
+    def append(self, other: "RecordTable") -> "RecordTable":
+        """Put the records of another table behind these (a history before its continuation, for instance)."""
+        fields = dict.fromkeys((*self.columns, *other.columns))
+        return RecordTable(
+            record_ids=self.record_ids + other.record_ids,
+            event_times=np.concatenate([self.event_times, other.event_times]),
+            columns={field: self.column(field).append(other.column(field)) for field in fields},
+            labels=np.concatenate([self.labels, other.labels]),
+            label_times=np.concatenate([self.label_times, other.label_times]),
+            source_rows=np.concatenate([self.source_rows, other.source_rows]),
+        )

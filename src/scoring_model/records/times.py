@@ -1,0 +1,197 @@
+"""Instants as integer microseconds since 1970-01-01 UTC, and durations as text.
+
+Microseconds are the unit of every comparison of times: what is finer is rounded down, so that an instant
+never moves past one that it did not reach. A time without a zone is UTC.
+"""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from scoring_model.arrays import IntArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SECOND: Final = 1_000_000
+DAY: Final = 86_400 * SECOND
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+LATEST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_TIME: Final = re.compile(
+    r"(\d{4}-\d{2}-\d{2})"
+    r"(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?"
+    r"(?:[Zz]|([+-])([01]\d|2[0-3]):?([0-5]\d))?)?",
+    re.ASCII,
+)
+_DURATION: Final = re.compile(r"(\d{1,6})(d|h|m|s)", re.ASCII)
+_UNITS: Final = {"d": DAY, "h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND}
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def microseconds(value: object) -> int:
+    """Read an instant.
+
+    Parameters
+    ----------
+    value : str, datetime, date or numpy.datetime64
+        Text is RFC 3339, or the part of ISO 8601 that leaves out the zone (UTC), the seconds or the time of
+        day (midnight). A fraction has up to nine digits. Leap seconds are refused, as `datetime` does.
+
+    Returns
+    -------
+    int
+        Microseconds since 1970-01-01 UTC, rounded down.
+
+    Raises
+    ------
+    TypeError
+        If the value is of another type.
+    ValueError
+        If it is no instant of the years 1 to 9999 (UTC).
+
+    References
+    ----------
+    RFC 3339, section 5.6.
+
+    Examples
+    --------
+    >>> microseconds("1970-01-01T01:00:00.0000019+01:00")
+    1
+    """
+    if isinstance(value, str):
+        micros = _of_text(value)
+    elif isinstance(value, datetime):
+        micros = ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+    elif isinstance(value, date):
+        micros = (value.toordinal() - _EPOCH.toordinal()) * DAY
+    elif isinstance(value, np.datetime64) and not np.isnat(value):
+        micros = int(value.astype("datetime64[us]").astype(np.int64))
+    else:
+        raise TypeError("not a time")
+    if not EARLIEST <= micros <= LATEST:
+        raise ValueError("outside of the years 1 to 9999")
+    return micros
+
+
+def _of_text(text: str) -> int:
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("not of the form YYYY-MM-DDThh:mm:ssZ")
+    day, minute, second, fraction, sign, zone_hours, zone_minutes = match.groups()
+    moment = datetime.fromisoformat(f"{day}T{minute or '00:00'}:{second or '00'}+00:00")
+    micros = (moment - _EPOCH) // _MICROSECOND
+    if fraction:
+        micros += int(fraction[:6].ljust(6, "0"))
+    if sign:
+        micros -= int(sign + "1") * (int(zone_hours) * 60 + int(zone_minutes)) * 60 * SECOND
+    return micros
+
+
+def timestamp_microseconds(array: "pa.Array") -> IntArray:
+    """Read an Arrow array of timestamps.
+
+    Parameters
+    ----------
+    array : pyarrow.Array of shape (n,), timestamp of any unit and zone
+        Without a zone it is UTC.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC, rounded down; 0 where null. Instants that 64 bits cannot hold are
+        moved to the end of their range, outside of `EARLIEST` to `LATEST`.
+    """
+    counts: IntArray = array.cast("int64").fill_null(0).to_numpy(zero_copy_only=False)
+    per_second = _PER_SECOND[array.type.unit]
+    if per_second > SECOND:
+        return counts // (per_second // SECOND)
+    scale = SECOND // per_second
+    bound = int(np.iinfo(np.int64).max) // scale
+    return np.clip(counts, -bound, bound) * scale
+
+
+def rfc3339(micros: int) -> str:
+    """Write an instant with six digits of a second, in UTC.
+
+    Parameters
+    ----------
+    micros : int
+        Microseconds since 1970-01-01 UTC, within the years 1 to 9999.
+
+    Returns
+    -------
+    str
+        Such as `1970-01-01T00:00:00.000001Z`.
+
+    Raises
+    ------
+    OverflowError
+        If the year is outside of 1 to 9999.
+    """
+    moment = _EPOCH + timedelta(microseconds=micros)
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def parse_duration(text: str) -> int:
+    """Read a duration: a whole number of days, hours, minutes or seconds.
+
+    Parameters
+    ----------
+    text : str
+        Up to six digits and one of `d`, `h`, `m`, `s`.
+
+    Returns
+    -------
+    int
+        Microseconds.
+
+    Raises
+    ------
+    ValueError
+        If the text is of another form.
+
+    Examples
+    --------
+    >>> parse_duration("90d") == 90 * 24 * parse_duration("60m")
+    True
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"a duration is a whole number and one of d, h, m, s, such as 90d; got {text!r}")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def format_duration(micros: int) -> str:
+    """Write a duration in the largest unit that it is a whole number of.
+
+    Parameters
+    ----------
+    micros : int
+        Microseconds, a whole number of seconds.
+
+    Returns
+    -------
+    str
+        What `parse_duration` reads.
+
+    Raises
+    ------
+    ValueError
+        If the duration is negative, no whole number of seconds, or too long to be read back.
+
+    Examples
+    --------
+    >>> format_duration(parse_duration("24h"))
+    '1d'
+    """
+    for name, unit in _UNITS.items():
+        count, rest = divmod(micros, unit)
+        if not rest and (count or unit == SECOND) and 0 <= count < 10**6:
+            return f"{count}{name}"
+    raise ValueError(
+        f"a duration is 0 to 999999 whole seconds, minutes, hours or days, got {micros} microseconds"
+    )

@@ -1,0 +1,129 @@
+"""Tables of records through a scorer: whole files and frames, bad rows told apart from good ones."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from scoring_model.decision.policy import OUTCOMES
+from scoring_model.decision.rules import Decisions
+from scoring_model.records import RecordTable, RowProblem
+from scoring_model.records.reading import Reading, read_records
+from scoring_model.scorer.decisions import Reason
+
+if TYPE_CHECKING:
+    from scoring_model.scorer.scorer import Scorer
+
+RESULT = pa.schema(
+    [
+        ("recordId", pa.string()),
+        ("scoringScore", pa.int16()),
+        ("scoringOutcome", pa.dictionary(pa.int8(), pa.string())),
+        ("probability", pa.float64()),
+        ("margin", pa.float64()),
+        ("reasonCodes", pa.list_(pa.string())),
+    ]
+)
+"""Columns of scored records, named as the service names them."""
+
+_PROBLEMS = pa.field("problems", pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A table with what was decided about each of its records.
+
+    Parameters
+    ----------
+    table : RecordTable
+    decisions : Decisions
+    reasons : sequence of tuple of Reason
+        Of each record; empty where it is PASSED, or where none were asked for.
+    """
+
+    table: RecordTable
+    decisions: Decisions
+    reasons: Sequence[tuple[Reason, ...]]
+
+    def to_arrow(self) -> pa.Table:
+        """As columns of `RESULT`."""
+        outcomes = pa.DictionaryArray.from_arrays(
+            pa.array(self.decisions.outcomes), pa.array([str(outcome) for outcome in OUTCOMES])
+        )
+        return pa.table(
+            [
+                pa.array(self.table.record_ids, pa.string()),
+                pa.array(self.decisions.scores.astype(np.int16)),
+                outcomes,
+                pa.array(self.decisions.probabilities),
+                pa.array(self.decisions.margins),
+                pa.array(
+                    [[reason.code for reason in row] for row in self.reasons],
+                    RESULT.field("reasonCodes").type,
+                ),
+            ],
+            schema=RESULT,
+        )
+
+
+def score_table(
+    scorer: "Scorer", table: RecordTable, *, history: RecordTable | None = None, reasons: bool = True
+) -> Scored:
+    """Score every record of a table.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    table : RecordTable
+        Its records see each other as history.
+    history : RecordTable, optional
+        Further earlier records, which are not scored.
+    reasons : bool
+        Whether to say why for STEPPED_UP and FAILED.
+    """
+    before = 0 if history is None else len(history)
+    rows = scorer.matrix.rows(table if history is None else history.append(table))[before:]
+    decisions = scorer.decide(rows)
+    told = [
+        scorer.reasons(row) if reasons and outcome else ()
+        for row, outcome in zip(rows, decisions.outcomes.tolist(), strict=True)
+    ]
+    return Scored(table, decisions, told)
+
+
+def score_frame(scorer: "Scorer", data: Any, *, history: Any = None) -> Any:
+    """Score a frame; see `Scorer.score`."""
+    reading = read_records(data, scorer.contents.schema, labelled=False)
+    past = read_histories(scorer, [] if history is None else [history])
+    result = _aligned(score_table(scorer, reading.table, history=past).to_arrow(), reading)
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(data, pandas.DataFrame):
+        return result
+    frame = result.to_pandas(types_mapper={pa.int16(): pandas.Int16Dtype()}.get)
+    return frame.set_axis(data.index, axis=0)
+
+
+def read_histories(scorer: "Scorer", sources: Sequence[Any]) -> RecordTable | None:
+    """Read records that are history alone; those that break the contract are no history."""
+    tables = [read_records(source, scorer.contents.schema, labelled=False).table for source in sources]
+    return reduce(RecordTable.append, tables) if tables else None
+
+
+def _aligned(scored: pa.Table, reading: Reading) -> pa.Table:
+    """One row for each row read, null where it was refused, and why."""
+    place = np.full(reading.rows, -1, dtype=np.int64)
+    place[reading.table.source_rows] = np.arange(len(reading.table))
+    taken = scored.take(pa.array(place, mask=place < 0))
+    texts: list[str | None] = [None] * reading.rows
+    for problem in reading.problems:
+        before = texts[problem.row]
+        texts[problem.row] = _text(problem) if before is None else f"{before}; {_text(problem)}"
+    return taken.append_column(_PROBLEMS, pa.array(texts, pa.string()))
+
+
+def _text(problem: RowProblem) -> str:
+    return f"{problem.field}: {problem.rule}: {problem.detail}"

@@ -1,0 +1,11 @@
+"""Labelled histories of invented people and fraud rings: nothing in them is about anybody.
+
+Record, person, device and subject ids begin with `syn-`, images lie under `https://images.example/`, mail
+domains are reserved ones (RFC 2606), and the tables say so in their metadata.
+"""
+
+from scoring_model.synthetic.files import write
+from scoring_model.synthetic.history import generate
+from scoring_model.synthetic.layout import NOTICE, schema
+
+__all__ = ["NOTICE", "generate", "schema", "write"]

@@ -1,0 +1,184 @@
+"""Plans written out as rows of a table: texts, typing errors, what was left blank."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scoring_model.synthetic.addresses import written_addresses
+from scoring_model.synthetic.countries import CODES
+from scoring_model.synthetic.draws import Draws, KeyArray
+from scoring_model.synthetic.events import MAIL_DOMAINS, Channel, EventArray, Kind
+from scoring_model.synthetic.labels import NONE, Labels
+from scoring_model.synthetic.layout import schema
+from scoring_model.synthetic.names import full_names
+from scoring_model.synthetic.people import births, sexes
+from scoring_model.synthetic.slips import misdated, mistyped, restyled
+
+Values: TypeAlias = Sequence[object] | NDArray[Any]
+
+_DOCUMENTS = np.array(["PASSPORT", "NATIONAL_ID", "DRIVERS_LICENSE", "RESIDENCE_PERMIT"], dtype=object)
+_DOCUMENT_WEIGHTS = (0.38, 0.34, 0.21, 0.07)
+_MISSING = {
+    "lastName": 0.004,
+    "dob": 0.008,
+    "citizenship": 0.04,
+    "documentType": 0.015,
+    "imageUrls": 0.05,
+    "address.line1": 0.02,
+    "address.line2": 0.25,
+    "address.city": 0.02,
+    "address.region": 0.45,
+    "address.postalCode": 0.04,
+    "address.country": 0.01,
+    "signals.deviceId": 0.05,
+    "signals.ipCountry": 0.02,
+    "signals.emailDomain": 0.03,
+    "signals.emailAgeDays": 0.12,
+    "signals.formSeconds": 0.06,
+    "signals.vpn": 0.04,
+    "signals.sex": 0.08,
+}
+_CHANNELS = np.array([channel.name.lower() for channel in Channel], dtype=object)
+_COUNTRIES = np.array(CODES, dtype=object)
+_KINDS = np.array([kind.name.lower() for kind in Kind], dtype=object)
+_LABELS = np.array(["genuine", "fraud", None], dtype=object)  # -1 is the last
+_MAILS = np.array(MAIL_DOMAINS, dtype=object)
+_SEXES = np.array(["F", "M", "X"], dtype=object)
+_HAS_ACCOUNT = 0.12
+_HAS_REFERENCE = 0.3
+
+
+def written(
+    draws: Draws, events: EventArray, labels: Labels, *, first: int, start: int, truth: bool
+) -> pa.RecordBatch:
+    """Write out planned records.
+
+    Parameters
+    ----------
+    draws : Draws
+    events : EventArray of shape (n,)
+    labels : Labels
+    first : int
+        Number of the first of these records in the whole history.
+    start : int
+        Start of the history, microseconds.
+    truth : bool
+        Whether to add what is true of each record.
+
+    Returns
+    -------
+    pyarrow.RecordBatch of n rows
+    """
+    columns = {
+        **_event_columns(draws, events, first),
+        **_identity_columns(draws, events, start),
+        **_address_columns(draws, events),
+        **_signal_columns(draws, events),
+        **_label_columns(labels),
+        **(_truth_columns(events) if truth else {}),
+    }
+    layout = schema(truth=truth)
+    arrays = [_array(draws, field, columns[field.name], events["key"]) for field in layout]
+    return pa.RecordBatch.from_arrays(arrays, schema=layout)
+
+
+def _array(draws: Draws, field: pa.Field, values: Values, keys: KeyArray) -> pa.Array:
+    if field.name in _MISSING:
+        missing = draws.chance(f"missing.{field.name}", _MISSING[field.name], keys)
+        return pa.array(values, type=field.type, mask=missing)
+    return pa.array(values, type=field.type)
+
+
+def _event_columns(draws: Draws, events: EventArray, first: int) -> Mapping[str, Values]:
+    account = draws.chance("account", _HAS_ACCOUNT, events["identity"])
+    subjects = draws.bits("account.id", events["identity"])
+    reference = draws.chance("reference", _HAS_REFERENCE, events["key"])
+    references = draws.bits("reference.id", events["key"])
+    return {
+        "recordId": [f"syn-{first + row:010d}" for row in range(len(events))],
+        "eventTime": events["time"],
+        "subjectId": _where(account, _tokens("syn-sub-", subjects)),
+        "externalId": _where(reference, _tokens("syn-ref-", references)),
+    }
+
+
+def _identity_columns(draws: Draws, events: EventArray, start: int) -> Mapping[str, Values]:
+    keys = events["key"]
+    given, family = full_names(draws, events)
+    dates = np.datetime_as_string(births(draws, events, start)).astype(object)
+    documents = draws.choice("document", _DOCUMENT_WEIGHTS, events["identity"])
+    return {
+        "firstName": mistyped(draws, "firstName", given, keys),
+        "lastName": mistyped(draws, "lastName", family, keys),
+        "dob": misdated(draws, dates, keys),
+        "citizenship": _COUNTRIES[events["citizen"]],
+        "documentType": _DOCUMENTS[documents],
+        "imageUrls": _image_urls(draws, events),
+    }
+
+
+def _image_urls(draws: Draws, events: EventArray) -> list[list[str]]:
+    """Front of the document, often its back, often a portrait that is new each time."""
+    fronts = _tokens("https://images.example/syn-", events["image"])
+    portraits = _tokens("https://images.example/syn-", draws.bits("portrait", events["key"]))
+    backs = draws.chance("image.back", 0.45, events["identity"]).tolist()
+    faces = draws.chance("image.portrait", 0.55, events["key"]).tolist()
+    return [
+        [
+            f"{front}/front.jpg",
+            *([f"{front}/back.jpg"] if back else []),
+            *([f"{portrait}.jpg"] if face else []),
+        ]
+        for front, portrait, back, face in zip(fronts, portraits, backs, faces, strict=True)
+    ]
+
+
+def _address_columns(draws: Draws, events: EventArray) -> Mapping[str, Values]:
+    addresses = written_addresses(draws, events["address"], events["country"])
+    return {
+        "address.line1": restyled(draws, addresses.line1, events["key"]),
+        "address.line2": addresses.line2,
+        "address.city": restyled(draws, addresses.city, events["key"]),
+        "address.region": addresses.region,
+        "address.postalCode": addresses.postal,
+        "address.country": _COUNTRIES[events["country"]],
+    }
+
+
+def _signal_columns(draws: Draws, events: EventArray) -> Mapping[str, Values]:
+    return {
+        "signals.deviceId": _tokens("syn-dev-", events["device"]),
+        "signals.ipCountry": _COUNTRIES[events["ip"]],
+        "signals.emailDomain": _MAILS[events["mail"]],
+        "signals.channel": _CHANNELS[events["channel"]],
+        "signals.emailAgeDays": events["mail_age"],
+        "signals.formSeconds": events["form"],
+        "signals.vpn": events["vpn"],
+        "signals.sex": _SEXES[sexes(draws, events["identity"])],
+    }
+
+
+def _label_columns(labels: Labels) -> Mapping[str, Values]:
+    none = labels.values == NONE
+    return {
+        "label": _LABELS[labels.values],
+        "labelKnownAt": np.ma.MaskedArray(labels.known_at, mask=none),
+    }
+
+
+def _truth_columns(events: EventArray) -> Mapping[str, Values]:
+    return {
+        "truth.kind": _KINDS[events["kind"]],
+        "truth.person": _tokens("syn-person-", events["identity"]),
+    }
+
+
+def _tokens(prefix: str, keys: KeyArray) -> list[str]:
+    return [f"{prefix}{key:016x}" for key in keys.tolist()]
+
+
+def _where(present: NDArray[np.bool_], texts: list[str]) -> list[str | None]:
+    return [text if here else None for here, text in zip(present.tolist(), texts, strict=True)]

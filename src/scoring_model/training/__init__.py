@@ -1,0 +1,1 @@
+"""Training: from labelled records to a sealed bundle."""

@@ -1,0 +1,166 @@
+"""From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
+
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.bundle import (
+    CARD,
+    CONFIGURATION,
+    EVALUATION,
+    PROFILE,
+    Bundle,
+    Contents,
+    Golden,
+    choose_rows,
+    invent_rows,
+    json_bytes,
+    measure_profile,
+)
+from scoring_model.configuration import Configuration, Tuned
+from scoring_model.decision.forest import Forest
+from scoring_model.decision.rules import DecisionRules
+from scoring_model.evaluation import Evaluation, evaluate
+from scoring_model.records import digest, rfc3339
+from scoring_model.scorer.session import MarginSession
+from scoring_model.training.calibration import fit_platt
+from scoring_model.training.cards import describe
+from scoring_model.training.export import to_onnx
+from scoring_model.training.preparation import Prepared
+from scoring_model.training.scale import fit_scale
+from scoring_model.training.thresholds import choose_policy, one_per_person
+
+LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
+"""Whose versions a bundle names: what its numbers were computed with."""
+
+GOLDEN_ROWS: Final = 256
+_INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
+
+
+def assemble(
+    prepared: Prepared, forest: Forest, configuration: Configuration, tuned: Tuned, *, threads: int
+) -> tuple[Bundle, Evaluation]:
+    """Make the bundle of a forest.
+
+    Scale, probability and thresholds are fitted on the validation period, and the evaluation is of the test
+    period, both on the margins that the exported graph gives: what is reported is what will be served.
+
+    Raises
+    ------
+    ScaleError, CalibrationError, InfeasiblePolicy
+        When the validation period does not suffice, saying what is missing.
+    """
+    names = prepared.matrix.names
+    bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
+    margins = bare.margins(prepared.rows[prepared.split.validation])
+    rules = _fit_rules(prepared, margins, configuration)
+    graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
+    session = MarginSession(graph, threads=threads)
+    evaluation = _evaluate(prepared, session, rules)
+    contents = Contents(
+        schema=configuration.schema,
+        features=prepared.matrix,
+        graph=graph,
+        forest=forest,
+        rules=rules,
+        golden=_golden(prepared, forest, session, rules, seed=configuration.training.seed),
+    )
+    data = _data(prepared)
+    bundle = Bundle(
+        name=configuration.name,
+        contents=contents,
+        described={
+            CONFIGURATION: json_bytes(resolved(configuration, tuned)),
+            EVALUATION: json_bytes(evaluation.to_json()),
+            PROFILE: _profile(prepared, rules, margins),
+            CARD: describe(prepared, contents, evaluation, configuration, data=data).encode(),
+        },
+        data=data,
+        libraries={library: version(library) for library in LIBRARIES},
+    )
+    return bundle, evaluation
+
+
+def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
+    """The configuration with the parameters that were found, and without how they were searched for.
+
+    Two searches that end in the same parameters give the same model, so the search is no part of it.
+    """
+    plain = asdict(configuration)
+    del plain["training"]["tuning"]
+    plain["training"]["split"] = asdict(configuration.split)
+    plain["training"]["tuned"] = asdict(tuned)
+    return plain
+
+
+def _fit_rules(prepared: Prepared, margins: FloatArray, configuration: Configuration) -> DecisionRules:
+    targets = prepared.split.validation_targets
+    scale = fit_scale(margins[targets == 0])
+    genuine, frauds = (scale.scores(margins[_independent(prepared, target)]) for target in (0, 1))
+    policy = choose_policy(genuine, frauds, settings=configuration.policy)
+    return DecisionRules(scale=scale, platt=fit_platt(margins, targets), policy=policy)
+
+
+def _independent(prepared: Prepared, target: int) -> IntArray:
+    """Places in the validation period of the first record of each person with this target."""
+    places = np.flatnonzero(prepared.split.validation_targets == target)
+    rows = prepared.split.validation[places]
+    return places[one_per_person(prepared.persons[rows], prepared.table.event_times[rows])]
+
+
+def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:
+    test = prepared.split.test
+    return evaluate(
+        rules.decide(session.margins(prepared.rows[test])),
+        labels=prepared.split.test_targets,
+        event_times=prepared.table.event_times[test],
+    )
+
+
+def _golden(
+    prepared: Prepared, forest: Forest, session: MarginSession, rules: DecisionRules, *, seed: int
+) -> Golden:
+    train = prepared.split.train
+    rows = invent_rows(
+        prepared.rows[train],
+        persons=prepared.persons[train],
+        count=_INVENTED_ROWS,
+        seed=seed,
+        categorical=prepared.feature_options["categorical"],
+        thresholds=_thresholds(forest),
+    )
+    rows = rows[choose_rows(rows, session.margins(rows), count=GOLDEN_ROWS)]
+    return Golden(rows=rows, decisions=rules.decide(session.margins(rows)))
+
+
+def _thresholds(forest: Forest) -> dict[int, FloatArray]:
+    numeric = forest.category_set < 0
+    return {
+        int(feature): np.unique(forest.threshold[numeric & (forest.feature == feature)])
+        for feature in np.unique(forest.feature[numeric])
+    }
+
+
+def _profile(prepared: Prepared, rules: DecisionRules, margins: FloatArray) -> bytes:
+    validation: IntArray = prepared.split.validation
+    return measure_profile(
+        prepared.rows[validation],
+        rules.scale.scores(margins),
+        names=prepared.matrix.names,
+        persons=prepared.persons[validation],
+        categorical=prepared.feature_options["categorical"],
+    ).to_bytes()
+
+
+def _data(prepared: Prepared) -> dict[str, object]:
+    times = prepared.table.event_times
+    return {
+        "sha256": digest(prepared.table),
+        "records": len(prepared.table),
+        "from": rfc3339(int(times.min())),
+        "to": rfc3339(int(times.max())),
+        "as_of": rfc3339(prepared.split.borders.as_of),
+    }

@@ -1,0 +1,108 @@
+"""The model card of a training."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from scoring_model.bundle import (
+    Contents,
+    FeatureRow,
+    MetricRow,
+    ModelCard,
+    PromiseRow,
+    ScaleRow,
+    SplitRow,
+    model_version,
+)
+from scoring_model.configuration import Configuration
+from scoring_model.evaluation import Evaluation, Share
+from scoring_model.features import Feature
+from scoring_model.training.preparation import Prepared
+from scoring_model.training.scale import scale_uncertainty
+
+PURPOSE: Final = (
+    "Decides whether a person who signs up is PASSED, STEPPED_UP (asked for more) or FAILED, from an "
+    "identity record, signals, and what earlier records share with it. It is made for records of the "
+    "population and the client that it was trained on, and for a step-up that is open to everyone; it is "
+    "not made for credit, employment or insurance."
+)
+
+LIMITS: Final = (
+    "The promises hold for independent records of one population: drift breaks them, and so do rings, whose "
+    "records are not independent.",
+    "The meaning of the score is that of the genuine records of the validation period; records that were "
+    "wrongly taken for genuine pull its upper end down.",
+    "Links are counted within one client's history; a record without a history has no links.",
+)
+
+_DIRECTIONS: Final = {-1: "lowers", 0: "either", 1: "raises"}
+
+
+def describe(
+    prepared: Prepared,
+    contents: Contents,
+    evaluation: Evaluation,
+    configuration: Configuration,
+    *,
+    data: Mapping[str, object],
+) -> str:
+    """Write the card of a bundle: equal trainings give equal text."""
+    policy = contents.rules.policy
+    genuine = int((prepared.split.validation_targets == 0).sum())
+    card = ModelCard(
+        name=configuration.name,
+        model_version=model_version(configuration.name, contents),
+        policy_version=policy.version,
+        purpose=PURPOSE,
+        data_sha256=str(data["sha256"]),
+        data_records=len(prepared.table),
+        data_from=str(data["from"]),
+        data_to=str(data["to"]),
+        step_up_from=policy.step_up_from,
+        fail_from=policy.fail_from,
+        extrapolated_from=contents.rules.scale.extrapolated_from,
+        splits=[
+            SplitRow(
+                part=s.part, since=s.start, until=s.end, records=s.records, genuine=s.genuine, frauds=s.frauds
+            )
+            for s in prepared.split.summaries
+        ],
+        metrics=list(_metrics(evaluation)),
+        promises=[
+            PromiseRow(
+                bound=p.bound, limit=p.limit, confidence=1 - p.delta, observed=p.observed, records=p.records
+            )
+            for p in policy.promises
+        ],
+        scale=[ScaleRow(score=u.score, low=u.low, high=u.high) for u in scale_uncertainty(genuine)],
+        features=[_feature_row(feature) for feature in prepared.matrix.features],
+        protected=sorted(configuration.features.use_protected),
+        limits=LIMITS,
+    )
+    return card.to_markdown()
+
+
+def _metrics(evaluation: Evaluation) -> Iterator[MetricRow]:
+    overall = evaluation.overall
+    yield MetricRow(metric="ROC AUC", value=overall.roc_auc)
+    yield MetricRow(metric="Average precision", value=overall.average_precision)
+    for limit, recall in overall.recalls.items():
+        yield MetricRow(metric=f"Recall at {limit:.1%} false positives", value=recall)
+    yield MetricRow(metric="Brier score", value=overall.brier)
+    yield MetricRow(metric="Log loss", value=overall.log_loss)
+    yield MetricRow(metric="Expected calibration error", value=overall.calibration_error)
+    yield _share_row("Genuine failed", overall.false_reject)
+    yield _share_row("Genuine stepped up or failed", overall.step_up)
+    yield _share_row("Frauds passed", overall.missed_fraud)
+
+
+def _share_row(metric: str, share: Share) -> MetricRow:
+    return MetricRow(metric=metric, value=share.share, low=share.low, high=share.high)
+
+
+def _feature_row(feature: Feature) -> FeatureRow:
+    return FeatureRow(
+        name=feature.name,
+        sentence=feature.sentence,
+        direction=_DIRECTIONS[feature.direction],
+        reason=feature.reason,
+    )

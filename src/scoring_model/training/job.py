@@ -1,0 +1,182 @@
+"""A training as a job: a file in, a bundle and what belongs to it out, MLflow told."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import yaml
+
+from scoring_model.bundle.errors import BundleExists
+from scoring_model.bundle.seal import load_private_key
+from scoring_model.configuration import Configuration, Tuned
+from scoring_model.evaluation import Evaluation, summary
+from scoring_model.records.atomic import atomic_file
+from scoring_model.records.quarantine import accept, write_quarantine
+from scoring_model.records.reading import read_records
+from scoring_model.training.run import Training, run_training
+from scoring_model.training.tracking import TrackedData, TrackedRun, TrackingSettings, track
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to train on, and where to.
+
+    Parameters
+    ----------
+    source : Path
+        Labelled records: Parquet, CSV or JSON Lines.
+    configuration : Configuration
+    out : Path
+        Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
+        parameters, the refused rows, the evaluation, and MLflow's database unless `tracking_uri` is given.
+    resume : bool
+        Whether to go on with the search of an earlier, interrupted job.
+    replace : bool
+        Whether to replace a bundle that stands at `out`.
+    signing_key : Path, optional
+        Ed25519 private key, PEM.
+    tracking_uri : str, optional
+    track : bool
+        Whether to tell MLflow.
+    threads : int
+    """
+
+    source: Path
+    configuration: Configuration
+    out: Path
+    resume: bool = False
+    replace: bool = False
+    signing_key: Path | None = None
+    tracking_uri: str | None = None
+    track: bool = True
+    threads: int = 2
+
+    @property
+    def folder(self) -> Path:
+        """What belongs to the training and not to the bundle."""
+        return self.out.with_name(self.out.name + ".training")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobDone:
+    """Where a job left what it made.
+
+    Parameters
+    ----------
+    bundle, parameters, evaluation, summary : Path
+        The sealed directory, the resolved parameters (YAML), the evaluation of the test period as JSON and as
+        Markdown for people.
+    tracked : TrackedRun or None
+    """
+
+    bundle: Path
+    parameters: Path
+    evaluation: Path
+    summary: Path
+    tracked: TrackedRun | None
+
+
+def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> JobDone:
+    """Read, train, seal, and tell.
+
+    Raises
+    ------
+    BundleExists
+        Before anything is read, when a bundle stands at `out` and is not to be replaced.
+    TooManyBadRows
+        After the refused rows were written to ``quarantine.csv``.
+    ValueError
+        As `run_training`.
+    """
+    if job.out.exists() and not job.replace:
+        raise BundleExists(f"{job.out}: something stands there already")
+    signing_key = None if job.signing_key is None else load_private_key(job.signing_key)
+    job.folder.mkdir(parents=True, exist_ok=True)
+    reading = read_records(job.source, job.configuration.schema, labelled=True)
+    report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
+    write_quarantine(reading.problems, job.folder / "quarantine.csv")
+    accept(reading, max_share=job.configuration.records.max_bad_share)
+    training = run_training(
+        reading.table,
+        job.configuration,
+        journal=_journal(job),
+        resume=job.resume,
+        threads=job.threads,
+        report=report,
+    )
+    paths = _write(job, training)
+    training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
+    report(f"bundle sealed: {job.out}")
+    tracked = _track(job, training) if job.track else None
+    return JobDone(bundle=job.out, tracked=tracked, **paths)
+
+
+def _journal(job: Job) -> Path:
+    """The journal of this job; that of an earlier one that is not to be resumed is removed."""
+    journal = job.folder / "tuning.journal"
+    if not job.resume:
+        journal.unlink(missing_ok=True)
+    return journal
+
+
+def _write(job: Job, training: Training) -> dict[str, Path]:
+    texts = {
+        "parameters": ("parameters.yaml", _yaml(training.tuned)),
+        "evaluation": ("evaluation.json", json.dumps(training.evaluation.to_json(), indent=2) + "\n"),
+        "summary": ("evaluation.md", _summary(job, training.evaluation)),
+    }
+    paths = {}
+    for name, (file, text) in texts.items():
+        paths[name] = job.folder / file
+        with atomic_file(paths[name]) as partial:
+            partial.write_text(text, encoding="utf-8")
+    return paths
+
+
+def _yaml(tuned: Tuned) -> str:
+    # Shortest digits that read back as the same double, so that the same parameters train the same model.
+    return yaml.safe_dump(json.loads(json.dumps(asdict(tuned))), sort_keys=True)
+
+
+def _summary(job: Job, evaluation: Evaluation) -> str:
+    return f"# {job.configuration.name}: the test period\n\n{summary(evaluation)}"
+
+
+def _track(job: Job, training: Training) -> TrackedRun:
+    bundle, overall = training.bundle, training.evaluation.overall
+    policy = bundle.contents.rules.policy
+    metrics = {
+        "roc_auc": overall.roc_auc,
+        "average_precision": overall.average_precision,
+        "brier": overall.brier,
+        "log_loss": overall.log_loss,
+        "calibration_error": overall.calibration_error,
+        **{f"recall_at_fpr_{limit:g}": recall for limit, recall in overall.recalls.items()},
+        **{
+            f"{name}_{end}": getattr(getattr(overall, name), end)
+            for name in ("false_reject", "step_up", "missed_fraud")
+            for end in ("share", "low", "high")
+        },
+    }
+    schema = {feature.name: feature.unit for feature in bundle.contents.features.features}
+    return track(
+        TrackingSettings(
+            uri=job.tracking_uri,
+            folder=job.folder,
+            experiment=job.configuration.name,
+            model_name=job.configuration.name,
+        ),
+        params={
+            **training.tuned.params,
+            "rounds": training.tuned.rounds,
+            "seed": job.configuration.training.seed,
+            "step_up_from": policy.step_up_from,
+            "fail_from": policy.fail_from,
+        },
+        metrics={name: value for name, value in metrics.items() if value is not None},
+        tags={"model_version": bundle.model_version, "policy_version": policy.version},
+        trials=() if training.tuning is None else training.tuning.trials,
+        bundle=job.out,
+        data=TrackedData(name=job.source.name, digest=str(bundle.data["sha256"]), schema=json.dumps(schema)),
+    )

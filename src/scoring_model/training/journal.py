@@ -1,0 +1,110 @@
+"""The journal of a tuning: an Optuna study in one file that survives a kill and refuses other data."""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import optuna
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.trial import TrialState
+
+_STUDY = "tuning"
+_HEAD = b'{"op_code":'  # of every line that Optuna writes
+_FINGERPRINT = "fingerprint"
+
+
+class JournalError(Exception):
+    """A journal can't be used; the text says why."""
+
+
+class _HeldLock(JournalFileOpenLock):
+    """No lock for each write, since the journal is locked as a whole.
+
+    Optuna's own locks are files: after a kill they stay, and the next run waits half a minute for a dead one.
+    """
+
+    def acquire(self) -> bool:
+        """Succeed: `open_study` holds the lock."""
+        return True
+
+    def release(self) -> None:
+        """Do nothing: `open_study` releases the lock."""
+
+
+@contextmanager
+def open_study(
+    path: Path, *, fingerprint: Mapping[str, str], resume: bool, pruner: optuna.pruners.BasePruner
+) -> Iterator[optuna.Study]:
+    """Open the study of a journal, alone, ready for its next trial.
+
+    A trial that a killed run left behind is marked as failed, and a torn last line of the file is cut off.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made if absent.
+    fingerprint : Mapping[str, str]
+        What the results depend on: a digest by name.
+    resume : bool
+        Whether to go on with a journal that exists.
+    pruner : optuna.pruners.BasePruner
+
+    Yields
+    ------
+    optuna.Study
+        To be maximised.
+
+    Raises
+    ------
+    JournalError
+        If the journal exists and is not to be resumed, is in use, is not a journal of a tuning, or belongs to
+        another fingerprint; then the text names what differs.
+    """
+    if not resume and path.exists():
+        raise JournalError(f"the journal {path.name} exists already: resume it or name another")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise JournalError(f"the journal {path.name} is in use by another process") from error
+        _cut_torn_tail(path)
+        study = _load(path, pruner)
+        _match(study, fingerprint, path.name)
+        for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            study.tell(trial.number, state=TrialState.FAIL)
+        yield study
+
+
+def _cut_torn_tail(path: Path) -> None:
+    """Cut what a kill left of a last line, but of nobody else's file."""
+    content = path.read_bytes()
+    if not content.startswith(_HEAD[: len(content)]):
+        raise JournalError(f"{path.name} is not the journal of a tuning")
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)
+
+
+def _load(path: Path, pruner: optuna.pruners.BasePruner) -> optuna.Study:
+    try:
+        storage = JournalStorage(JournalFileBackend(str(path), lock_obj=_HeldLock(str(path))))
+        return optuna.create_study(
+            study_name=_STUDY, storage=storage, pruner=pruner, direction="maximize", load_if_exists=True
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise JournalError(f"{path.name} is not the journal of a tuning") from error
+
+
+def _match(study: optuna.Study, fingerprint: Mapping[str, str], name: str) -> None:
+    """Mark a new study as ours, refuse one of something else."""
+    stored = study.user_attrs.get(_FINGERPRINT)
+    if stored is None and not study.get_trials(deepcopy=False):
+        study.set_user_attr(_FINGERPRINT, dict(fingerprint))
+    elif stored != fingerprint:
+        known = stored or {}
+        differing = [part for part in {**fingerprint, **known} if known.get(part) != fingerprint.get(part)]
+        raise JournalError(f"the journal {name} belongs to other {', '.join(differing)}")

@@ -1,0 +1,69 @@
+"""Records as the model sees them: split, features and their state."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import Configuration
+from scoring_model.features import FeatureMatrix, fit_state
+from scoring_model.history import person_codes
+from scoring_model.records import RecordTable
+from scoring_model.training.split import Split, split
+
+
+class FeatureOptions(TypedDict):
+    """What search and fit are told of the columns."""
+
+    feature_names: tuple[str, ...]
+    categorical: tuple[int, ...]
+    monotone: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Records as the model sees them.
+
+    Parameters
+    ----------
+    table : RecordTable
+    persons : ndarray of shape (n,), int64
+        Codes; a record of nobody known is a person of its own.
+    split : Split
+    matrix : FeatureMatrix
+        Its state is fitted on the burn-in.
+    rows : ndarray of shape (n, d), float64
+    """
+
+    table: RecordTable
+    persons: IntArray
+    split: Split
+    matrix: FeatureMatrix
+    rows: FloatArray
+
+    @property
+    def feature_options(self) -> FeatureOptions:
+        """Names, categorical columns and directions."""
+        features = self.matrix.features
+        return FeatureOptions(
+            feature_names=self.matrix.names,
+            categorical=tuple(i for i, feature in enumerate(features) if feature.categorical),
+            monotone=tuple(feature.direction for feature in features),
+        )
+
+
+def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
+    """Split a labelled history, fit the state of the features on the burn-in, and build all rows.
+
+    Every record is history to the later ones, those of the gaps and of the immature tail too: what is trained
+    on is a matter of the split alone.
+
+    Raises
+    ------
+    SplitError
+        When the history is too short or a part has too few frauds.
+    """
+    persons = person_codes(table, alone=True)
+    parts = split(table.event_times, table.labels, table.label_times, persons, configuration.split)
+    settings = configuration.feature_settings
+    matrix = FeatureMatrix(settings, fit_state(table.take(parts.burn_in), settings))
+    return Prepared(table=table, persons=persons, split=parts, matrix=matrix, rows=matrix.rows(table))

@@ -1,0 +1,166 @@
+"""A training from records to a bundle."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scoring_model.bundle import Bundle
+from scoring_model.configuration import Configuration, Tuned
+from scoring_model.evaluation import Evaluation
+from scoring_model.records import RecordTable
+from scoring_model.records.quarantine import accept
+from scoring_model.records.reading import read_records
+from scoring_model.training.assembly import assemble
+from scoring_model.training.fitting import fit
+from scoring_model.training.leaves import fix_leaves
+from scoring_model.training.model_text import parse_forest
+from scoring_model.training.preparation import Prepared, prepare
+from scoring_model.training.split import Split
+from scoring_model.training.tuning import Tuning, tune
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What a training gives.
+
+    Parameters
+    ----------
+    bundle : Bundle
+    evaluation : Evaluation
+        Of the test period, by the bundle's own scorer.
+    split : Split
+    tuning : Tuning or None
+        None when the parameters were known.
+    tuned : Tuned
+        The parameters of the model.
+    """
+
+    bundle: Bundle
+    evaluation: Evaluation
+    split: Split
+    tuning: Tuning | None
+    tuned: Tuned
+
+
+def train(data: Any, configuration: Configuration) -> Bundle:
+    """Train on labelled records and return the bundle; see `run_training` for more control.
+
+    Parameters
+    ----------
+    data : pandas DataFrame, Arrow-speaking frame, or path of a Parquet, CSV or JSON Lines file
+    configuration : Configuration
+
+    Returns
+    -------
+    Bundle
+        In memory; `save` seals it into a directory.
+
+    Raises
+    ------
+    TooManyBadRows
+        When more rows than configured break the contract.
+    SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
+        When the records do not suffice, saying what is missing.
+    """
+    reading = read_records(data, configuration.schema, labelled=True)
+    accept(reading, max_share=configuration.records.max_bad_share)
+    return run_training(reading.table, configuration).bundle
+
+
+def run_training(
+    table: RecordTable,
+    configuration: Configuration,
+    *,
+    journal: Path | None = None,
+    resume: bool = False,
+    threads: int = 2,
+    progress: bool = True,
+    report: Report = lambda text: None,
+) -> Training:
+    """Search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
+
+    Parameters
+    ----------
+    table : RecordTable
+        Labelled records.
+    configuration : Configuration
+    journal : Path, optional
+        Where the search keeps its trials; without one they last as long as the run.
+    resume : bool
+        Whether to go on with a journal that exists.
+    threads : int
+        Of the search and the fit; they change no byte of the bundle.
+    progress : bool
+        Whether to show a bar on a terminal.
+    report : callable
+        Told of each step in a line of text.
+
+    Returns
+    -------
+    Training
+
+    Raises
+    ------
+    SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
+        When the records do not suffice, saying what is missing.
+    JournalError
+        When the journal can't be used.
+    """
+    prepared = prepare(table, configuration)
+    report(_sizes(prepared))
+    tuning = None
+    tuned = configuration.training.tuned
+    if tuned is None:
+        tuning = _search(prepared, configuration, journal, resume=resume, threads=threads, progress=progress)
+        tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
+        report(f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees")
+    booster = fit(
+        prepared.rows[prepared.split.train],
+        prepared.split.train_targets,
+        params=tuned.params,
+        rounds=tuned.rounds,
+        seed=configuration.training.seed,
+        threads=threads,
+        **prepared.feature_options,
+    )
+    forest = parse_forest(fix_leaves(booster).model_to_string())
+    bundle, evaluation = assemble(prepared, forest, configuration, tuned, threads=threads)
+    policy = bundle.contents.rules.policy
+    report(
+        f"model {bundle.model_version}: STEPPED_UP from {policy.step_up_from}, FAILED from {policy.fail_from}"
+    )
+    return Training(bundle=bundle, evaluation=evaluation, split=prepared.split, tuning=tuning, tuned=tuned)
+
+
+def _sizes(prepared: Prepared) -> str:
+    parts = [s for s in prepared.split.summaries if s.part in ("train", "validation", "test")]
+    sizes = ", ".join(f"{part.part} {part.genuine} genuine and {part.frauds} frauds" for part in parts)
+    return f"{prepared.rows.shape[1]} features; {sizes}"
+
+
+def _search(
+    prepared: Prepared,
+    configuration: Configuration,
+    journal: Path | None,
+    *,
+    resume: bool,
+    threads: int,
+    progress: bool,
+) -> Tuning:
+    with tempfile.TemporaryDirectory() as folder:
+        return tune(
+            prepared.rows[prepared.split.train],
+            prepared.split.train_targets,
+            prepared.table.event_times[prepared.split.train],
+            settings=configuration.training.tuning,
+            seed=configuration.training.seed,
+            threads=threads,
+            journal=Path(folder) / "trials.journal" if journal is None else journal,
+            resume=resume,
+            progress=progress,
+            **prepared.feature_options,
+        )

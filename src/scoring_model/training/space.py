@@ -1,0 +1,82 @@
+"""What tuning may choose: the search space over LightGBM's parameters, and two points known to be good."""
+
+from types import MappingProxyType
+
+import optuna
+
+from scoring_model.training.fitting import Params
+
+VERSION = 1
+"""Raised with every change below, so that a journal of another space is not resumed."""
+
+_FLOATS = {  # lowest, highest, whether the scale is logarithmic
+    "learning_rate": (0.02, 0.2, True),
+    "feature_fraction": (0.3, 1.0, False),
+    "bagging_fraction": (0.5, 1.0, False),
+    "lambda_l1": (1e-3, 10.0, True),
+    "lambda_l2": (1e-3, 30.0, True),
+    "min_gain_to_split": (0.0, 0.5, False),
+    "cat_smooth": (1.0, 100.0, True),
+    "cat_l2": (1.0, 100.0, True),
+}
+_INTEGERS = {
+    "num_leaves": (7, 127, True),
+    "max_depth": (3, 12, False),
+    "min_data_in_leaf": (10, 300, True),
+}
+_FIXED = {"bagging_freq": 1}
+
+# Weights for the rare class are left out: they move the prior, which calibration then undoes, not the order.
+STARTING_POINTS: tuple[Params, ...] = (
+    MappingProxyType(
+        {
+            "learning_rate": 0.05,
+            "num_leaves": 31,
+            "max_depth": 8,
+            "min_data_in_leaf": 40,
+            "feature_fraction": 0.7,
+            "bagging_fraction": 0.8,
+            "lambda_l1": 0.01,
+            "lambda_l2": 1.0,
+            "min_gain_to_split": 0.0,
+            "cat_smooth": 10.0,
+            "cat_l2": 10.0,
+        }
+    ),
+    MappingProxyType(
+        {
+            "learning_rate": 0.08,
+            "num_leaves": 12,
+            "max_depth": 5,
+            "min_data_in_leaf": 100,
+            "feature_fraction": 0.5,
+            "bagging_fraction": 0.8,
+            "lambda_l1": 0.1,
+            "lambda_l2": 10.0,
+            "min_gain_to_split": 0.02,
+            "cat_smooth": 30.0,
+            "cat_l2": 30.0,
+        }
+    ),
+)
+"""A customary booster, and a smaller and more strongly regularised one for few frauds."""
+
+
+def suggest(trial: optuna.trial.BaseTrial) -> dict[str, float | int]:
+    """Draw one point.
+
+    Parameters
+    ----------
+    trial : optuna.trial.BaseTrial
+
+    Returns
+    -------
+    dict
+        Parameters for `fitting.fit`, complete.
+    """
+    params: dict[str, float | int] = dict(_FIXED)
+    for name, (low, high, log) in _FLOATS.items():
+        params[name] = trial.suggest_float(name, low, high, log=log)
+    for name, (first, last, log) in _INTEGERS.items():
+        params[name] = trial.suggest_int(name, first, last, log=log)
+    return params

@@ -1,0 +1,221 @@
+"""The time-ordered split: who trains, validates and tests, on what was known when."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.configuration import SplitSettings
+from scoring_model.evaluation import known_targets
+from scoring_model.training.borders import (
+    Borders,
+    SplitError,
+    days,
+    find_borders,
+    instant_text,
+)
+
+__all__ = ["Borders", "PartSummary", "Split", "SplitError", "split"]
+
+_STRETCHES = ("burn-in", "train", "gap", "validation", "gap", "test", "immature tail", "after as-of")
+_BURN_IN, _TRAIN, _VALIDATION, _TEST = 0, 1, 3, 5  # numbers of stretches
+_SHARED = "the person also appears in validation or test"
+_REASONS = {
+    "burn-in": "feeds history and fitted tables only",
+    "train": "not known to be fraud or genuine at the start of validation",
+    "gap": "lies between two parts",
+    "validation": "not known to be fraud or genuine at the as-of instant",
+    "test": "not known to be fraud or genuine at the as-of instant",
+    "immature tail": "too young at the as-of instant to be called genuine",
+    "after as-of": "happened at the as-of instant or later",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartSummary:
+    """What one stretch of time holds, for people.
+
+    Attributes
+    ----------
+    part : str
+        'burn-in', 'train', 'gap', 'validation', 'test', 'immature tail' or 'after as-of'.
+    start, end : str
+        The stretch [start, end), ISO 8601 in UTC.
+    records : int
+        Records whose event falls into it; the sum over all stretches is the number of records.
+    genuine, frauds : int
+        Records that the part uses.
+    left_out : Mapping[str, int]
+        Records that it does not use, by the reason why; with `genuine` and `frauds` they sum to `records`.
+    """
+
+    part: str
+    start: str
+    end: str
+    records: int
+    genuine: int
+    frauds: int
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Split:
+    """Who trains, validates and tests.
+
+    Attributes
+    ----------
+    burn_in, train, validation, test : ndarray of int64
+        Rows of the table in order of event time, those of one instant in order of the table.
+    train_targets, validation_targets, test_targets : ndarray of int8
+        1 fraud, 0 genuine, in the order of their part.
+    borders : Borders
+        The instants that cut the history.
+    summaries : tuple of PartSummary
+        One for each stretch of time, in order of time.
+    """
+
+    burn_in: IntArray
+    train: IntArray
+    validation: IntArray
+    test: IntArray
+    train_targets: NDArray[np.int8]
+    validation_targets: NDArray[np.int8]
+    test_targets: NDArray[np.int8]
+    borders: Borders
+    summaries: tuple[PartSummary, ...]
+
+    def describe(self) -> list[PartSummary]:
+        """Give one row for each stretch of time, in order of time."""
+        return list(self.summaries)
+
+
+def split(
+    event_times: IntArray,
+    labels: NDArray[np.int8],
+    label_times: IntArray,
+    persons: IntArray,
+    settings: SplitSettings,
+) -> Split:
+    """Cut a labelled history into parts that see neither their future nor each other's persons.
+
+    Training takes the labels known at the start of validation, which is what a training at that moment could
+    have known; validation and test take those known at the as-of instant. A person who appears in validation
+    or test leaves the training rows.
+
+    Parameters
+    ----------
+    event_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
+    labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine, -1 none
+    label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
+    persons : ndarray of shape (n,), int64, code of the person; negative: unknown, which is nobody's equal
+    settings : SplitSettings
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    SplitError
+        If the time span is too short, or parts lack genuine records or have too few frauds; all at once.
+    ValueError
+        If the columns differ in length.
+    """
+    if len({len(event_times), len(labels), len(label_times), len(persons)}) != 1:
+        raise ValueError("event_times, labels, label_times and persons must have one length")
+    borders = find_borders(event_times, label_times, settings)
+    stretches = np.searchsorted(borders.edges, event_times, side="right") - 1
+    targets = _targets(event_times, labels, label_times, stretches, borders, settings.label_maturity)
+    shared = (stretches == _TRAIN) & _seen_in(persons, (stretches == _VALIDATION) | (stretches == _TEST))
+    summaries = _summaries(event_times, stretches, targets, shared, borders)
+    _refuse_thin_parts(summaries, borders, settings)
+    order = np.argsort(event_times, kind="stable")
+    used = (targets >= 0) & ~shared
+    train, validation, test = (
+        order[(used & (stretches == part))[order]] for part in (_TRAIN, _VALIDATION, _TEST)
+    )
+    return Split(
+        burn_in=order[(stretches == _BURN_IN)[order]],
+        train=train,
+        validation=validation,
+        test=test,
+        train_targets=targets[train],
+        validation_targets=targets[validation],
+        test_targets=targets[test],
+        borders=borders,
+        summaries=summaries,
+    )
+
+
+def _targets(
+    event_times: IntArray,
+    labels: NDArray[np.int8],
+    label_times: IntArray,
+    stretches: NDArray[np.intp],
+    borders: Borders,
+    maturity: int,
+) -> NDArray[np.int8]:
+    """Give each record of a part the target known at the part's instant, -1 to all others."""
+    to_train = known_targets(event_times, labels, label_times, borders.validation_from, maturity)
+    to_judge = known_targets(event_times, labels, label_times, borders.as_of, maturity)
+    judged = (stretches == _VALIDATION) | (stretches == _TEST)
+    return np.where(stretches == _TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
+
+
+def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
+    """Mark the records whose person has a chosen record."""
+    return (persons >= 0) & np.isin(persons, persons[chosen])
+
+
+def _summaries(
+    event_times: IntArray,
+    stretches: NDArray[np.intp],
+    targets: NDArray[np.int8],
+    shared: BoolArray,
+    borders: Borders,
+) -> tuple[PartSummary, ...]:
+    edges = [*borders.edges.tolist(), max(borders.as_of, int(event_times.max()) + 1)]
+    rows = []
+    for number, part in enumerate(_STRETCHES):
+        inside = stretches == number
+        used = inside & ~shared
+        unused = used & (targets < 0)
+        reasons = {_REASONS[part]: int(unused.sum()), _SHARED: int((inside & shared).sum())}
+        rows.append(
+            PartSummary(
+                part=part,
+                start=instant_text(edges[number]),
+                end=instant_text(edges[number + 1]),
+                records=int(inside.sum()),
+                genuine=int((used & (targets == 0)).sum()),
+                frauds=int((used & (targets == 1)).sum()),
+                left_out={reason: count for reason, count in reasons.items() if count},
+            )
+        )
+    return tuple(rows)
+
+
+def _refuse_thin_parts(summaries: tuple[PartSummary, ...], borders: Borders, settings: SplitSettings) -> None:
+    reasons = []
+    for part, share in zip((_TRAIN, _VALIDATION, _TEST), settings.shares, strict=True):
+        summary = summaries[part]
+        length = int(borders.edges[part + 1] - borders.edges[part])
+        where = f"{summary.part} ({summary.start} to {summary.end}, {days(length)} days)"
+        if summary.genuine == 0:
+            reasons.append(f"{where} has no genuine record")
+        if summary.frauds < settings.min_frauds:
+            reasons.append(
+                f"{where} has {summary.frauds} frauds, needs {settings.min_frauds}: "
+                + _span_needed(summary.frauds, length / share, settings)
+            )
+    if reasons:
+        raise SplitError(tuple(reasons))
+
+
+def _span_needed(frauds: int, usable: float, settings: SplitSettings) -> str:
+    if frauds == 0:
+        return "there is no rate to tell from how long a history would do"
+    needed = settings.overhead + usable * settings.min_frauds / frauds
+    return f"at its rate the history would have to span about {days(needed)} days before the as-of instant"

@@ -1,0 +1,76 @@
+"""Configurations: what is refused, by name and all at once, and what is read."""
+
+from pathlib import Path
+
+import pytest
+
+from scoring_model.configuration import ConfigurationError, load_configuration
+from scoring_model.records import SignalType
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+DAY = 86_400_000_000
+
+
+def written(folder: Path, text: str) -> Path:
+    """A configuration file."""
+    path = folder / "use.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_committed_configurations_are_read(path: Path) -> None:
+    """Every configuration of the project parses, and is named after its file."""
+    assert load_configuration(path).name == path.stem
+
+
+def test_durations_are_text(tmp_path: Path) -> None:
+    """Windows and lengths of the split become microseconds."""
+    text = "name: x\nlinks: {windows: [1h, 2d]}\ntraining: {split: {label_maturity: 30d}}"
+    configuration = load_configuration(written(tmp_path, text))
+    assert configuration.links.windows == (DAY // 24, 2 * DAY)
+    assert configuration.split.label_maturity == 30 * DAY
+
+
+def test_burn_in_is_as_long_as_the_longest_window_unless_given(tmp_path: Path) -> None:
+    """The default follows the windows; a given one stays."""
+    text = "name: x\nlinks: {windows: [1h, 2d]}\n"
+    assert load_configuration(written(tmp_path, text)).split.burn_in == 2 * DAY
+    text += "training: {split: {burn_in: 5d}}"
+    assert load_configuration(written(tmp_path, text)).split.burn_in == 5 * DAY
+
+
+def test_signals_are_typed(tmp_path: Path) -> None:
+    """A signal's type reaches the schema of the records."""
+    configuration = load_configuration(written(tmp_path, "name: x\nsignals: {a: {type: identifier}}"))
+    assert configuration.schema.signals == {"a": SignalType.IDENTIFIER}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("naem: x", ["naem: unknown key; did you mean name?", "name: Field required"]),
+        ("name: x\npolicy: {max_stepup: 0.1}", ["policy.max_stepup: unknown key; did you mean max_step_up?"]),
+        (
+            "name: x\nsignals: {a: {typ: number}}",
+            ["signals.a.typ: unknown key", "signals.a.type: Field required"],
+        ),
+        ("name: x\nlinks: {windows: [1 hour]}", ["links.windows.0", "such as 90d"]),
+        ("name: x\nlinks: {windows: [2d, 1h]}", ["links", "windows must ascend strictly"]),
+        ("name: x\nlinks: {keys: {address: []}}", ["links.keys.address: no fields"]),
+        (
+            "name: x\npolicy: {max_step_up: 2, confidence: 1}",
+            ["max_step_up must fulfil", "confidence must fulfil"],
+        ),
+        ("name: x\nname: y", ["keys stand twice: name"]),
+        ("name: x\nrecords: {columns: {fistName: a}}", ["records.columns", "fistName"]),
+        ("name: [x", ["use.yaml"]),
+        ("", ["name: Field required"]),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: list[str]) -> None:
+    """The error names the key, the rule and the nearest known name; all problems at once."""
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(written(tmp_path, text))
+    for word in words:
+        assert word in str(caught.value)

@@ -1,0 +1,142 @@
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring_model.decision.policy import OUTCOMES, Outcome, Policy
+from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
+
+DAY = 86_400_000_000
+POLICY = Policy(step_up_from=400, fail_from=700)
+
+
+def _columns(records: int = 400, *, seed: int = 0, fraud_share: float = 0.2) -> dict[str, Any]:
+    """Draw decisions over the first months of 2024, frauds scoring higher."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(records) < fraud_share).astype(np.int8)
+    margins = rng.normal(2.0 * labels, 1.0)
+    scores = np.clip(200 + 200 * margins, 0, 1000).astype(np.int64)
+    start = int(np.datetime64("2024-01-15", "us").astype(np.int64))
+    return {
+        "margins": margins,
+        "scores": scores,
+        "outcomes": POLICY.outcomes(scores),
+        "probabilities": 1 / (1 + np.exp(-margins)),
+        "labels": labels,
+        "event_times": start + rng.integers(0, 100 * DAY, records),
+    }
+
+
+def evaluated(**columns: Any) -> Evaluation:
+    """Evaluate decisions given as columns."""
+    facts = {name: columns.pop(name) for name in ("labels", "event_times")}
+    return evaluate(Decisions(**columns), **facts)
+
+
+def _keys(document: Any) -> Any:
+    """Reduce a document to the names of its fields."""
+    if isinstance(document, dict):
+        return {key: _keys(value) for key, value in document.items()}
+    return None
+
+
+def test_rates_are_those_of_counting_by_hand() -> None:
+    """Outcome rates and the errors that the policy bounds agree with a loop over the records."""
+    columns = _columns()
+    overall = evaluated(**columns).overall
+    pairs = list(zip(columns["labels"], (POLICY.outcome(score) for score in columns["scores"]), strict=True))
+    for label, shares in ((0, overall.genuine_outcomes), (1, overall.fraud_outcomes)):
+        for outcome in OUTCOMES:
+            assert shares[outcome].count == pairs.count((label, outcome))
+            assert shares[outcome].total == sum(1 for pair in pairs if pair[0] == label)
+    assert overall.false_reject.count == pairs.count((0, Outcome.FAILED))
+    assert overall.step_up.count == pairs.count((0, Outcome.FAILED)) + pairs.count((0, Outcome.STEPPED_UP))
+    assert overall.missed_fraud.count == pairs.count((1, Outcome.PASSED))
+    assert (overall.false_reject.total, overall.missed_fraud.total) == (overall.genuine, overall.frauds)
+
+
+def test_months_share_out_the_records() -> None:
+    """Months are calendar months in UTC, ascending, and a month's measures are those of its records alone."""
+    columns = _columns()
+    evaluation = evaluated(**columns)
+    assert list(evaluation.months) == ["2024-01", "2024-02", "2024-03", "2024-04"]
+    assert sum(measures.records for measures in evaluation.months.values()) == len(columns["labels"])
+    inside = np.array([str(t.astype("datetime64[us]"))[:7] == "2024-02" for t in columns["event_times"]])
+    alone = evaluated(**{name: column[inside] for name, column in columns.items()})
+    assert alone.overall == evaluation.months["2024-02"]
+
+
+@pytest.mark.parametrize(
+    ("instant", "month"),
+    [(0, "1970-01"), (-1, "1969-12"), (31 * DAY - 1, "1970-01"), (31 * DAY, "1970-02")],
+)
+def test_month_ends_at_midnight_in_utc(instant: int, month: str) -> None:
+    """The last microsecond of a month belongs to it, the next one to the next, before 1970 too."""
+    columns = _columns(1) | {"event_times": np.array([instant])}
+    assert list(evaluated(**columns).months) == [month]
+
+
+def test_score_shares_count_genuine_records_at_or_above() -> None:
+    """At each hundred points the genuine records that score so much or more are counted."""
+    columns = _columns()
+    genuine = columns["scores"][columns["labels"] == 0]
+    shares = evaluated(**columns).score_shares
+    assert {score: share.count for score, share in shares.items()} == {
+        score: sum(1 for value in genuine if value >= score) for score in range(100, 1001, 100)
+    }
+
+
+@pytest.mark.parametrize(("records", "fraud_share"), [(0, 0.0), (1, 0.0), (50, 0.0), (50, 1.0)])
+def test_document_has_the_same_keys_and_no_nan_whatever_is_absent(records: int, fraud_share: float) -> None:
+    """Without records or a class the same keys are there with null for what cannot be said."""
+    document = evaluated(**_columns(records, fraud_share=fraud_share)).to_json()
+    json.dumps(document, allow_nan=False)
+    full = evaluated(**_columns()).to_json()
+    assert _keys(document["overall"]) == _keys(full["overall"])
+    assert list(document) == list(full)
+    assert document["overall"]["roc_auc"] is None
+    assert document["overall"]["recall_at_fpr"] == dict.fromkeys(["0.001", "0.005", "0.01", "0.05"])
+
+
+def test_document_is_plain_json_that_reads_back() -> None:
+    """Every value is a plain JSON value, so that reading the text gives the document again."""
+    document = evaluated(**_columns()).to_json()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+def test_order_of_records_does_not_matter() -> None:
+    """Shuffled records give the same bytes."""
+    columns = _columns()
+    order = np.random.default_rng(1).permutation(len(columns["labels"]))
+
+    def text(evaluation: Evaluation) -> str:
+        return json.dumps(evaluation.to_json())
+
+    assert text(evaluated(**{name: column[order] for name, column in columns.items()})) == text(
+        evaluated(**columns)
+    )
+
+
+def test_all_broken_rules_are_named_at_once() -> None:
+    """Wrong lengths and values out of range are refused together, each by its name."""
+    broken = _columns(3) | {
+        "margins": np.array([0.0, np.nan, 1.0]),
+        "scores": np.array([0, 1001, 5]),
+        "outcomes": np.array([0, 3, 1], dtype=np.int8),
+        "probabilities": np.array([0.5, 1.5, np.nan]),
+        "event_times": np.zeros(2, dtype=np.int64),
+    }
+    with pytest.raises(EvaluationError) as refused:
+        evaluated(**broken)
+    for name in (
+        "margins: must be finite, 1",
+        "scores: ",
+        "outcomes: ",
+        "probabilities: must be in [0, 1], 2",
+    ):
+        assert name in str(refused.value)
+    assert "event_times: must have the shape (3,), got (2,)" in str(refused.value)
+    with pytest.raises(EvaluationError, match="labels: must be 0 or 1, 1 are not"):
+        evaluated(**_columns(3) | {"labels": np.array([0, 1, -1])})

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.evaluation.reliability import calibration_table, expected_calibration_error
+
+Sample = tuple[FloatArray, IntArray]
+
+samples = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1)), max_size=80).map(
+    lambda pairs: (
+        np.array([pair[0] / 12 for pair in pairs]),
+        np.array([pair[1] for pair in pairs], dtype=np.int64),
+    )
+)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 8))
+def test_distinct_probabilities_fall_in_equal_bins(seed: int, size: int, bins: int) -> None:
+    """Without ties every bin has as many records, and they are those of numpy's split of the sorted ones."""
+    rng = np.random.default_rng(seed)
+    probabilities, labels = rng.permutation(size * bins) / (size * bins), rng.integers(0, 2, size * bins)
+    parts = np.split(np.argsort(probabilities), bins)
+    table = calibration_table(probabilities, labels, bins=bins)
+    assert [row.observed.total for row in table] == [size] * bins
+    assert [row.observed.count for row in table] == [labels[part].sum() for part in parts]
+    assert [row.probability for row in table] == pytest.approx([probabilities[part].mean() for part in parts])
+
+
+@given(samples, st.integers(1, 10))
+def test_bins_share_out_the_records(sample: Sample, bins: int) -> None:
+    """Records, frauds and probabilities add up over the bins, which rise and are at most so many."""
+    probabilities, labels = sample
+    table = calibration_table(probabilities, labels, bins=bins)
+    assert len(table) <= bins
+    assert sum(row.observed.total for row in table) == len(labels)
+    assert sum(row.observed.count for row in table) == labels.sum()
+    assert sum(row.probability * row.observed.total for row in table) == pytest.approx(probabilities.sum())
+    means = [row.probability for row in table]
+    assert means == sorted(means)
+
+
+@given(samples, st.integers(0, 2**32))
+def test_order_of_records_does_not_matter(sample: Sample, seed: int) -> None:
+    """Shuffled records give the same table, ties included."""
+    order = np.random.default_rng(seed).permutation(len(sample[1]))
+    assert calibration_table(sample[0][order], sample[1][order]) == calibration_table(*sample)
+
+
+@given(samples.filter(lambda sample: len(sample[1]) > 0))
+def test_error_of_one_bin_is_the_distance_of_the_means(sample: Sample) -> None:
+    """With a single bin the error is the mean probability less the share of frauds."""
+    error = expected_calibration_error(calibration_table(*sample, bins=1))
+    assert error == pytest.approx(abs(sample[0].mean() - sample[1].mean()))
+
+
+def test_error_weighs_bins_by_their_records() -> None:
+    """Three records half wrong and one record wholly right: three eighths."""
+    table = calibration_table(np.array([0.5, 0.5, 0.5, 1.0]), np.array([0, 0, 0, 1]))
+    assert expected_calibration_error(table) == pytest.approx(3 * 0.5 / 4)
+
+
+def test_nothing_has_no_error() -> None:
+    """Without records the table is empty and the error None."""
+    assert calibration_table(np.zeros(0), np.zeros(0, dtype=np.int64)) == ()
+    assert expected_calibration_error(()) is None

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from scoring_model.decision.policy import OUTCOMES
+from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation import Evaluation, evaluate, summary
+
+
+def _evaluation(labels: list[int]) -> Evaluation:
+    """Evaluate records of January and February 2024 whose scores rise from 0 to 1000."""
+    records = len(labels)
+    start = int(np.datetime64("2024-01-30", "us").astype(np.int64))
+    decisions = Decisions(
+        margins=np.linspace(-3, 3, records),
+        scores=np.linspace(0, 1000, records).astype(np.int64),
+        outcomes=(np.arange(records) * 3 // max(records, 1)).astype(np.int8),
+        probabilities=np.linspace(0, 1, records),
+    )
+    return evaluate(
+        decisions,
+        labels=np.array(labels, dtype=np.int64),
+        event_times=start + np.arange(records) * 86_400_000_000,
+    )
+
+
+def _tables(text: str) -> list[list[list[str]]]:
+    """Read the Markdown tables back into cells."""
+    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
+    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in lines] for lines in blocks]
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 0, 1, 1], [0, 0, 0], [1, 1], []])
+def test_every_table_is_rectangular(labels: list[int]) -> None:
+    """Every row has as many cells as the head, whatever is absent, and no cell is empty, None or NaN."""
+    tables = _tables(summary(_evaluation(labels)))
+    assert len(tables) == 5
+    for rows in tables:
+        assert {len(row) for row in rows} == {len(rows[0])}
+        assert not {"", "None", "nan"} & {cell for row in rows for cell in row}
+
+
+def test_numbers_are_those_of_the_evaluation() -> None:
+    """Outcome shares, the area under the curve and each month's counts stand in the tables."""
+    evaluation = _evaluation([0, 0, 1, 0, 1, 1])
+    outcomes, ranking, scores, calibration, months = _tables(summary(evaluation))
+    assert [row[0] for row in outcomes[2:]] == [outcome.value for outcome in OUTCOMES]
+    assert outcomes[2][1].startswith("66.67% (")
+    assert outcomes[2][2].startswith("0.00% (0.00% to ")
+    assert ranking[2] == ["ROC AUC", f"{evaluation.overall.roc_auc:.4f}"]
+    assert scores[-1][:2] == ["1000", "0.010%"]
+    assert sum(int(row[0]) for row in calibration[2:]) == 6
+    assert [row[:3] for row in months[2:]] == [["2024-01", "2", "0"], ["2024-02", "1", "3"]]
+
+
+def test_what_is_absent_is_a_dash() -> None:
+    """Without frauds their shares and the metrics that need them are dashes."""
+    outcomes, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
+    assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
+    assert ranking[2] == ["ROC AUC", "–"]

@@ -1,0 +1,127 @@
+"""Laws of the matrix: one record equals many, order is nothing, the future is unknown."""
+
+import dataclasses
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from feature_tables import LINKS, SIGNALS, STATE, tables
+from scoring_model.arrays import FloatArray
+from scoring_model.features import FeatureMatrix, FeatureSettings, fingerprint, invented_table, record_at
+from scoring_model.history import past_counts
+from scoring_model.records import NEVER, RecordTable
+
+
+def bits(rows: FloatArray) -> list[list[int]]:
+    """The bits of float64 values: NaN equals NaN, and -0.0 is not 0.0."""
+    found: list[list[int]] = np.ascontiguousarray(rows).view(np.int64).tolist()
+    return found
+
+
+def alone(matrix: FeatureMatrix, table: RecordTable, row: int) -> FloatArray:
+    """The row of one record, its history counted by the law for one record."""
+    links = matrix.settings.links
+    return matrix.row(record_at(table, row), past_counts(table, row, links.link_keys, links.law))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_one_record_has_the_row_it_has_among_many(matrix: FeatureMatrix, table: RecordTable) -> None:
+    """Law 2: a record alone gets the same float64 row, bit for bit, as in any table."""
+    assert bits(matrix.rows(table)) == bits(np.array([alone(matrix, table, i) for i in range(len(table))]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.randoms(use_true_random=False))
+def test_order_changes_nothing(matrix: FeatureMatrix, table: RecordTable, random: Random) -> None:
+    """Law 2: the order of the table is no input."""
+    order = list(range(len(table)))
+    random.shuffle(order)
+    rows = np.array(order)
+    assert bits(matrix.rows(table.take(rows))) == bits(matrix.rows(table)[rows])
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(), tables(), st.integers(0, 9))
+def test_the_future_changes_nothing(
+    matrix: FeatureMatrix, table: RecordTable, other: RecordTable, step: int
+) -> None:
+    """Law 5: exchanging everything at or after an instant, labels too, changes no row up to it."""
+    instant = 1_700_000_000_000_000 + step * 600_000
+    kept = np.flatnonzero(table.event_times < instant)
+    past = table.take(kept)
+    unknown = past.label_times >= instant
+    past = dataclasses.replace(
+        past,
+        labels=np.where(unknown, np.int8(-1), past.labels),
+        label_times=np.where(unknown, NEVER, past.label_times),
+    )
+    future = other.take(np.flatnonzero(other.event_times >= instant))
+    exchanged = past.append(future)
+    assert bits(matrix.rows(table)[kept]) == bits(matrix.rows(exchanged)[: len(kept)])
+
+
+def test_protected_attributes_are_off_by_default(matrix: FeatureMatrix) -> None:
+    """No feature reads citizenship, age or sex unless it is named."""
+    default = FeatureMatrix(FeatureSettings(signals=SIGNALS, links=LINKS), STATE)
+    assert {f.protected for f in default.features} == {None}
+    assert {f.protected for f in matrix.features} == {None, "age", "citizenship", "sex"}
+    one = FeatureMatrix(FeatureSettings(signals=SIGNALS, links=LINKS, use_protected=("sex",)), STATE)
+    assert set(one.names) - set(default.names) == {"signal_sex"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables())
+def test_relabelling_protected_values_changes_no_row(table: RecordTable) -> None:
+    """Exchanging citizenships, sexes and years of birth one to one leaves every row as it is."""
+    default = FeatureMatrix(FeatureSettings(signals=SIGNALS, links=LINKS), STATE)
+    exchange = {"DE": "UA", "UA": "NA", "NA": "DE", "f": "m", "m": "f", "1984-02-29": "1988-02-29"}
+    columns = {
+        name: dataclasses.replace(column, values=tuple(exchange.get(str(v), v) for v in column.values))
+        if name in ("citizenship", "signals.sex", "dob")
+        else column
+        for name, column in table.columns.items()
+    }
+    assert bits(default.rows(dataclasses.replace(table, columns=columns))) == bits(default.rows(table))
+
+
+def test_there_are_at_least_25_features_of_the_record_and_each_is_described(matrix: FeatureMatrix) -> None:
+    """The catalogue has names, inputs, units, sentences and reasons with a description for everything."""
+    features = FeatureMatrix(FeatureSettings(links=LINKS), STATE).features
+    assert sum(not f.name.startswith("link_") for f in features) >= 25
+    assert len(set(matrix.names)) == len(matrix.names)
+    for feature in matrix.features:
+        assert all((feature.inputs, feature.unit, feature.sentence)), feature.name
+        assert feature.reason in matrix.reasons, feature.name
+
+
+def test_excluded_features_are_gone_and_unknown_ones_named() -> None:
+    """What is left out must exist, and so must the protected attributes that are named."""
+    without = FeatureMatrix(FeatureSettings(links=LINKS, exclude=("event_hour",)), STATE)
+    assert "event_hour" not in without.names
+    wrong = FeatureMatrix(
+        FeatureSettings(links=LINKS, exclude=("even_hour",), use_protected=("shoe",)), STATE
+    )
+    with pytest.raises(ValueError, match=r"'even_hour'.*'shoe'"):
+        _ = wrong.names
+
+
+def test_fingerprint_follows_values_and_names(matrix: FeatureMatrix) -> None:
+    """Another state or another set of features has another fingerprint, the same one the same."""
+    assert fingerprint(matrix) == fingerprint(FeatureMatrix(matrix.settings, STATE))
+    others = [
+        FeatureMatrix(matrix.settings, dataclasses.replace(STATE, vocabularies={})),
+        FeatureMatrix(dataclasses.replace(matrix.settings, exclude=("event_hour",)), STATE),
+        FeatureMatrix(dataclasses.replace(matrix.settings, links=dataclasses.replace(LINKS, cap=1)), STATE),
+    ]
+    assert len({fingerprint(matrix), *map(fingerprint, others)}) == 4
+
+
+def test_invented_records_reach_every_feature(matrix: FeatureMatrix) -> None:
+    """A fingerprint is worth what the records reach: no feature is the same number on all of them."""
+    rows = matrix.rows(invented_table(matrix.settings, matrix.state))
+    constant = [name for name, column in zip(matrix.names, rows.T, strict=True) if len(np.unique(column)) < 2]
+    assert constant == []

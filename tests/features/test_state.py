@@ -1,0 +1,54 @@
+"""What is fitted on a burn-in: nothing of few persons, and nothing lost on the way through JSON."""
+
+import json
+
+import numpy as np
+from hypothesis import given, settings
+
+from feature_tables import LINKS, SIGNALS, table_of, tables
+from scoring_model.features import FeatureSettings, FittedState, fit_state
+from scoring_model.records import RecordTable
+
+SETTINGS = FeatureSettings(signals=SIGNALS, links=LINKS)
+
+
+def crowd(size: int, **values: object) -> RecordTable:
+    """Records of `size` persons who share some values."""
+    rows = [{"subjectId": f"s{i}", **values} for i in range(size)]
+    return table_of(rows, range(size), [(-1, 0)] * size)
+
+
+def test_values_of_fewer_than_five_persons_are_dropped() -> None:
+    """Four persons leave no trace; five do."""
+    shared = {"signals.channel": "kiosk", "firstName": "Zoë", "address.country": "NA"}
+    few, enough = fit_state(crowd(4, **shared), SETTINGS), fit_state(crowd(5, **shared), SETTINGS)
+    assert few.vocabulary("signals.channel").values == ()
+    assert few.names.counts == {}
+    assert enough.vocabulary("signals.channel").values == ("kiosk",)
+    assert enough.vocabulary("address.country").values == ("NA",)
+    assert enough.names.counts["zoë"] == 5
+
+
+def test_one_person_who_comes_often_is_one_person() -> None:
+    """Repeated records of a person do not make a crowd."""
+    table = crowd(4, **{"signals.channel": "kiosk"})
+    often = table.take(np.array([0, 0, 0, 1, 2, 3]))
+    assert fit_state(often, SETTINGS).vocabulary("signals.channel").values == ()
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables())
+def test_state_survives_json(table: RecordTable) -> None:
+    """What is read back gives the same tables."""
+    state = fit_state(table, SETTINGS)
+    read = FittedState.from_json(json.loads(json.dumps(state.to_json())))
+    assert read.to_json() == state.to_json()
+    assert read.names.improbability("Anna") == state.names.improbability("Anna")
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables())
+def test_state_does_not_depend_on_order(table: RecordTable) -> None:
+    """The order of the burn-in is no input."""
+    reverse = np.arange(len(table))[::-1]
+    assert fit_state(table.take(reverse), SETTINGS).to_json() == fit_state(table, SETTINGS).to_json()

@@ -1,0 +1,112 @@
+import math
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scoring_model.records import cells
+
+READERS = (cells.plain, cells.text, cells.number, cells.boolean, cells.urls)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "",
+        " \t\n",
+        math.nan,
+        np.float32("nan"),
+        np.str_(" "),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        Decimal("nan"),
+    ],
+)
+def test_every_tool_has_a_missing_value(reader: cells.Cell, value: object) -> None:
+    """null, NaN, NaT, NA objects and blank text are missing in every field."""
+    assert reader(value) is None
+
+
+@given(st.text(st.characters(exclude_characters="\x00"), min_size=1).filter(lambda text: not text.isspace()))
+def test_text_is_read_as_it_is(text: str) -> None:
+    """Text that is not blank passes unchanged where text is wanted; NA and null are such text."""
+    assert cells.text(text) == text
+    assert cells.text(np.str_(text)) == text
+
+
+@given(st.integers(-(2**53) + 1, 2**53 - 1))
+def test_whole_numbers_are_their_digits_where_text_is_wanted(number: int) -> None:
+    """An integer, its float and its decimal are one text, so that gaps in a column change no identifier."""
+    assert {cells.text(kind(number)) for kind in (int, float, Decimal, np.int64, np.float64)} == {str(number)}
+
+
+@pytest.mark.parametrize("value", [0.5, math.inf, 2.0**60, 10**40, True, b"x", [1], {}])
+def test_what_is_no_text_is_left_for_the_rule(value: object) -> None:
+    """Fractions, floats that lost digits, booleans and containers pass unchanged."""
+    assert cells.text(value) is value
+
+
+@given(st.floats(allow_nan=False))
+@example(math.inf)
+@example(-math.inf)
+def test_numbers_survive_their_text(number: float) -> None:
+    """CSV holds the shortest text of a float; reading gives the same float, infinities included."""
+    assert cells.number(repr(number)) == number
+    assert cells.number(number) == number
+    assert cells.number(f" {number!r} ") == number
+
+
+@pytest.mark.parametrize("text", ["NA", "1,5", "1_000", "0x1", "1e", "--1", "١", "5 %"])
+def test_text_that_is_no_number_is_left_for_the_rule(text: str) -> None:
+    """Only plain decimal notation is a number, and NA is no missing value."""
+    assert cells.number(text) == text
+
+
+def test_nan_as_text_is_a_missing_number() -> None:
+    """Tools write NaN into CSV for a number that is missing; as text it is a word like others."""
+    assert cells.number("NaN") is None
+    assert cells.text("NaN") == "NaN"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, True),
+        ("TRUE", True),
+        (" false ", False),
+        ("1", True),
+        ("0.0", False),
+        (1, True),
+        (0.0, False),
+        (np.bool_(True), True),
+        (2, 2),
+        ("yes", "yes"),
+    ],
+)
+def test_booleans_are_true_and_false_and_one_and_zero(value: object, expected: object) -> None:
+    """Everything else is left for the rule to refuse."""
+    assert cells.boolean(value) == expected
+    assert type(cells.boolean(value)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("https://a/1 \n https://a/2", ["https://a/1", "https://a/2"]),
+        (' ["https://a/1", "https://a/2"]', ["https://a/1", "https://a/2"]),
+        (np.array(["https://a/1"], dtype=object), ["https://a/1"]),
+        (["https://a/1"], ["https://a/1"]),
+        ("[]", []),
+        ("[https://a/1", "[https://a/1"),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_urls_are_lists_json_or_blank_separated(value: object, expected: object) -> None:
+    """A list, a JSON array and words give the same; broken JSON is left for the rule."""
+    assert cells.urls(value) == expected

@@ -1,0 +1,157 @@
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scoring_model.records.encoding import encode
+from scoring_model.records.files import file_sheet
+from scoring_model.records.rules import Rule
+from scoring_model.records.sheet import Sheet, UnreadableSource
+
+Write = Callable[[str, bytes], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a file of a name and give its path."""
+
+    def written(name: str, content: bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return written
+
+
+def cells(sheet: Sheet) -> dict[str, list[object]]:
+    """Give the cells of a sheet by column."""
+    found = {}
+    for name, column in sheet.columns.items():
+        encoded = encode(column, sheet.rows)
+        found[name] = [None if code < 0 else encoded.values[code] for code in encoded.codes.tolist()]
+    return found
+
+
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_characters="\r\x00")), st.just("x"))))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_csv_is_what_the_standard_library_wrote(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
+    """Quotes, commas and line breaks survive; all cells are text, and only the empty one is missing."""
+    path = tmp_path / "a.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "mark"), *rows])
+    sheet = file_sheet(path)
+    assert cells(sheet) == {"text": [text or None for text, _ in rows], "mark": [mark for _, mark in rows]}
+
+
+def test_csv_cells_are_text_and_na_is_one(write: Write) -> None:
+    """No type is guessed: NA, null, 007 and 1e5 are what stands there."""
+    sheet = file_sheet(write("a.csv", b"\xef\xbb\xbfa,b\r\nNA,007\r\nnull,1e5\r\n,\r\n"))
+    assert cells(sheet) == {"a": ["NA", "null", None], "b": ["007", "1e5", None]}
+
+
+def test_ragged_csv_rows_are_problems_of_their_own(write: Write) -> None:
+    """A row of too many or too few cells has none; the rows around it keep their places."""
+    sheet = file_sheet(write("a.csv", b'a,b\n1\n2,"x\ny"\n\n3,4,5\n6,7\n8'))
+    assert sheet.rows == 5
+    assert cells(sheet) == {"a": [None, "2", None, "6", None], "b": [None, "x\ny", None, "7", None]}
+    assert [(problem.row, problem.field, problem.rule, problem.detail) for problem in sheet.problems] == [
+        (0, "", Rule.MALFORMED_ROW, "must have 2 columns, got 1"),
+        (2, "", Rule.MALFORMED_ROW, "must have 2 columns, got 3"),
+        (4, "", Rule.MALFORMED_ROW, "must have 2 columns, got 1"),
+    ]
+
+
+@pytest.mark.parametrize("header", [b"a,b", b"a,b\n", b"\na,b\n\n"])
+def test_a_csv_header_alone_has_no_rows(write: Write, header: bytes) -> None:
+    """The columns are known, and there are none of their cells."""
+    assert cells(file_sheet(write("a.csv", header))) == {"a": [], "b": []}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.ndjson"])
+@pytest.mark.parametrize("content", [b"", b"\n", b"\n\n"])
+def test_an_empty_text_file_is_an_empty_sheet(write: Write, name: str, content: bytes) -> None:
+    """A file of nothing has no rows and no columns."""
+    assert file_sheet(write(name, content)) == Sheet(0, {})
+
+
+objects = st.dictionaries(
+    st.sampled_from(["firstName", "dob", "signals.x"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec=None)),
+)
+
+
+@given(st.lists(objects))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_json_lines_keep_every_type(tmp_path: Path, rows: list[dict[str, object]]) -> None:
+    """Types may change from row to row, and each cell is exactly what its line holds."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = cells(file_sheet(path))
+    assert [repr({name: column[row] for name, column in found.items()}) for row in range(len(rows))] == [
+        repr({name: values.get(name) for name in found}) for values in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[1]",
+        b'"a"',
+        b"null",
+        b'{"a": 1} x',
+        b'{"a": 1, "a": 2}',
+        b'{"a": "\xff"}',
+        b"[" * 100_000,
+        b"\xfe\xff",
+    ],
+)
+def test_a_malformed_line_is_a_problem_of_its_row(write: Write, line: bytes) -> None:
+    """Broken JSON, other values than objects, repeated names and broken UTF-8 spoil one row only."""
+    sheet = file_sheet(write("a.jsonl", b'\xef\xbb\xbf{"b": 1}\n\n' + line + b'\n{"b": 2}'))
+    assert cells(sheet) == {"b": [1, None, 2]}
+    assert [(problem.row, problem.field, problem.rule) for problem in sheet.problems] == [
+        (1, "", Rule.MALFORMED_ROW)
+    ]
+
+
+def test_nested_parts_of_a_line_are_dotted(write: Write) -> None:
+    """`address` and `signals` are taken apart, other objects are not."""
+    line = {"address": {"city": "a"}, "signals": {"x": 1}, "other": {"y": 2}}
+    sheet = file_sheet(write("a.jsonl", json.dumps(line).encode()))
+    assert cells(sheet) == {"address.city": ["a"], "signals.x": [1], "other": [{"y": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.xlsx", b"", "must end in one of"),
+        ("a", b"", "must end in one of"),
+        ("a.parquet", b"", "not a readable .parquet file"),
+        ("a.parquet", b"PAR1 and more", "not a readable .parquet file"),
+        ("a.csv", b"a,a\n1,2\n", r"more than one of \['a'\]"),
+        ("a.csv", b"a,a", r"more than one of \['a'\]"),
+        ("a.csv", b"a,\xff\n1,2\n", "UTF-8"),
+    ],
+)
+def test_files_that_cannot_be_read_are_named_so(
+    write: Write, name: str, content: bytes, message: str
+) -> None:
+    """An unknown ending, a broken file and repeated names are errors of one kind."""
+    with pytest.raises(UnreadableSource, match=message):
+        file_sheet(write(name, content))
+
+
+def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
+    """The operating system's error passes through."""
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        with pytest.raises(FileNotFoundError):
+            file_sheet(tmp_path / name)

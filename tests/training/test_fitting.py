@@ -1,0 +1,141 @@
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from scoring_model.training.fitting import fit
+
+NAMES = [f"signals.f{i}" for i in range(8)]
+CATEGORY = 3
+
+
+def sample(n: int = 3000, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Draw rows with missing values and a category, and frauds that depend on them."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, len(NAMES)))
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    rows[:, CATEGORY] = rng.integers(0, 40, n)
+    signal = np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 1]) * np.nan_to_num(rows[:, 2])
+    noise = rng.normal(size=n)
+    return rows, (signal + 2 * (rows[:, CATEGORY] % 7 == 0) + noise > 2.5).astype(np.int8)
+
+
+def text(params: Mapping[str, Any] | None = None, **changed: Any) -> str:
+    """Train on the sample and give the text of the model."""
+    rows, targets = sample()
+    options: dict[str, Any] = {
+        "params": params or {"num_leaves": 15, "min_data_in_leaf": 10},
+        "rounds": 25,
+        "feature_names": NAMES,
+        "categorical": [CATEGORY],
+        "monotone": [1, *[0] * 7],
+        "seed": 7,
+        "threads": 1,
+    }
+    return str(fit(rows, targets, **(options | changed)).model_to_string())
+
+
+SAMPLED = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.5}
+
+
+@pytest.mark.parametrize("params", [{}, SAMPLED, SAMPLED | {"bagging_fraction": 0.3}, {"extra_trees": True}])
+@pytest.mark.parametrize("threads", [3, 5])
+def test_threads_change_no_byte(params: dict[str, float], threads: int) -> None:
+    """The text of the model is the same with any number of threads, sampled rows and features included."""
+    params = {"num_leaves": 15, "min_data_in_leaf": 10, **params}
+    assert text(params, threads=threads) == text(params)
+
+
+def test_two_threads_are_one() -> None:
+    """The commonest number beside one, with few trees: where cores are busy, pairs of threads spin."""
+    assert text(SAMPLED, rounds=3, threads=2) == text(SAMPLED, rounds=3)
+
+
+def test_the_text_names_no_number_of_threads() -> None:
+    """Its parameters say 0 where a run would leave its own number."""
+    assert [line for line in text(threads=3).splitlines() if "thread" in line] == ["[num_threads: 0]"]
+
+
+def test_the_seed_matters_where_something_is_drawn() -> None:
+    """Another seed draws other rows and features, the same seed the same ones."""
+    assert text(SAMPLED, seed=8) != text(SAMPLED)
+    assert text(SAMPLED) == text(SAMPLED)
+
+
+def test_the_layout_of_the_rows_does_not_matter() -> None:
+    """Rows in Fortran order and targets of another type train the same model."""
+    rows, targets = sample()
+    options: dict[str, Any] = {
+        "params": {},
+        "rounds": 5,
+        "feature_names": NAMES,
+        "categorical": [],
+        "monotone": [0] * 8,
+        "seed": 1,
+        "threads": 1,
+    }
+    one = fit(rows, targets, **options).model_to_string()
+    assert fit(np.asfortranarray(rows), targets.astype(np.float64), **options).model_to_string() == one
+
+
+def test_monotone_features_only_rise() -> None:
+    """The margin never falls with a feature that may only raise it."""
+    rows, targets = sample()
+    booster = fit(
+        rows,
+        targets,
+        params={"num_leaves": 31, "min_data_in_leaf": 5},
+        rounds=40,
+        feature_names=NAMES,
+        categorical=[CATEGORY],
+        monotone=[1, *[0] * 7],
+        seed=1,
+        threads=1,
+    )
+    grid = np.linspace(-3, 3, 41)
+    for row in rows[:20]:
+        moved = np.tile(row, (len(grid), 1))
+        moved[:, 0] = grid
+        assert np.all(np.diff(np.asarray(booster.predict(moved, raw_score=True), dtype=np.float64)) >= 0)
+
+
+def test_names_rounds_and_order_are_kept() -> None:
+    """The booster has the names and trees that were asked for, and ranks frauds above genuine records."""
+    rows, targets = sample()
+    booster = fit(
+        rows,
+        targets,
+        params={},
+        rounds=12,
+        feature_names=NAMES,
+        categorical=[CATEGORY],
+        monotone=[0] * 8,
+        seed=1,
+        threads=1,
+    )
+    assert booster.feature_name() == NAMES
+    assert booster.num_trees() == 12
+    fresh, truth = sample(seed=1)
+    margins = np.asarray(booster.predict(fresh, raw_score=True))
+    assert margins[truth == 1].mean() > margins[truth == 0].mean() + 1
+
+
+def test_all_that_is_wrong_is_named_at_once() -> None:
+    """Parameters that nobody may set, rounds and shapes are refused together."""
+    rows, targets = sample(100)
+    with pytest.raises(
+        ValueError, match=r"may not set num_threads, objective; rounds.*rows and targets.*monotone"
+    ):
+        fit(
+            rows,
+            targets[:-1],
+            params={"objective": 1, "num_threads": 4, "num_leaves": 4},
+            rounds=0,
+            feature_names=NAMES,
+            categorical=[],
+            monotone=[0],
+            seed=1,
+            threads=1,
+        )

@@ -1,0 +1,283 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from scoring_model.configuration import SplitSettings
+from scoring_model.records.table import NEVER
+from scoring_model.training.split import Split, SplitError, split
+
+DAY = 86_400_000_000
+AS_OF = 900
+
+History = tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Draw 150 records over 1,000 instants, some after the as-of instant, a few persons repeated."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = 150
+    times = rng.integers(0, 1000, n)
+    labels = rng.choice(np.array([-1, 0, 1], dtype=np.int8), n, p=[0.3, 0.3, 0.4])
+    told = times + rng.integers(0, draw(st.integers(1, 400)), n)
+    persons = rng.integers(-1, draw(st.integers(10, 2000)), n)
+    return times, labels, np.where(labels < 0, NEVER, told), persons
+
+
+@st.composite
+def options(draw: st.DrawFn) -> SplitSettings:
+    """Draw settings that leave time to each part."""
+    gap = draw(st.none() | st.integers(0, 60))
+    burn_in, maturity = draw(st.integers(0, 150)), draw(st.integers(0, 100))
+    return SplitSettings(as_of=AS_OF, label_maturity=maturity, gap=gap, burn_in=burn_in, min_frauds=1)
+
+
+def split_or_skip(history: History, chosen: SplitSettings) -> Split:
+    """Split, or tell Hypothesis that these records don't fill the parts."""
+    try:
+        return split(*history, chosen)
+    except SplitError:
+        assume(False)
+        raise
+
+
+def laws(test: Callable[..., None]) -> Callable[..., None]:
+    """Give a test many histories and settings."""
+    relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    return relaxed(given(histories(), options())(test))
+
+
+def known(record: tuple[int, int, int], instant: int, maturity: int) -> int:
+    """Say in plain words what is known of one record."""
+    time, label, told = record
+    if label == 1 and told < instant:
+        return 1
+    if (label == 0 and told < instant) or time + maturity < instant:
+        return 0
+    return -1
+
+
+@laws
+def test_each_part_lies_within_its_borders_in_order_of_time(history: History, chosen: SplitSettings) -> None:
+    """Parts are ordered, do not overlap and are a gap apart, and none sees the immature tail."""
+    times = history[0]
+    cut = split_or_skip(history, chosen)
+    b = cut.borders
+    assert b.start == times.min()
+    assert b.train_from - b.start == chosen.burn_in
+    assert b.validation_from - b.train_to == b.test_from - b.validation_to == chosen.gap_length
+    assert b.as_of - b.test_to == chosen.label_maturity
+    stretches = (
+        (cut.burn_in, b.start, b.train_from),
+        (cut.train, b.train_from, b.train_to),
+        (cut.validation, b.validation_from, b.validation_to),
+        (cut.test, b.test_from, b.test_to),
+    )
+    for rows, start, end in stretches:
+        assert np.all(np.diff(times[rows]) >= 0)
+        assert np.all((start <= times[rows]) & (times[rows] < end))
+    everything = np.concatenate([rows for rows, _, _ in stretches])
+    assert len(np.unique(everything)) == len(everything)
+
+
+@laws
+def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> None:
+    """Each part has its share of the time that is left, up to an instant of rounding."""
+    b = split_or_skip(history, chosen).borders
+    lengths = (b.train_to - b.train_from, b.validation_to - b.validation_from, b.test_to - b.test_from)
+    assert sum(lengths) == b.as_of - b.start - chosen.overhead
+    for length, share in zip(lengths, chosen.shares, strict=True):
+        assert abs(length - share * sum(lengths)) <= 2
+
+
+@laws
+def test_no_person_trains_and_is_judged(history: History, chosen: SplitSettings) -> None:
+    """A person of validation or test leaves the training rows; validation, test and all others stay whole."""
+    times, _, _, persons = history
+    cut = split_or_skip(history, chosen)
+    b = cut.borders
+    judged = {int(p) for p in persons[np.concatenate([cut.validation, cut.test])] if p >= 0}
+    assert judged.isdisjoint(persons[cut.train].tolist())
+    for rows, start, end in (
+        (cut.validation, b.validation_from, b.validation_to),
+        (cut.test, b.test_from, b.test_to),
+    ):
+        assert set(rows) == set(np.flatnonzero((start <= times) & (times < end)))
+    expected = {
+        i
+        for i, record in enumerate(zip(*(column.tolist() for column in history[:3]), strict=True))
+        if b.train_from <= record[0] < b.train_to
+        and persons[i] not in judged
+        and known(record, b.validation_from, chosen.label_maturity) >= 0
+    }
+    assert set(cut.train) == expected
+
+
+@laws
+def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> None:
+    """Training takes what was known when validation starts, validation and test what is known as of now."""
+    cut = split_or_skip(history, chosen)
+    records = list(zip(*(column.tolist() for column in history[:3]), strict=True))
+    for rows, targets, instant in (
+        (cut.train, cut.train_targets, cut.borders.validation_from),
+        (cut.validation, cut.validation_targets, AS_OF),
+        (cut.test, cut.test_targets, AS_OF),
+    ):
+        assert targets.tolist() == [known(records[i], instant, chosen.label_maturity) for i in rows]
+
+
+@laws
+def test_later_labels_change_no_training_target(history: History, chosen: SplitSettings) -> None:
+    """What is told after the start of validation, whatever it says, is nothing to training."""
+    times, labels, told, persons = history
+    cut = split_or_skip(history, chosen)
+    late = told >= cut.borders.validation_from
+    other_labels = np.where(late, 1 - np.abs(labels), labels).astype(np.int8)
+    other_told = np.where(late, np.maximum(times, cut.borders.validation_from), told)
+    other = split_or_skip((times, other_labels, other_told, persons), chosen)
+    assert other.train.tolist() == cut.train.tolist()
+    assert other.train_targets.tolist() == cut.train_targets.tolist()
+
+
+@laws
+def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: SplitSettings) -> None:
+    """Records that happen and labels that are told at the as-of instant or later change no part."""
+    times, labels, told, persons = history
+    cut = split_or_skip(history, chosen)
+    late, unheard = times >= AS_OF, told >= AS_OF
+    other = split_or_skip(
+        (
+            np.where(late, times + 77, times),
+            np.where(unheard, -1, labels).astype(np.int8),
+            np.where(unheard, NEVER, told),
+            np.where(late, 3, persons),
+        ),
+        chosen,
+    )
+    for part in (
+        "burn_in",
+        "train",
+        "validation",
+        "test",
+        "train_targets",
+        "validation_targets",
+        "test_targets",
+    ):
+        assert getattr(other, part).tolist() == getattr(cut, part).tolist()
+
+
+@laws
+def test_every_record_is_accounted_for(history: History, chosen: SplitSettings) -> None:
+    """Each record stands in one row of the description, used or with the reason why not."""
+    cut = split_or_skip(history, chosen)
+    rows = cut.describe()
+    assert sum(row.records for row in rows) == len(history[0])
+    for row in rows:
+        assert row.genuine + row.frauds + sum(row.left_out.values()) == row.records
+    used = {row.part: (row.genuine, row.frauds) for row in rows}
+    for part in ("train", "validation", "test"):
+        targets = getattr(cut, f"{part}_targets").tolist()
+        assert used[part] == (targets.count(0), targets.count(1))
+
+
+@laws
+def test_the_order_of_the_table_does_not_matter(history: History, chosen: SplitSettings) -> None:
+    """Reversing the table gives the same records in each part."""
+    last = len(history[0]) - 1
+    cut = split_or_skip(history, chosen)
+    times, labels, told, persons = history
+    reversed_cut = split(times[::-1], labels[::-1], told[::-1], persons[::-1], chosen)
+    for part in ("burn_in", "train", "validation", "test"):
+        assert sorted(last - getattr(reversed_cut, part)) == sorted(getattr(cut, part))
+
+
+def daily(days: int) -> History:
+    """Give 10 records a day, every tenth of them a fraud told on the next day, all of different persons."""
+    n = days * 10
+    times = np.arange(n, dtype=np.int64) * (DAY // 10)
+    labels = np.where(np.arange(n) % 10 == 5, 1, -1).astype(np.int8)
+    return times, labels, np.where(labels == 1, times + DAY, NEVER), np.arange(n, dtype=np.int64)
+
+
+def test_an_example_by_hand() -> None:
+    """200 days with 30 of burn-in, gaps of 10 and 20 of maturity leave 130 days: 78, 26 and 26."""
+    chosen = SplitSettings(as_of=200 * DAY, label_maturity=20 * DAY, gap=10 * DAY, burn_in=30 * DAY)
+    cut = split(*daily(200), chosen)
+    assert [(row.part, row.records, row.genuine, row.frauds) for row in cut.describe()] == [
+        ("burn-in", 300, 0, 0),
+        ("train", 780, 780 - 78 - 100 + 10, 78),
+        ("gap", 100, 0, 0),
+        ("validation", 260, 234, 26),
+        ("gap", 100, 0, 0),
+        ("test", 260, 234, 26),
+        ("immature tail", 200, 0, 0),
+        ("after as-of", 0, 0, 0),
+    ]
+    assert cut.describe()[3].start == "1970-04-29T00:00:00+00:00"
+
+
+def test_defaults_are_resolved_from_the_data() -> None:
+    """As-of is just after the last thing that happened or became known; gaps are as long as the maturity."""
+    chosen = SplitSettings(label_maturity=10 * DAY, burn_in=0, min_frauds=1)
+    times, labels, told, persons = daily(200)
+    assert split(times, labels, told, persons, chosen).borders.as_of == max(times.max(), told[1995]) + 1
+    told = np.where(labels == 1, times, NEVER)
+    borders = split(times, labels, told, persons, chosen).borders
+    assert borders.as_of == times.max() + 1
+    assert borders.validation_from - borders.train_to == 10 * DAY
+
+
+def test_too_short_a_history_is_refused_with_the_span_needed() -> None:
+    """The text adds up what burn-in, gaps and maturity take."""
+    chosen = SplitSettings(as_of=100 * DAY, label_maturity=30 * DAY, burn_in=20 * DAY)
+    with pytest.raises(SplitError, match=r"span 100\.0 days.*take 110\.0 days"):
+        split(*daily(100), chosen)
+
+
+def test_no_records_are_refused() -> None:
+    """An empty table can't be split."""
+    empty = np.array([], dtype=np.int64)
+    with pytest.raises(SplitError, match="no records"):
+        split(empty, empty.astype(np.int8), empty, empty, SplitSettings(label_maturity=1, burn_in=1))
+
+
+def test_thin_parts_are_refused_all_at_once() -> None:
+    """Each part with too few frauds is named, with the span that would do at its rate."""
+    chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=100)
+    with pytest.raises(SplitError) as caught:
+        split(*daily(200), chosen)
+    assert [reason.split()[0] for reason in caught.value.reasons] == ["train", "validation", "test"]
+    # 150 usable days: validation has 30 with 30 frauds; 100 frauds take 500 usable days and 50 of overhead.
+    assert "has 30 frauds, needs 100: at its rate the history would have to span about 550.0 days" in str(
+        caught.value
+    )
+
+
+def test_parts_without_a_class_are_refused() -> None:
+    """No fraud at all and nothing but frauds are both refused, for each part."""
+    times, labels, told, persons = daily(200)
+    chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=1)
+    with pytest.raises(SplitError) as caught:
+        split(times, np.full_like(labels, -1), np.full_like(told, NEVER), persons, chosen)
+    assert sum("no rate to tell" in reason for reason in caught.value.reasons) == 3
+    with pytest.raises(SplitError) as caught:
+        split(times, np.ones_like(labels), times, persons, chosen)
+    assert sum("has no genuine record" in reason for reason in caught.value.reasons) == 3
+
+
+def test_settings_out_of_range_are_named_together() -> None:
+    """Every field that is wrong is in the text."""
+    with pytest.raises(ValueError, match=r"burn_in.*train must lie.*sum 1.*min_frauds") as caught:
+        SplitSettings(label_maturity=-1, burn_in=-1, train=1.5, min_frauds=0)
+    assert "label_maturity must be at least 0" in str(caught.value)
+
+
+def test_columns_of_different_length_are_refused() -> None:
+    """The columns must describe the same records."""
+    times, labels, told, persons = daily(20)
+    with pytest.raises(ValueError, match="one length"):
+        split(times[:-1], labels, told, persons, SplitSettings(label_maturity=1, burn_in=1))

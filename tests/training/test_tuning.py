@@ -1,0 +1,185 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from scoring_model.configuration import TuningSettings
+from scoring_model.training import tuning
+from scoring_model.training.fitting import ALLOWED_PARAMS, fit
+from scoring_model.training.folds import FoldResult
+from scoring_model.training.journal import JournalError
+from scoring_model.training.space import STARTING_POINTS
+from scoring_model.training.tuning import Tuning, tune
+
+TRIALS = 9
+FEATURES: dict[str, Any] = {
+    "feature_names": list("abcdef"),
+    "categorical": [2],
+    "monotone": [1, 0, 0, 0, 0, 0],
+}
+
+
+def sample() -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
+    """Draw rows, frauds that depend on them, and times."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(1500, 6))
+    rows[:, 2] = rng.integers(0, 12, 1500)
+    score = rows[:, 0] + rows[:, 1] * rows[:, 3] + (rows[:, 2] == 3) + rng.normal(size=1500)
+    return rows, (score > 2.5).astype(np.int8), rng.integers(0, 10**12, 1500)
+
+
+def search(journal: Path, **changed: Any) -> Tuning:
+    """Tune on the sample."""
+    rows, targets, times = changed.pop("data", None) or sample()
+    limits = {"max_rounds": 30, "patience": 5, **changed.pop("limits", {"trials": TRIALS})}
+    options = {"seed": 11, "threads": 1, "resume": False, "progress": False, **FEATURES, **changed}
+    return tune(rows, targets, times, settings=TuningSettings(**limits), journal=journal, **options)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Tuning:
+    """All trials in one go."""
+    return search(tmp_path_factory.mktemp("journal") / "journal.log")
+
+
+def test_the_same_search_finds_the_same(tmp_path: Path, uninterrupted: Tuning) -> None:
+    """A second search gives the same trials, with more threads too."""
+    assert search(tmp_path / "one.log", threads=3) == uninterrupted
+
+
+def test_a_resumed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: Tuning) -> None:
+    """Stopping after any trial and going on is the same as never having stopped."""
+    journal = tmp_path / "journal.log"
+    for trials in (1, 2, 5, 8, TRIALS):
+        part = search(journal, resume=True, limits={"trials": trials})
+        assert part.trials == uninterrupted.trials[:trials]
+    assert part == uninterrupted
+
+
+def test_the_first_trials_of_a_longer_journal_count(tmp_path: Path) -> None:
+    """Asking a journal for fewer trials than it holds gives what those few would have given."""
+    few = search(tmp_path / "few.log", limits={"trials": 3})
+    search(tmp_path / "many.log", limits={"trials": 5})
+    assert search(tmp_path / "many.log", resume=True, limits={"trials": 3}) == few
+
+
+KILLED = """
+import os, signal, sys
+import optuna
+from pathlib import Path
+from importlib.util import module_from_spec, spec_from_file_location
+
+spec = spec_from_file_location("test_tuning", sys.argv[1])
+module = module_from_spec(spec)
+spec.loader.exec_module(module)
+place = {"judge": module.tuning, "ask": optuna.Study, "tell": optuna.Study}[sys.argv[3]]
+original, calls = getattr(place, sys.argv[3]), []
+
+def fatal(*args, **options):
+    calls.append(1)
+    if len(calls) == int(sys.argv[4]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return original(*args, **options)
+
+setattr(place, sys.argv[3], fatal)
+module.search(Path(sys.argv[2]), resume=True)
+"""
+
+
+def test_a_killed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: Tuning) -> None:
+    """Killed in a fold, before a trial begins and before it is kept, a search loses and changes nothing."""
+    journal = tmp_path / "journal.log"
+    for place, call in (("judge", 2), ("ask", 2), ("tell", 5)):
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, __file__, str(journal), place, str(call)],
+            capture_output=True,
+            check=False,
+        )
+        assert (killed.returncode, killed.stdout, killed.stderr) == (-9, b"", b"")
+    assert b'"op_code":4' in journal.read_bytes()
+    assert search(journal, resume=True) == uninterrupted
+
+
+def test_a_budget_stops_between_trials(tmp_path: Path) -> None:
+    """However short, a budget leaves one whole trial; what it leaves is a search's beginning."""
+    short = search(tmp_path / "short.log", limits={"trials": None, "budget": 1})
+    assert short == search(tmp_path / "one.log", limits={"trials": 1})
+
+
+def test_a_journal_of_other_data_or_settings_is_refused(tmp_path: Path) -> None:
+    """Other rows, targets, times, features, seeds or rates are named; other threads and lengths are not."""
+    journal = tmp_path / "journal.log"
+    search(journal, limits={"trials": 1})
+    rows, targets, times = sample()
+    for changed, name in (
+        ({"data": (rows + 1e-9, targets, times)}, "rows"),
+        ({"data": (rows, np.roll(targets, 1), times)}, "targets"),
+        ({"data": (rows, targets, times + 1)}, "event times"),
+        ({"monotone": [0] * 6}, "features"),
+        ({"seed": 12}, "seed"),
+        ({"limits": {"trials": 1, "fpr": 0.06}}, "settings"),
+    ):
+        with pytest.raises(JournalError, match=f"belongs to other {name}$"):
+            search(journal, resume=True, **changed)
+    search(journal, resume=True, threads=3, limits={"trials": 2})
+    with pytest.raises(JournalError, match="exists already"):
+        search(journal)
+
+
+def test_the_table_shows_every_trial(uninterrupted: Tuning) -> None:
+    """The good points come first, the best complete trial wins, and a pruned one has no rounds."""
+    trials = uninterrupted.trials
+    assert [row["trial"] for row in trials] == list(range(TRIALS))
+    for row, point in zip(trials, STARTING_POINTS, strict=False):
+        assert point.items() <= row.items()
+    assert len({row["learning_rate"] for row in trials}) == TRIALS
+    complete = [row for row in trials if row["state"] == "complete"]
+    pruned = [row for row in trials if row["state"] == "pruned"]
+    assert len(complete) + len(pruned) == TRIALS
+    assert pruned
+    assert all(row["rounds"] is None for row in pruned)
+    best = max(complete, key=lambda row: row["value"] or 0.0)
+    assert (best["value"], best["rounds"]) == (uninterrupted.value, uninterrupted.rounds)
+    assert uninterrupted.params.items() <= best.items()
+
+
+def test_what_is_found_can_be_fitted(uninterrupted: Tuning) -> None:
+    """The parameters are complete and allowed."""
+    rows, targets, _ = sample()
+    assert set(uninterrupted.params) < ALLOWED_PARAMS
+    params, rounds = uninterrupted.params, uninterrupted.rounds
+    booster = fit(rows, targets, params=params, rounds=rounds, seed=11, threads=1, **FEATURES)
+    assert booster.num_trees() == rounds
+
+
+def test_rounds_grow_with_the_square_root_of_the_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folds of 40, 60 and 80 % at 10, 20 and 30 trees ask for the median of 15.8, 25.8 and 33.5."""
+    rounds = iter([10, 20, 30])
+
+    def judge(*_: object, **__: object) -> FoldResult:
+        return FoldResult(recall=0.5, rounds=next(rounds))
+
+    monkeypatch.setattr(tuning, "judge", judge)
+    assert search(tmp_path / "journal.log", limits={"trials": 1}).rounds == 26
+
+
+def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal there is no bar, no log and no warning of a library."""
+    search(tmp_path / "journal.log", progress=True, limits={"trials": 1})
+    assert capfd.readouterr() == ("", "")
+
+
+def test_settings_out_of_range_are_named_together() -> None:
+    """Every field that is wrong is in the text; a search needs one limit and only one."""
+    with pytest.raises(ValueError, match=r"exactly one.*fpr.*folds.*max_rounds.*patience"):
+        TuningSettings(fpr=0.5, folds=0, max_rounds=0, patience=0)
+    with pytest.raises(ValueError, match="exactly one"):
+        TuningSettings(trials=1, budget=1)
+    with pytest.raises(ValueError, match="budget must be above 0"):
+        TuningSettings(trials=None, budget=0)
