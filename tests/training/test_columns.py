@@ -89,6 +89,20 @@ def test_nested_sets_share_a_column() -> None:
     assert table.ranks.shape == (7, 1)
 
 
+def test_codes_that_never_come_by_are_no_hindrance() -> None:
+    """A set may name codes that an earlier split sent the other way, and still share its column."""
+    forest = grow(0, 3)
+    arrays = forest.to_arrays() | {
+        "feature": np.zeros(3, np.int64),
+        "left": np.array([-1, -2, -3]),
+        "right": np.array([1, 2, -4]),
+        "set_starts": np.array([0, 2, 4, 6]),
+        "set_codes": np.array([0, 1, 0, 2, 0, 3]),
+    }
+    (table,) = category_tables(Forest.from_arrays(arrays))
+    assert table.ranks.shape == (5, 1)
+
+
 def test_codes_too_high_for_a_table_are_refused() -> None:
     """A code in the hundreds of millions is refused by a text that says what to do."""
     arrays = grow(0, 1).to_arrays() | {"set_starts": np.array([0, 1]), "set_codes": np.array([10**9])}

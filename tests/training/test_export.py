@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.answers import Answers
-from scoring_model.decision.forest import Forest, Missing
+from scoring_model.decision.forest import ZERO, Forest, Missing
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.export import to_onnx
 from scoring_model.training.leaves import fix_leaves
@@ -155,3 +155,30 @@ def test_missing_none_and_nan_may_be_mixed(trainer: Callable[..., lgb.Booster], 
     assert set(forest.missing.tolist()) == {Missing.NONE, Missing.NAN}
     rows = hostile_rows(forest, 5000, 17)
     assert bits(MarginSession(graph_of(forest)).margins(rows)) == bits(booster.predict(rows, raw_score=True))
+
+
+@pytest.mark.parametrize("options", [{}, {"use_missing": False}, {"zero_as_missing": True}])
+def test_any_threshold_is_exact(
+    trainer: Callable[..., lgb.Booster], hostile_rows: Rows, options: dict[str, bool]
+) -> None:
+    """Thresholds that training never writes, within zero or infinite, are read as LightGBM reads them."""
+    odd = [0.0, ZERO, 1e-36, 5e-324, np.inf, 1e308]
+    thresholds = np.random.default_rng(0).choice([*odd, *(-value for value in odd)], 1000).tolist()
+    forest = parse_forest(trainer(**options).model_to_string())
+    lines = trainer(**options).model_to_string().split("\n")
+    tree = -1
+    for place, line in enumerate(lines):
+        tree += line.startswith("Tree=")
+        if line.startswith("threshold="):
+            splits = slice(*forest.tree_splits[tree : tree + 2])
+            words = zip(line[10:].split(), forest.category_set[splits].tolist(), strict=True)
+            lines[place] = "threshold=" + " ".join(
+                word if category >= 0 else repr(thresholds.pop()) for word, category in words
+            )
+    text = "\n".join(line for line in lines if not line.startswith("tree_sizes"))
+    booster = fix_leaves(lgb.Booster(model_str=text))
+    forest = parse_forest(booster.model_to_string())
+    rows = hostile_rows(forest, 20_000, 18)
+    assert bits(MarginSession(graph_of(forest)).margins(rows)) == bits(booster.predict(rows, raw_score=True))
+    expected = booster.predict(rows[:50], pred_leaf=True).reshape(50, -1)
+    assert [walk(forest, row) for row in rows[:50]] == expected.tolist()

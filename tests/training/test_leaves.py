@@ -11,6 +11,13 @@ from scoring_model.training.model_text import parse_forest
 Trainer = Callable[..., lgb.Booster]
 
 
+def with_first_leaf(booster: lgb.Booster, value: float) -> str:
+    """Give the text of a booster with another value in its first leaf."""
+    before, first, *rest = booster.model_to_string().split("leaf_value=")
+    before = "\n".join(line for line in before.split("\n") if not line.startswith("tree_sizes"))
+    return "leaf_value=".join([before, f"{value} {first.split(' ', 1)[1]}", *rest])
+
+
 def test_leaves_are_multiples_of_the_unit(model: tuple[lgb.Booster, Forest]) -> None:
     """Every leaf is a whole number of units, and none is a negative zero."""
     _, forest = model
@@ -52,9 +59,14 @@ def test_best_iterations_are_taken(trainer: Trainer) -> None:
 @pytest.mark.parametrize("leaf", [2.0**13, -(2.0**14), np.inf, np.nan])
 def test_leaves_that_sum_to_too_much_are_refused(trainer: Trainer, leaf: float) -> None:
     """A sum that could need more than 53 bits is refused, whatever its sign."""
-    booster = trainer(trees=2)
-    text = booster.model_to_string().split("leaf_value=")
-    text[1] = f"{leaf} {text[1].split(' ', 1)[1]}"
-    text[0] = "\n".join(line for line in text[0].split("\n") if not line.startswith("tree_sizes"))
+    text = with_first_leaf(trainer(trees=2), leaf)
     with pytest.raises(LeafSumError, match="must sum to less than 8192"):
-        fix_leaves(lgb.Booster(model_str="leaf_value=".join(text)))
+        fix_leaves(lgb.Booster(model_str=text))
+
+
+def test_a_leaf_that_rounds_to_nothing_is_a_positive_zero(trainer: Trainer) -> None:
+    """A tiny negative leaf becomes 0.0, since -0.0 would be a bit that sums do not keep."""
+    text = with_first_leaf(trainer(trees=2), -1e-20)
+    leaf = parse_forest(fix_leaves(lgb.Booster(model_str=text)).model_to_string()).leaf_value[0]
+    assert leaf == 0.0
+    assert not np.signbit(leaf)

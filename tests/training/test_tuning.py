@@ -178,7 +178,7 @@ def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.Cap
 def test_settings_out_of_range_are_named_together() -> None:
     """Every field that is wrong is in the text; a search needs one limit and only one."""
     with pytest.raises(ValueError, match=r"exactly one.*fpr.*folds.*max_rounds.*patience"):
-        TuningSettings(fpr=0.5, folds=0, max_rounds=0, patience=0)
+        TuningSettings(trials=None, fpr=0.5, folds=0, max_rounds=0, patience=0)
     with pytest.raises(ValueError, match="exactly one"):
         TuningSettings(trials=1, budget=1)
     with pytest.raises(ValueError, match="budget must be above 0"):

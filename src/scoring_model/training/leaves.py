@@ -46,8 +46,7 @@ def fix_leaves(booster: lgb.Booster) -> lgb.Booster:
     text = booster.model_to_string()
     forest = parse_forest(text)
     fixed = lgb.Booster(model_str=text)
-    # Adding 0.0 turns -0.0, which a sum of other leaves would not show, into 0.0.
-    values = np.round(forest.leaf_value * 2.0**LEAF_BITS) * 2.0**-LEAF_BITS + 0.0
+    values = np.round(forest.leaf_value * 2.0**LEAF_BITS) * 2.0**-LEAF_BITS
     _check_sum(forest, values)
     for tree, start in enumerate(forest.tree_leaves[:-1].tolist()):
         for leaf, value in enumerate(values[start : forest.tree_leaves[tree + 1]].tolist()):
