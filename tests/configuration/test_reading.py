@@ -62,6 +62,7 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             "name: x\npolicy: {max_step_up: 2, confidence: 1}",
             ["max_step_up must fulfil", "confidence must fulfil"],
         ),
+        ("name: x\nfeatures: {families: [nams]}", ["features.families.0", "'names', 'dates'"]),
         ("name: x\nname: y", ["keys stand twice: name"]),
         ("name: x\nrecords: {columns: {fistName: a}}", ["records.columns", "fistName"]),
         ("name: [x", ["use.yaml"]),

@@ -109,6 +109,13 @@ def test_excluded_features_are_gone_and_unknown_ones_named() -> None:
         _ = wrong.names
 
 
+def test_families_can_be_chosen() -> None:
+    """Only the families that are named have features; links stay."""
+    chosen = FeatureMatrix(FeatureSettings(links=LINKS, families=("names", "dates")), STATE)
+    assert {family.name for family in chosen.families} == {"names", "dates"}
+    assert any(name.startswith("link_") for name in chosen.names)
+
+
 def test_fingerprint_follows_values_and_names(matrix: FeatureMatrix) -> None:
     """Another state or another set of features has another fingerprint, the same one the same."""
     assert fingerprint(matrix) == fingerprint(FeatureMatrix(matrix.settings, STATE))

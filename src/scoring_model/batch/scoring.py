@@ -12,7 +12,7 @@ import pyarrow as pa
 from scoring_model.batch.files import check_format, write_table
 from scoring_model.decision.policy import OUTCOMES
 from scoring_model.records.quarantine import accept, write_quarantine
-from scoring_model.records.reading import read_records
+from scoring_model.records.reading import Reading, read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import read_histories, score_table
 
@@ -81,10 +81,7 @@ def score_file(
     """
     check_format(out)
     reading = read_records(source, scorer.contents.schema, labelled=False)
-    quarantine = None
-    if reading.problems:
-        quarantine = out.with_suffix(".quarantine.csv")
-        write_quarantine(reading.problems, quarantine)
+    quarantine = _quarantine(reading, out.with_suffix(".quarantine.csv"))
     accept(reading, max_share=max_bad_share)
     past = read_histories(scorer, histories)
     scored = score_table(scorer, reading.table, history=past, reasons=reasons)
@@ -96,6 +93,15 @@ def score_file(
         outcomes={str(outcome): counts[code] for code, outcome in enumerate(OUTCOMES)},
         quarantine=quarantine,
     )
+
+
+def _quarantine(reading: Reading, path: Path) -> Path | None:
+    """Tell of the refused rows; where there are none, what an earlier job told does not stay."""
+    if not reading.problems:
+        path.unlink(missing_ok=True)
+        return None
+    write_quarantine(reading.problems, path)
+    return path
 
 
 def _with_versions(table: pa.Table, scorer: Scorer) -> pa.Table:

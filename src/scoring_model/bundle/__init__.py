@@ -1,6 +1,6 @@
 """One sealed directory that holds all that is needed to decide: named files, a manifest, a signature."""
 
-from scoring_model.bundle.bundle import Bundle, model_version
+from scoring_model.bundle.bundle import Bundle, check_versions, model_version
 from scoring_model.bundle.card import FeatureRow, MetricRow, ModelCard, PromiseRow, ScaleRow, SplitRow
 from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.contents import CARD, CONFIGURATION, EVALUATION, PROFILE, Contents
@@ -28,6 +28,7 @@ __all__ = [
     "ScaleRow",
     "SealedFiles",
     "SplitRow",
+    "check_versions",
     "choose_rows",
     "invent_rows",
     "json_bytes",

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring_model.bundle.contents import CONFIGURATION, VERSIONED, Contents
+from scoring_model.bundle.errors import ManifestInvalid
+from scoring_model.bundle.reader import SealedFiles
+from scoring_model.bundle.seal import sha256_hex
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.features import fingerprint
 
@@ -42,7 +45,7 @@ class Bundle:
     @property
     def model_version(self) -> str:
         """The name and a hash of what computes margin and score: equal versions decide alike."""
-        return model_version(self.name, self.contents)
+        return model_version(self.name, self.files)
 
     @cached_property
     def files(self) -> Mapping[str, bytes]:
@@ -67,17 +70,44 @@ class Bundle:
             policy_version=self.contents.rules.policy.version,
             feature_fingerprint=fingerprint(self.contents.features),
             data=self.data,
-            configuration_sha256=hashlib.sha256(self.described[CONFIGURATION]).hexdigest(),
+            configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
             libraries=self.libraries,
             signing_key=signing_key,
             replace=replace,
         )
 
 
-def model_version(name: str, contents: Contents) -> str:
-    """The name of a use and a hash of what computes margin, score and probability."""
-    files = contents.to_files()
+def model_version(name: str, files: Mapping[str, bytes]) -> str:
+    """The name of a use and a hash of the files that compute margin, score and probability."""
     digest = hashlib.sha256()
     for file in VERSIONED:
         digest.update(files[file])
     return f"{name}-{digest.hexdigest()[:12]}"
+
+
+def check_versions(sealed: SealedFiles, contents: Contents) -> None:
+    """Refuse a bundle whose manifest names other versions than its files have.
+
+    Whoever seals altered files anew, and signs them, could otherwise keep the name of the model that they were.
+
+    Parameters
+    ----------
+    sealed : SealedFiles
+    contents : Contents
+        Of these files.
+
+    Raises
+    ------
+    ManifestInvalid
+        Naming every such field.
+    """
+    manifest = sealed.manifest
+    actual = {
+        "model_version": model_version(manifest.name, sealed.files),
+        "policy_version": contents.rules.policy.version,
+    }
+    if CONFIGURATION in sealed.files:
+        actual["configuration_sha256"] = sha256_hex(sealed.files[CONFIGURATION])
+    wrong = [name for name, value in actual.items() if getattr(manifest, name) != value]
+    if wrong:
+        raise ManifestInvalid([f"{name}: is not that of the files" for name in wrong])

@@ -150,6 +150,7 @@ def _features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any
             "windows": settings.links.windows,
             "cap": settings.links.cap,
         },
+        "families": settings.families,
         "use_protected": settings.use_protected,
         "exclude": settings.exclude,
         "state": matrix.state.to_json(),
@@ -199,6 +200,7 @@ def _matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
             windows=tuple(links["windows"]),
             cap=links["cap"],
         ),
+        families=tuple(plain["families"]),
         use_protected=tuple(plain["use_protected"]),
         exclude=tuple(plain["exclude"]),
     )

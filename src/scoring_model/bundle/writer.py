@@ -76,13 +76,13 @@ def write_bundle(
     contents = {**files, MANIFEST: manifest.to_bytes()}
     if signing_key is not None:
         contents[SIGNATURE] = sign(contents[MANIFEST], signing_key)
-    _check_place(out, replace=replace)
+    check_place(out, replace=replace)
     _publish(out, contents, replace=replace)
     return out
 
 
-def _check_place(out: Path, *, replace: bool) -> None:
-    """Raise unless `out` is free, or a bundle that may be replaced."""
+def check_place(out: Path, *, replace: bool) -> None:
+    """Raise, as `write_bundle` would, unless `out` is free, or a bundle that may be replaced."""
     if os.path.lexists(out):
         if not replace:
             raise BundleExists(f"{out}: exists, and it was not asked to replace it")

@@ -23,6 +23,7 @@ History = Annotated[
     list[Path] | None,
     typer.Option(exists=True, dir_okay=False, help="File of earlier records; may be given several times."),
 ]
+MaxBadShare = Annotated[float, typer.Option(min=0, max=1, help="Share of bad rows that is accepted.")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; they change no bit.")]
 
 
@@ -32,9 +33,7 @@ def score(
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
     reasons: Annotated[bool, typer.Option("--reasons", help="Say why for STEPPED_UP and FAILED.")] = False,
     history: History = None,
-    max_bad_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of bad rows that is accepted.")
-    ] = 0.01,
+    max_bad_share: MaxBadShare = 0.01,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
@@ -58,6 +57,7 @@ def evaluate(
     path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of labelled records.")],
     json_path: Annotated[Path | None, typer.Option("--json", help="Write everything as JSON.")] = None,
     history: History = None,
+    max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
         str | None,
         typer.Option(help="Instant from which labels are seen; by default just after the last one known."),
@@ -70,6 +70,7 @@ def evaluate(
     from scoring_model.evaluation import evaluate_table, summary
     from scoring_model.records import microseconds
     from scoring_model.records.atomic import atomic_file
+    from scoring_model.records.quarantine import accept
     from scoring_model.records.reading import read_records
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.frames import read_histories
@@ -78,6 +79,8 @@ def evaluate(
     scorer = Scorer.of(sealed, threads=threads)
     maturity = json.loads(sealed.files[CONFIGURATION])["training"]["split"]["label_maturity"]
     reading = read_records(path, scorer.contents.schema, labelled=True)
+    console.report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
+    accept(reading, max_share=max_bad_share)
     evaluation = evaluate_table(
         scorer,
         reading.table,

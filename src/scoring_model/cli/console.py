@@ -17,8 +17,8 @@ class State:
 
 
 state = State()
-_errors = Console(stderr=True, highlight=False, soft_wrap=True)
-_results = Console(highlight=False, soft_wrap=True)
+_errors = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+_results = Console(highlight=False, emoji=False, soft_wrap=True)
 
 
 def errors() -> Console:

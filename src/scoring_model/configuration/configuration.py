@@ -7,7 +7,7 @@ from pathlib import Path
 from scoring_model.configuration.policy import PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import SplitSettings, TrainingSettings
-from scoring_model.features import FeatureSettings, LinkSettings, SignalSettings
+from scoring_model.features import FAMILIES, FamilyName, FeatureSettings, LinkSettings, SignalSettings
 from scoring_model.records import LabelSchema, RecordSchema
 
 
@@ -39,12 +39,16 @@ class FeatureChoice:
 
     Parameters
     ----------
+    families : tuple of str
+        Families of features of the record: names, dates, documents, addresses, images, signals. Links have
+        settings of their own.
     use_protected : tuple of str
         Protected attributes that features may read after all.
     exclude : tuple of str
         Names of features to leave out.
     """
 
+    families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
@@ -94,6 +98,7 @@ class Configuration:
         return FeatureSettings(
             signals=self.signals,
             links=self.links,
+            families=self.features.families,
             use_protected=self.features.use_protected,
             exclude=self.features.exclude,
         )

@@ -4,11 +4,20 @@ from scoring_model.features.catalogue import Family, Feature, Group
 from scoring_model.features.fingerprint import fingerprint
 from scoring_model.features.invented import invented_table, record_at
 from scoring_model.features.matrix import FeatureMatrix
-from scoring_model.features.settings import FeatureSettings, LinkSettings, SignalSettings, Trend
+from scoring_model.features.settings import (
+    FAMILIES,
+    FamilyName,
+    FeatureSettings,
+    LinkSettings,
+    SignalSettings,
+    Trend,
+)
 from scoring_model.features.state import FittedState, fit_state
 
 __all__ = [
+    "FAMILIES",
     "Family",
+    "FamilyName",
     "Feature",
     "FeatureMatrix",
     "FeatureSettings",

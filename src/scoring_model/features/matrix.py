@@ -48,7 +48,7 @@ class FeatureMatrix:
     def families(self) -> tuple[Family, ...]:
         """The families of value functions; links are computed from history instead."""
         of_signals = {name: self.state.vocabulary(f"signals.{name}") for name in self.settings.signals}
-        return (
+        every = (
             names.family(self.state.names),
             dates.family(),
             documents.family(self.state.vocabulary("citizenship")),
@@ -56,6 +56,7 @@ class FeatureMatrix:
             images.family(),
             signals.family(self.settings.signals, of_signals),
         )
+        return tuple(family for family in every if family.name in self.settings.families)
 
     @cached_property
     def catalogue(self) -> tuple[Feature, ...]:

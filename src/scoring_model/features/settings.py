@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal, get_args
 
 from scoring_model.history import PERSON, LinkKey, WindowLaw
 from scoring_model.records import Duration, SignalType
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
 """Fields that a signal may be compared with."""
+
+FamilyName = Literal["names", "dates", "documents", "addresses", "images", "signals"]
+FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
+"""Families of features of the record, in the order of their columns."""
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -104,6 +109,8 @@ class FeatureSettings:
     ----------
     signals : mapping of str to SignalSettings
     links : LinkSettings
+    families : tuple of str
+        Families of features of the record that are used, by default all.
     use_protected : tuple of str
         Protected attributes that features may read after all: ``citizenship``, ``age``, or one that a signal
         carries.
@@ -113,5 +120,6 @@ class FeatureSettings:
 
     signals: Mapping[str, SignalSettings] = field(default_factory=dict)
     links: LinkSettings = field(default_factory=LinkSettings)
+    families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

@@ -13,7 +13,8 @@ def digest(table: RecordTable) -> str:
     -------
     str
         SHA-256 in hexadecimal, the same for the same records in the same order, whatever the format of the
-        file, the names of its columns, or where refused rows stood between.
+        file, the names and order of its columns, or, where records have ids of their own, which refused rows
+        stood between.
     """
     found = hashlib.sha256(json.dumps(table.record_ids).encode())
     for array in (table.event_times, table.labels, table.label_times):

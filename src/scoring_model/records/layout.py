@@ -17,10 +17,12 @@ class MissingColumns(ValueError):
     ----------
     problems : tuple of str
         One sentence each, with the names of fields and columns.
+    source : str, optional
+        Name of the file.
     """
 
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__("; ".join(problems))
+    def __init__(self, problems: tuple[str, ...], source: str | None = None) -> None:
+        super().__init__(("" if source is None else f"{source}: ") + "; ".join(problems))
         self.problems = problems
 
 

@@ -17,12 +17,12 @@ from scoring_model.records.fields import EVENT_FIELDS
 from scoring_model.records.files import file_sheet
 from scoring_model.records.frames import frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
-from scoring_model.records.layout import check_layout, unused_columns
+from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
 from scoring_model.records.problems import RowProblem, row_problems_in_order
 from scoring_model.records.rows import row_problems
 from scoring_model.records.rules import Rule, ValueRule
 from scoring_model.records.schema import RecordSchema
-from scoring_model.records.sheet import Sheet
+from scoring_model.records.sheet import Sheet, UnreadableSource
 from scoring_model.records.table import NEVER, Column, RecordTable
 
 INSTANTS: Final = ("eventTime", "labelKnownAt", "labelToldAt")
@@ -78,7 +78,22 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
     OSError
         If a file cannot be opened.
     """
-    sheet = file_sheet(Path(source)) if isinstance(source, str | PathLike) else frame_sheet(source)
+    if isinstance(source, str | PathLike):
+        return _read_file(Path(source), schema, labelled=labelled)
+    return _read_sheet(frame_sheet(source), schema, labelled=labelled)
+
+
+def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> Reading:
+    """Read a file; what is wrong with it as a whole is told with its name."""
+    try:
+        return _read_sheet(file_sheet(path), schema, labelled=labelled)
+    except UnreadableSource as error:
+        raise UnreadableSource(f"{path.name}: {error}") from error
+    except MissingColumns as error:
+        raise MissingColumns(error.problems, path.name) from error
+
+
+def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool) -> Reading:
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
     parsed = {field: _column(sheet, field, schema) for field in _present(sheet, schema)}

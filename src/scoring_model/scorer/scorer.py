@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from scoring_model.arrays import FloatArray
-from scoring_model.bundle import Contents, Manifest, SealedFiles, read_bundle
+from scoring_model.bundle import Contents, Manifest, SealedFiles, check_versions, read_bundle
 from scoring_model.bundle.errors import GoldenMismatch
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.policy import Outcome
@@ -69,8 +69,18 @@ class Scorer:
 
     @classmethod
     def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
-        """Make a scorer of files that have been read and checked."""
-        return cls(sealed.manifest, Contents.from_files(sealed.files), threads=threads)
+        """Make a scorer of files that have been read and checked.
+
+        Raises
+        ------
+        BundleError
+            When the files do not hold what they should, do not decide as they did, or have other versions than
+            the manifest names.
+        """
+        contents = Contents.from_files(sealed.files)
+        scorer = cls(sealed.manifest, contents, threads=threads)
+        check_versions(sealed, contents)
+        return scorer
 
     def decide(self, rows: FloatArray) -> Decisions:
         """Decide about feature rows.

@@ -50,7 +50,7 @@ def describe(
     genuine = int((prepared.split.validation_targets == 0).sum())
     card = ModelCard(
         name=configuration.name,
-        model_version=model_version(configuration.name, contents),
+        model_version=model_version(configuration.name, contents.to_files()),
         policy_version=policy.version,
         purpose=PURPOSE,
         data_sha256=str(data["sha256"]),

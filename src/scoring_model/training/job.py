@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from scoring_model.bundle.errors import BundleExists
 from scoring_model.bundle.seal import load_private_key
+from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation import Evaluation, summary
 from scoring_model.records.atomic import atomic_file
@@ -77,20 +77,25 @@ class JobDone:
     tracked: TrackedRun | None
 
 
+class TrackingError(ValueError):
+    """MLflow could not be told of a training, whose bundle stands."""
+
+
 def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> JobDone:
     """Read, train, seal, and tell.
 
     Raises
     ------
-    BundleExists
-        Before anything is read, when a bundle stands at `out` and is not to be replaced.
+    BundleError
+        Before anything is read, when what stands at `out` is not to be replaced, or is no bundle.
     TooManyBadRows
         After the refused rows were written to ``quarantine.csv``.
+    TrackingError
+        After the bundle was sealed.
     ValueError
         As `run_training`.
     """
-    if job.out.exists() and not job.replace:
-        raise BundleExists(f"{job.out}: something stands there already")
+    check_place(job.out, replace=job.replace)
     signing_key = None if job.signing_key is None else load_private_key(job.signing_key)
     job.folder.mkdir(parents=True, exist_ok=True)
     reading = read_records(job.source, job.configuration.schema, labelled=True)
@@ -108,7 +113,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     paths = _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
     report(f"bundle sealed: {job.out}")
-    tracked = _track(job, training) if job.track else None
+    tracked = _tell(job, training) if job.track else None
     return JobDone(bundle=job.out, tracked=tracked, **paths)
 
 
@@ -141,6 +146,15 @@ def _yaml(tuned: Tuned) -> str:
 
 def _summary(job: Job, evaluation: Evaluation) -> str:
     return f"# {job.configuration.name}: the test period\n\n{summary(evaluation)}"
+
+
+def _tell(job: Job, training: Training) -> TrackedRun:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return _track(job, training)
+    except MlflowException as error:
+        raise TrackingError(f"{job.out} is sealed, but MLflow could not be told of it: {error}") from error
 
 
 def _track(job: Job, training: Training) -> TrackedRun:

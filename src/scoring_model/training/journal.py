@@ -16,7 +16,7 @@ _HEAD = b'{"op_code":'  # of every line that Optuna writes
 _FINGERPRINT = "fingerprint"
 
 
-class JournalError(Exception):
+class JournalError(ValueError):
     """A journal can't be used; the text says why."""
 
 

@@ -1,0 +1,59 @@
+"""One invented history and one small training on it, shared by all tests that need a real bundle."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from identity_use import configuration_of
+
+from scoring_model import synthetic
+from scoring_model.configuration import Configuration
+from scoring_model.records import RecordTable
+from scoring_model.records.reading import read_records
+from scoring_model.scorer import Scorer
+from scoring_model.training.run import Training, run_training
+
+
+@pytest.fixture(scope="session")
+def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history of 24,000 records over two years, as Parquet."""
+    path = tmp_path_factory.mktemp("history") / "invented.parquet"
+    synthetic.write(path, records=24_000, seed=7)
+    return path
+
+
+@pytest.fixture(scope="session")
+def frame(invented: Path) -> pa.Table:
+    """The same history as a table."""
+    return pq.read_table(invented)
+
+
+@pytest.fixture(scope="session")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
+    """The configuration of the use."""
+    return configuration_of(tmp_path_factory.mktemp("configuration"))
+
+
+@pytest.fixture(scope="session")
+def history(invented: Path, identity: Configuration) -> RecordTable:
+    """The same history as parsed records."""
+    return read_records(invented, identity.schema, labelled=True).table
+
+
+@pytest.fixture(scope="session")
+def training(history: RecordTable, identity: Configuration) -> Training:
+    """A training on the history."""
+    return run_training(history, identity, threads=1)
+
+
+@pytest.fixture(scope="session")
+def sealed(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of its bundle. Never to be changed: copy it."""
+    return training.bundle.save(tmp_path_factory.mktemp("bundles") / "identity")
+
+
+@pytest.fixture(scope="session")
+def scorer(sealed: Path) -> Scorer:
+    """A scorer of the bundle."""
+    return Scorer.load(sealed)

@@ -1,0 +1,90 @@
+"""One use of identity records with device signals, as small as a training can be, for several tests."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from scoring_model.configuration import Configuration, load_configuration
+
+YAML = """\
+name: identity
+
+signals:
+  channel: {type: category}
+  deviceId: {type: identifier}
+  emailAgeDays: {type: number, trend: decreasing}
+  emailDomain: {type: category}
+  formSeconds: {type: number}
+  ipCountry: {type: category, differs_from: address.country}
+  sex: {type: category, protected: sex}
+  vpn: {type: boolean}
+
+links:
+  keys:
+    person: []
+    address: [address.line1, address.city, address.country]
+    device: [signals.deviceId]
+    image: [imageUrls]
+  windows: [24h, 30d]
+
+records:
+  max_bad_share: 0.01
+  labels: {fraud: [fraud], genuine: [genuine]}
+
+training:
+  seed: 7
+  split: {label_maturity: 30d, min_frauds: 3}
+  tuning: {trials: 2, folds: 1, max_rounds: 8, patience: 4}
+  tuned:
+    params: {learning_rate: 0.15, num_leaves: 15, min_data_in_leaf: 20}
+    rounds: 30
+
+policy:
+  max_false_reject: 0.01
+  max_step_up: 0.08
+"""
+"""The configuration: parameters given, bounds that a few thousand records can certify."""
+
+RELAXED_POLICY = "policy:\n  max_false_reject: 0.04\n  max_step_up: 0.2\n"
+"""Bounds that a thousand records can certify."""
+
+
+def write_configuration(folder: Path, text: str = YAML, *, name: str = "identity.yaml") -> Path:
+    """Write a configuration file."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def configuration_of(folder: Path, text: str = YAML) -> Configuration:
+    """Read a configuration from its text."""
+    return load_configuration(write_configuration(folder, text))
+
+
+def relaxed(text: str = YAML) -> str:
+    """The same configuration with bounds for a small history."""
+    return text[: text.index("policy:")] + RELAXED_POLICY
+
+
+def bodies(table: pa.Table, *, labels: bool = False) -> list[dict[str, Any]]:
+    """The rows of a flat table, each shaped like the body of a request."""
+    return [_body(row, labels=labels) for row in table.to_pylist()]
+
+
+def _body(row: Mapping[str, Any], *, labels: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is None or (name.startswith("label") and not labels):
+            continue
+        part, _, leaf = name.rpartition(".")
+        (body.setdefault(part, {}) if part else body)[leaf] = value
+    return body
+
+
+def personal_texts(rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Every text that a flat row holds of a person: names, address, ids and images."""
+    kinds = ("firstName", "lastName", "address.line1", "address.line2", "externalId", "subjectId", "recordId")
+    texts = {str(row[kind]) for row in rows for kind in (*kinds, "signals.deviceId") if row.get(kind)}
+    return texts | {url for row in rows for url in row.get("imageUrls") or ()}
