@@ -20,10 +20,17 @@ LAST_MONTH = datetime.fromisoformat("2025-12-01T00:00:00+00:00")
 
 
 def cut(records: Path, before: Path, after: Path, *, instant: datetime) -> None:
-    """Cut a file of records at an instant."""
+    """Cut a file of records at an instant; what became known later is in the second file alone."""
     table = pq.read_table(records)
-    is_before = pc.less(table.column("eventTime"), pa.scalar(instant, table.schema.field("eventTime").type))
-    pq.write_table(table.filter(is_before), before)
+    moment = pa.scalar(instant, table.schema.field("eventTime").type)
+    is_before = pc.less(table.column("eventTime"), moment)
+    earlier = table.filter(is_before)
+    known = pc.less(earlier.column("labelKnownAt"), moment)
+    for place, name in enumerate(earlier.column_names):
+        if name in ("label", "labelKnownAt"):
+            column = earlier.column(name)
+            earlier = earlier.set_column(place, name, pc.if_else(known, column, pa.scalar(None, column.type)))
+    pq.write_table(earlier, before)
     pq.write_table(table.filter(pc.invert(is_before)), after)
 
 
