@@ -17,7 +17,7 @@ def _columns(records: int = 400, *, seed: int = 0, fraud_share: float = 0.2) -> 
     rng = np.random.default_rng(seed)
     labels = (rng.random(records) < fraud_share).astype(np.int8)
     margins = rng.normal(2.0 * labels, 1.0)
-    scores = np.clip(200 + 200 * margins, 0, 1000).astype(np.int64)
+    scores = np.clip(300 + 250 * margins, 0, 1000).astype(np.int64)
     start = int(np.datetime64("2024-01-15", "us").astype(np.int64))
     return {
         "margins": margins,
@@ -49,7 +49,7 @@ def test_rates_are_those_of_counting_by_hand() -> None:
     pairs = list(zip(columns["labels"], (POLICY.outcome(score) for score in columns["scores"]), strict=True))
     for label, shares in ((0, overall.genuine_outcomes), (1, overall.fraud_outcomes)):
         for outcome in OUTCOMES:
-            assert shares[outcome].count == pairs.count((label, outcome))
+            assert shares[outcome].count == pairs.count((label, outcome)) > 0
             assert shares[outcome].total == sum(1 for pair in pairs if pair[0] == label)
     assert overall.false_reject.count == pairs.count((0, Outcome.FAILED))
     assert overall.step_up.count == pairs.count((0, Outcome.FAILED)) + pairs.count((0, Outcome.STEPPED_UP))

@@ -41,6 +41,12 @@ def test_bins_share_out_the_records(sample: Sample, bins: int) -> None:
     assert means == sorted(means)
 
 
+def test_equal_probabilities_share_the_bin_of_their_middle() -> None:
+    """Three equal records of four belong to the lower half, where the second of them stands."""
+    table = calibration_table(np.array([0.2, 0.2, 0.2, 0.9]), np.array([0, 1, 0, 1]), bins=2)
+    assert [(row.observed.count, row.observed.total) for row in table] == [(1, 3), (1, 1)]
+
+
 @given(samples, st.integers(0, 2**32))
 def test_order_of_records_does_not_matter(sample: Sample, seed: int) -> None:
     """Shuffled records give the same table, ties included."""

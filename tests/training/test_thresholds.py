@@ -93,6 +93,16 @@ def test_nobody_fails_or_is_stepped_up_where_nothing_is_promised() -> None:
     assert step_up.step_up_from < step_up.fail_from == 1001
 
 
+def test_step_ups_never_start_above_failures() -> None:
+    """Where missed fraud would allow step-ups from a higher score than failures, they start with those."""
+    genuine, frauds = _spread(5000, 0, 500), _spread(500, 700, 1000)
+    chosen = PolicySettings(max_false_reject=0.1, max_step_up=None, max_missed_fraud=0.5)
+    policy = choose_policy(genuine, frauds, settings=chosen)
+    alone = choose_policy(genuine, frauds, settings=PolicySettings(max_false_reject=0.1, max_step_up=None))
+    assert policy.step_up_from == policy.fail_from < 500
+    assert policy.fail_from - alone.fail_from in (0, 1, 2)  # for a smaller delta
+
+
 def test_too_few_records_are_named_with_what_they_need() -> None:
     """A 0.2 % reject and another bound need 1,843 genuine at 95 %, and the error says so."""
     with pytest.raises(

@@ -7,6 +7,8 @@ import numpy as np
 import onnxruntime
 
 from scoring_model.arrays import FloatArray
+from scoring_model.bundle.contents import GRAPH
+from scoring_model.bundle.errors import ContentInvalid
 
 BLOCK_ROWS: Final = 256
 """About how many rows a thread takes at a time."""
@@ -22,6 +24,11 @@ class MarginSession:
     threads : int
         Threads over which `margins` spreads rows, 1 or more. They change no bit: one thread computes a whole
         row, and its sums are exact in any order.
+
+    Raises
+    ------
+    ContentInvalid
+        When the bytes are no such graph.
     """
 
     def __init__(self, model: bytes, *, threads: int = 1) -> None:
@@ -32,8 +39,11 @@ class MarginSession:
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self._rows_per_call = int(self._session.get_modelmeta().custom_metadata_map["rows_per_call"])
+        try:
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            self._rows_per_call = int(self._session.get_modelmeta().custom_metadata_map["rows_per_call"])
+        except Exception as error:  # the runtime's own errors share no class
+            raise ContentInvalid(f"{GRAPH}: not a graph of margins ({type(error).__name__})") from error
         self._threads = threads
         self.feature_count = int(self._session.get_inputs()[0].shape[1])
 

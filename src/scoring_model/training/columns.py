@@ -18,7 +18,6 @@ from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.decision.forest import Forest
 from scoring_model.training.model_text import UnsupportedModelError
 
-UNRANKED: Final = np.iinfo(np.int64).max
 CELL_LIMIT: Final = 2**28
 """Ranks that the tables of one model may have: 2 GiB once they are loaded."""
 
@@ -76,43 +75,62 @@ def category_tables(forest: Forest) -> list[CategoryTable]:
             f"the codes of categories are too high (up to {max(widths.values()) - 2}), "
             "they must be numbered from 0 without gaps"
         )
+    every = {feature: (1 << width) - 1 for feature, width in widths.items()}
     columns: dict[int, list[_Column]] = {feature: [] for feature in sorted(widths)}
     for root in forest.roots().tolist():
         open_columns: dict[int, list[_Column]] = {}
-        for division in _divisions(forest, root, widths):
-            _place(division, open_columns.setdefault(division.feature, []))
+        for division in _divisions(forest, root, every):
+            _place(division, open_columns.setdefault(division.feature, []), every[division.feature])
         for feature, ranked in open_columns.items():
             columns[feature] += ranked
-    return [_table(feature, ranked) for feature, ranked in columns.items()]
+    return [_table(feature, ranked, widths[feature]) for feature, ranked in columns.items()]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Division:
-    """How a split divides the codes that reach it."""
+    """How a split divides the codes that reach it; a set of codes is an integer with a bit for each."""
 
     feature: int
     split: int
-    left: BoolArray
-    right: BoolArray
+    left: int
+    right: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class _Column:
-    """A ranking of codes and the divisions that it answers, each with whether its left side ranks below."""
+    """A ranking of codes, as the sets of equal rank, and the divisions that it answers."""
 
-    ranks: IntArray
+    cells: list[int]
     divisions: list[tuple[_Division, bool]] = field(default_factory=list)
 
     def take(self, division: _Division) -> bool:
         """Answer one more division if the ranking allows it, separating codes of equal rank where needed."""
         for low, high in ((division.left, division.right), (division.right, division.left)):
-            top = self.ranks[low].max(initial=-1)
-            if top <= self.ranks[high].min(initial=UNRANKED):
-                tied = high & (self.ranks == top)
-                self.ranks += (self.ranks > top) & tied.any() | tied
-                self.divisions.append((division, low is division.left))
+            top = self.top(low)
+            if not any(cell & high for cell in self.cells[: max(top, 0)]):
+                if top >= 0 and self.cells[top] & high:
+                    self.cells[top : top + 1] = [self.cells[top] & ~high, self.cells[top] & high]
+                self.divisions.append((division, low == division.left))
                 return True
         return False
+
+    def top(self, codes: int) -> int:
+        """Return the highest rank among some codes, -1 if there are none."""
+        for rank in range(len(self.cells) - 1, -1, -1):
+            if self.cells[rank] & codes:
+                return rank
+        return -1
+
+    def answer(self, division: _Division, left_low: bool) -> tuple[float, bool]:
+        """Return the threshold between the sides, and whether the codes up to it go right."""
+        return self.top(division.left if left_low else division.right) + 0.5, not left_low
+
+    def ranks(self, width: int) -> NDArray[np.int64]:
+        """Return the rank of each code."""
+        bits = [np.frombuffer(cell.to_bytes(width // 8 + 1, "little"), np.uint8) for cell in self.cells]
+        members = np.unpackbits(np.stack(bits), axis=1, count=width, bitorder="little")
+        ranks: NDArray[np.int64] = np.argmax(members, axis=0)
+        return ranks
 
 
 def _widths(forest: Forest) -> dict[int, int]:
@@ -125,9 +143,9 @@ def _widths(forest: Forest) -> dict[int, int]:
     return widths
 
 
-def _divisions(forest: Forest, root: int, widths: dict[int, int]) -> Iterator[_Division]:
+def _divisions(forest: Forest, root: int, every: dict[int, int]) -> Iterator[_Division]:
     """Walk a tree from its root and give its categorical splits, each after those above it."""
-    waiting: list[tuple[int, dict[int, BoolArray]]] = [(root, {})]
+    waiting: list[tuple[int, dict[int, int]]] = [(root, every)]
     while waiting:
         split, reaching = waiting.pop()
         if split < 0:
@@ -135,29 +153,28 @@ def _divisions(forest: Forest, root: int, widths: dict[int, int]) -> Iterator[_D
         left = right = reaching
         if forest.category_set[split] >= 0:
             feature = int(forest.feature[split])
-            members = np.zeros(widths[feature], np.bool_)
-            members[forest.codes(forest.category_set[split])] = True
-            here = reaching.get(feature, np.ones(widths[feature], np.bool_))
+            members = sum(1 << code for code in forest.codes(forest.category_set[split]).tolist())
+            here = reaching[feature]
             left, right = {**reaching, feature: here & members}, {**reaching, feature: here & ~members}
             yield _Division(feature=feature, split=split, left=left[feature], right=right[feature])
         waiting += [(int(forest.right[split]), right), (int(forest.left[split]), left)]
 
 
-def _place(division: _Division, columns: list[_Column]) -> None:
+def _place(division: _Division, columns: list[_Column], every: int) -> None:
     """Put a division on the first column that can answer it, else on a new one."""
     if not any(column.take(division) for column in columns):
-        columns.append(_Column(np.zeros(len(division.left), np.int64)))
+        columns.append(_Column([every]))
         columns[-1].take(division)
 
 
-def _table(feature: int, columns: list[_Column]) -> CategoryTable:
+def _table(feature: int, columns: list[_Column], width: int) -> CategoryTable:
     rows = [
-        (division.split, place, *_answer(column.ranks, division, left_low))
+        (division.split, place, *column.answer(division, left_low))
         for place, column in enumerate(columns)
         for division, left_low in column.divisions
     ]
     splits, places, thresholds, swapped = zip(*rows, strict=True)
-    ranks = np.stack([column.ranks for column in columns], axis=1)
+    ranks = np.stack([column.ranks(width) for column in columns], axis=1)
     return CategoryTable(
         feature=feature,
         splits=np.array(splits, np.int64),
@@ -166,9 +183,3 @@ def _table(feature: int, columns: list[_Column]) -> CategoryTable:
         swapped=np.array(swapped, np.bool_),
         ranks=np.ascontiguousarray(ranks, np.min_scalar_type(ranks.max())),
     )
-
-
-def _answer(ranks: IntArray, division: _Division, left_low: bool) -> tuple[float, bool]:
-    """Return the threshold between the sides, and whether the codes up to it go right."""
-    low = division.left if left_low else division.right
-    return float(ranks[low].max(initial=-1)) + 0.5, not left_low
