@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from identity_use import configuration_of
 
+from identity_use import configuration_of
 from scoring_model import synthetic
 from scoring_model.configuration import Configuration
 from scoring_model.records import RecordTable
@@ -57,3 +57,11 @@ def sealed(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path
 def scorer(sealed: Path) -> Scorer:
     """A scorer of the bundle."""
     return Scorer.load(sealed)
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history of 5,000 records over one year, for further trainings (with `identity_use.relaxed`)."""
+    path = tmp_path_factory.mktemp("small") / "small.parquet"
+    synthetic.write(path, records=5_000, seed=7, months=12)
+    return path

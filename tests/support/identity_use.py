@@ -38,7 +38,7 @@ training:
   split: {label_maturity: 30d, min_frauds: 3}
   tuning: {trials: 2, folds: 1, max_rounds: 8, patience: 4}
   tuned:
-    params: {learning_rate: 0.15, num_leaves: 15, min_data_in_leaf: 20}
+    params: {learning_rate: 0.15, num_leaves: 15, min_data_in_leaf: 20, bagging_fraction: 0.8, bagging_freq: 1}
     rounds: 30
 
 policy:

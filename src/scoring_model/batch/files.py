@@ -33,14 +33,19 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def check_format(path: Path) -> None:
-    """Refuse a path whose ending names no format, before any work is done for it.
+    """Refuse a path that can't be written, before any work is done for it.
 
     Raises
     ------
     ValueError
+        When its ending names no format.
+    FileNotFoundError
+        When its folder does not exist.
     """
     if path.suffix not in FORMATS:
         raise ValueError(f"{path.name}: must end in {', '.join(FORMATS)}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent}: there is no such folder for {path.name}")
 
 
 def _parquet(table: pa.Table, path: Path) -> None:

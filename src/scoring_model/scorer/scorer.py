@@ -1,50 +1,21 @@
-"""The scorer: a bundle in, decisions out."""
+"""The scorer: a bundle in, decisions about records out."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from scoring_model.arrays import FloatArray
-from scoring_model.bundle import Contents, Manifest, SealedFiles, check_versions, read_bundle
-from scoring_model.bundle.errors import GoldenMismatch
-from scoring_model.decision.contributions import Contributions
-from scoring_model.decision.policy import Outcome
-from scoring_model.decision.reasons import reasons
-from scoring_model.decision.rules import Decisions
-from scoring_model.features import fingerprint
+from scoring_model.bundle import Contents, SealedFiles, check_versions, read_bundle
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
-from scoring_model.scorer.decisions import Decision, Reason
-from scoring_model.scorer.session import MarginSession
+from scoring_model.scorer.decider import Decider
+from scoring_model.scorer.decisions import Decision
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
-class Scorer:
-    """Decides with one bundle. Thread-safe; nothing in it changes after loading.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    contents : Contents
-    threads : int
-        Python threads that share the rows of a table; they change no bit.
-
-    Raises
-    ------
-    GoldenMismatch
-        When this machine, or this version of the package, does not decide as the bundle says.
-    """
-
-    def __init__(self, manifest: Manifest, contents: Contents, *, threads: int = 1) -> None:
-        self.manifest = manifest
-        self.contents = contents
-        self.matrix = contents.features
-        self._session = MarginSession(contents.graph, threads=threads)
-        self._contributions = Contributions(contents.forest)
-        self._descriptions = self.matrix.reasons
-        self._check()
+class Scorer(Decider):
+    """Decides about records with one bundle: alone, or as frames and files."""
 
     @classmethod
     def load(
@@ -81,51 +52,6 @@ class Scorer:
         scorer = cls(sealed.manifest, contents, threads=threads)
         check_versions(sealed, contents)
         return scorer
-
-    def decide(self, rows: FloatArray) -> Decisions:
-        """Decide about feature rows.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, d), float64
-            As `FeatureMatrix.rows` gives them.
-
-        Returns
-        -------
-        Decisions
-        """
-        return self.contents.rules.decide(self._session.margins(rows))
-
-    def decide_row(self, row: FloatArray) -> Decision:
-        """Decide about one feature row, the same bits that `decide` gives it.
-
-        Parameters
-        ----------
-        row : ndarray of shape (d,), float64
-
-        Returns
-        -------
-        Decision
-            With reasons unless it is PASSED.
-        """
-        margin = self._session.margin(row)
-        rules = self.contents.rules
-        score = rules.scale.score(margin)
-        outcome = rules.policy.outcome(score)
-        return Decision(
-            score=score,
-            outcome=outcome,
-            probability=rules.platt.probability(margin),
-            margin=margin,
-            reasons=() if outcome is Outcome.PASSED else self.reasons(row),
-            model_version=self.manifest.model_version,
-            policy_version=self.manifest.policy_version,
-        )
-
-    def reasons(self, row: FloatArray) -> tuple[Reason, ...]:
-        """What pushed the margin of one row up, strongest first, by exact TreeSHAP values."""
-        codes = reasons(self._contributions.explain(row), self.contents.reason_codes)
-        return tuple(Reason(code, self._descriptions[code]) for code in codes)
 
     def score(self, data: Any, *, history: Any = None) -> Any:
         """Score one record, or every record of a frame.
@@ -167,9 +93,3 @@ class Scorer:
         return self.decide_row(
             self.matrix.row(record, past_counts(table, len(table) - 1, links.link_keys, links.law))
         )
-
-    def _check(self) -> None:
-        found = fingerprint(self.matrix)
-        if found != self.manifest.feature_fingerprint:
-            raise GoldenMismatch(["the features give other values than when the bundle was made"])
-        self.contents.golden.check(self.decide)

@@ -178,7 +178,10 @@ def _log(
     )
     client.log_inputs(run_id, datasets=[_dataset(data)])
     if trials:
-        client.log_table(run_id, {name: [row[name] for row in trials] for name in trials[0]}, _TRIALS)
+        with warnings.catch_warnings():
+            # MLflow selects columns in a way that pandas 3 deprecates.
+            warnings.filterwarnings("ignore", message="For backward compatibility, 'str' dtypes are included")
+            client.log_table(run_id, {name: [row[name] for row in trials] for name in trials[0]}, _TRIALS)
     client.log_artifacts(run_id, str(bundle), artifact_path=BUNDLE)
 
 

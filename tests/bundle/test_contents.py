@@ -1,0 +1,237 @@
+"""A real bundle: nothing in it can change, go or come without a refusal, and nothing in it is code."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from scoring_model.bundle import Bundle, BundleError, Contents, read_bundle
+from scoring_model.bundle.codec import json_bytes, read_json
+from scoring_model.bundle.contents import DECIDING, FEATURES, POLICY
+from scoring_model.bundle.errors import (
+    AlteredFile,
+    ContentInvalid,
+    GoldenMismatch,
+    ManifestInvalid,
+    MissingFile,
+    NewerProtocol,
+    NotABundle,
+    SignatureInvalid,
+    SignatureMissing,
+    UnexpectedFile,
+)
+from scoring_model.bundle.writer import write_bundle
+from scoring_model.decision.policy import Policy
+from scoring_model.decision.scale import ScoreScale
+from scoring_model.scorer import Scorer
+from scoring_model.training.run import Training
+
+FILES = (*DECIDING, "card.md", "configuration.json", "evaluation.json", "profile.json")
+PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"c", b"(")
+
+
+@pytest.fixture
+def copy(sealed: Path, tmp_path: Path) -> Path:
+    """A copy of the bundle, to be broken."""
+    return Path(shutil.copytree(sealed, tmp_path / "copy"))
+
+
+def reseal(
+    sealed: Path, out: Path, files: dict[str, bytes], key: Ed25519PrivateKey | None = None, **fields: Any
+) -> Path:
+    """Seal altered files under the old manifest's claims, as somebody with the signing key could."""
+    manifest = read_bundle(sealed).manifest
+    kept = ("name", "model_version", "policy_version", "feature_fingerprint", "data", "configuration_sha256")
+    claims = {name: getattr(manifest, name) for name in (*kept, "libraries")}
+    contents = {**read_bundle(sealed).files, **files}
+    return write_bundle(out, contents, **{**claims, **fields}, signing_key=key)
+
+
+def test_the_files_are_those_that_are_known(sealed: Path) -> None:
+    """A bundle holds the deciding files, the describing ones, its manifest, and nothing else."""
+    assert {path.name for path in sealed.iterdir()} == {*FILES, "manifest.json"}
+
+
+@pytest.mark.parametrize("name", [*FILES, "manifest.json"])
+def test_one_byte_is_enough(copy: Path, name: str) -> None:
+    """A byte changed in the middle of any file is a refusal that names the file."""
+    content = bytearray((copy / name).read_bytes())
+    content[len(content) // 2] ^= 0x01
+    (copy / name).write_bytes(content)
+    with pytest.raises((AlteredFile, ManifestInvalid), match=name.split(".")[0]):
+        Scorer.load(copy)
+
+
+@pytest.mark.parametrize("name", [*FILES, "manifest.json"])
+def test_a_missing_file_is_named(copy: Path, name: str) -> None:
+    """A file that is gone is a refusal that names it."""
+    (copy / name).unlink()
+    with pytest.raises((MissingFile, NotABundle), match=name):
+        Scorer.load(copy)
+
+
+def test_an_extra_file_is_named(copy: Path) -> None:
+    """A file that nobody sealed is a refusal that names it."""
+    (copy / "extra.py").write_text("")
+    with pytest.raises(UnexpectedFile, match=r"extra\.py"):
+        Scorer.load(copy)
+
+
+def test_a_newer_protocol_is_refused_by_name(copy: Path) -> None:
+    """A manifest of a later protocol is refused before its fields are looked at."""
+    manifest = json.loads((copy / "manifest.json").read_bytes())
+    (copy / "manifest.json").write_bytes(json_bytes({**manifest, "protocol": 2, "unheard": 1}))
+    with pytest.raises(NewerProtocol, match="protocol 2"):
+        Scorer.load(copy)
+
+
+def moved_scale(contents: Contents) -> dict[str, bytes]:
+    """The files of a bundle that gives other scores."""
+    rules = contents.rules
+    scale = ScoreScale(cuts=rules.scale.cuts + 0.25, extrapolated_from=rules.scale.extrapolated_from)
+    return replace(contents, rules=replace(rules, scale=scale)).to_files()
+
+
+def moved_policy(contents: Contents) -> dict[str, bytes]:
+    """The files of a bundle that gives other outcomes, with its golden rows made to agree."""
+    rules = contents.rules
+    policy = Policy(step_up_from=1, fail_from=2, promises=rules.policy.promises)
+    other = replace(rules, policy=policy)
+    golden = replace(contents.golden, decisions=other.decide(contents.golden.decisions.margins))
+    return replace(contents, rules=other, golden=golden).to_files()
+
+
+def other_state(contents: Contents) -> dict[str, bytes]:
+    """Features of which a category is another one."""
+    plain = read_json(contents.to_files()[FEATURES])
+    plain["state"]["vocabularies"]["address.country"].insert(0, "AQ")
+    return {FEATURES: json_bytes(plain)}
+
+
+def other_order(contents: Contents) -> dict[str, bytes]:
+    """Features of which two categories changed places, which no invented record shows."""
+    plain = read_json(contents.to_files()[FEATURES])
+    plain["state"]["vocabularies"]["signals.channel"].reverse()
+    return {FEATURES: json_bytes(plain)}
+
+
+def other_trigram(contents: Contents) -> dict[str, bytes]:
+    """Features of which one count of a name table is another one, which no invented record shows."""
+    plain = read_json(contents.to_files()[FEATURES])
+    plain["state"]["names"][max(plain["state"]["names"])] += 1
+    return {FEATURES: json_bytes(plain)}
+
+
+def other_configuration(contents: Contents) -> dict[str, bytes]:
+    """A configuration that was not the one of the training."""
+    return {"configuration.json": b"{}\n"}
+
+
+@pytest.mark.parametrize(
+    ("alter", "error", "text"),
+    [
+        (moved_scale, GoldenMismatch, "scores in"),
+        (other_state, GoldenMismatch, "features give other values"),
+        (other_order, ManifestInvalid, "model_version: is not that of the files"),
+        (other_trigram, ManifestInvalid, "model_version: is not that of the files"),
+        (moved_policy, ManifestInvalid, "policy_version: is not that of the files"),
+        (other_configuration, ManifestInvalid, "configuration_sha256: is not that of the files"),
+    ],
+)
+def test_altered_files_sealed_anew_are_refused(
+    alter: Callable[[Contents], dict[str, bytes]],
+    error: type[BundleError],
+    text: str,
+    sealed: Path,
+    training: Training,
+    tmp_path: Path,
+) -> None:
+    """A seal over other files is sound, and yet the bundle does not pass for the one that it was."""
+    path = reseal(sealed, tmp_path / "altered", alter(training.bundle.contents))
+    read_bundle(path)
+    with pytest.raises(error, match=text):
+        Scorer.load(path)
+
+
+@pytest.mark.parametrize("name", DECIDING)
+def test_a_sealed_file_of_another_kind_is_named(sealed: Path, tmp_path: Path, name: str) -> None:
+    """A deciding file that holds something else, or is not there at all, is refused by name."""
+    if name != "model.onnx":
+        path = reseal(sealed, tmp_path / "other", {name: b'{"unheard": [1]}'})
+        with pytest.raises(ContentInvalid, match=name):
+            Scorer.load(path)
+    files = {n: content for n, content in read_bundle(sealed).files.items() if n != name}
+    with pytest.raises(ContentInvalid, match=name):
+        Contents.from_files(files)
+
+
+def test_a_sealed_graph_that_is_none_is_refused(sealed: Path, tmp_path: Path) -> None:
+    """A graph that the runtime can't read is a refusal of the bundle, by the name of the file."""
+    path = reseal(sealed, tmp_path / "other", {"model.onnx": b"no graph"})
+    with pytest.raises(ContentInvalid, match=r"model\.onnx"):
+        Scorer.load(path)
+
+
+def test_a_policy_in_the_wrong_order_is_named(sealed: Path, tmp_path: Path) -> None:
+    """Thresholds that contradict each other are refused as contents of their file."""
+    plain = read_json(read_bundle(sealed).files[POLICY]) | {"step_up_from": 900, "fail_from": 100}
+    with pytest.raises(ContentInvalid, match=r"policy\.json: .*fail_from"):
+        Scorer.load(reseal(sealed, tmp_path / "other", {POLICY: json_bytes(plain)}))
+
+
+def test_only_the_right_key_opens_a_signed_bundle(
+    training: Training, sealed: Path, key: Ed25519PrivateKey, tmp_path: Path
+) -> None:
+    """The right public key loads it, another one and none at all on the bundle are refused."""
+    path = training.bundle.save(tmp_path / "signed", signing_key=key)
+    assert Scorer.load(path, public_key=key.public_key()).manifest.name == "identity"
+    with pytest.raises(SignatureInvalid):
+        Scorer.load(path, public_key=Ed25519PrivateKey.generate().public_key())
+    with pytest.raises(SignatureMissing):
+        Scorer.load(sealed, public_key=key.public_key())
+
+
+def test_nothing_is_pickled(sealed: Path) -> None:
+    """No file begins as a pickle does, and every array loads with pickle forbidden."""
+    for path in sealed.iterdir():
+        assert not path.read_bytes().startswith(PICKLES), path.name
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as arrays:
+                assert all(arrays[name].dtype.kind != "O" for name in arrays.files)
+
+
+def test_contents_round_trip(training: Training, sealed: Path) -> None:
+    """What is read from the files writes the same bytes again."""
+    files = read_bundle(sealed).files
+    again = Contents.from_files(files)
+    assert again.to_files() == {name: files[name] for name in DECIDING}
+    assert again.schema == training.bundle.contents.schema
+    assert again.reason_codes == training.bundle.contents.reason_codes
+
+
+def test_the_catalogue_is_told_in_words(sealed: Path, scorer: Scorer) -> None:
+    """`features.json` names every column with its sentence and reason, and every reason with its own."""
+    plain = read_json(read_bundle(sealed).files[FEATURES])
+    assert [entry["name"] for entry in plain["catalogue"]] == list(scorer.matrix.names)
+    assert all(entry["sentence"].endswith(".") for entry in plain["catalogue"])
+    assert {entry["reason"] for entry in plain["catalogue"]} == set(plain["reasons"])
+
+
+def test_features_of_another_version_of_the_package_are_refused(sealed: Path, tmp_path: Path) -> None:
+    """A catalogue that names other columns than this package makes is refused."""
+    plain = read_json(read_bundle(sealed).files[FEATURES])
+    plain["catalogue"][0]["name"] = "name_unheard"
+    with pytest.raises(ContentInvalid, match=r"features\.json: .*not those of this version"):
+        Scorer.load(reseal(sealed, tmp_path / "other", {FEATURES: json_bytes(plain)}))
+
+
+def test_a_bundle_in_memory_is_what_is_saved(training: Training, sealed: Path) -> None:
+    """`Bundle.files` are the bytes in the directory."""
+    bundle: Bundle = training.bundle
+    assert dict(bundle.files) == dict(read_bundle(sealed).files)

@@ -1,0 +1,350 @@
+"""The program: every command, its exit codes, and what its errors name."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from identity_use import YAML, relaxed, write_configuration
+from scoring_model.cli import main
+from scoring_model.scorer import Scorer
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The configuration file, with bounds for a small history."""
+    return write_configuration(tmp_path, relaxed())
+
+
+@pytest.fixture(scope="module")
+def few(invented: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 400 records."""
+    path = tmp_path_factory.mktemp("few") / "few.parquet"
+    pq.write_table(pq.read_table(invented).slice(0, 400), path)
+    return path
+
+
+def spoiled(source: Path, path: Path, *, bad: int) -> Path:
+    """Write the records with the birthdays of the first ones spoiled."""
+    table = pq.read_table(source)
+    births = pa.array(["canary"] * bad + table.column("dob").to_pylist()[bad:], pa.string())
+    pq.write_table(table.set_column(table.schema.get_field_index("dob"), "dob", births), path)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the program in this process: exit code, standard output, standard error."""
+    capsys.readouterr()
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run what must fail for its input: exit code 1, one error, no traceback; return the error."""
+    code, _, error = run(capsys, *arguments)
+    assert code == 1
+    assert "Traceback" not in error
+    assert error.count("error: ") == 1
+    return error[error.index("error: ") :]
+
+
+def test_the_main_path(capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path) -> None:
+    """Synth, check, keys, train, inspect, score and evaluate, one after the other, end with code 0."""
+    data, bundle = tmp_path / "data.parquet", tmp_path / "bundle"
+    private, public = tmp_path / "private.pem", tmp_path / "public.pem"
+    assert run(capsys, "synth", data, "--records", 5000, "--months", 12)[0] == 0
+    assert run(capsys, "check", data, "--config", config)[0] == 0
+    assert run(capsys, "keys", "generate", private, public)[0] == 0
+    train = ["train", data, "--config", config, "--out", bundle, "--signing-key", private]
+    code, said, error = run(capsys, *train, "--no-track", "--threads", 1)
+    assert (code, f"bundle: {bundle}" in said) == (0, True), error
+    code, said, _ = run(capsys, "inspect", bundle, "--json", "--public-key", public)
+    assert (code, json.loads(said)["signed"], json.loads(said)["name"]) == (0, True, "identity")
+    code, said, _ = run(capsys, "inspect", bundle)
+    assert code == 0
+    assert "golden rows and fingerprint are sound" in said
+    out = tmp_path / "out.csv"
+    code, said, _ = run(capsys, "score", bundle, data, "--out", out, "--threads", 1)
+    assert (code, "5000 records in" in said) == (0, True)
+    assert len(pyarrow.csv.read_csv(out)) == 5000
+    report = tmp_path / "evaluation.json"
+    code, said, _ = run(capsys, "evaluate", bundle, data, "--json", report, "--threads", 1)
+    assert code == 0
+    assert json.loads(report.read_text())["overall"]["records"] > 4000
+    assert "ROC AUC" in said
+
+
+def test_wrong_usage_is_code_2(capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path) -> None:
+    """Unknown commands and options, absent files and missing options are wrong usage."""
+    absent = tmp_path / "absent.parquet"
+    for arguments in (
+        ["unheard"],
+        ["score", sealed, absent, "--out", tmp_path / "out.csv"],
+        ["score", sealed],
+        ["synth", tmp_path / "x.parquet", "--unheard"],
+        ["train", absent, "--config", absent],
+    ):
+        code, _, error = run(capsys, *arguments)
+        assert code == 2, arguments
+        assert "Usage:" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_ends_with_the_code(sealed: Path, few: Path, tmp_path: Path) -> None:
+    """The installed program does what `main` does: 0, 1 and 2, results and errors on streams of their own."""
+    program = Path(sys.executable).with_name("scoring-model")
+    endings: dict[int, list[object]] = {
+        0: ["score", sealed, few, "--out", tmp_path / "out.jsonl"],
+        1: ["inspect", tmp_path],
+        2: ["inspect"],
+    }
+    for code, arguments in endings.items():
+        done = subprocess.run(
+            [program, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert done.returncode == code, done.stderr
+        assert bool(done.stdout) is (code == 0)
+        assert "Traceback" not in done.stderr
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 400
+
+
+def test_check_tells_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], config: Path, few: Path, tmp_path: Path
+) -> None:
+    """JSON with counts by field and rule, the quarantine by row; code 1 above the share, 0 below."""
+    data, quarantine = spoiled(few, tmp_path / "bad.parquet", bad=5), tmp_path / "quarantine.csv"
+    code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
+    found = json.loads(said)
+    assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
+    assert found["problems"] == [{"field": "dob", "rule": "not_a_date", "rows": 5}]
+    assert "1.25% of the rows were refused" in error
+    assert [line.split(",")[0] for line in quarantine.read_text().splitlines()[1:]] == list("01234")
+    code, said, _ = run(capsys, "check", spoiled(few, data, bad=4), "--config", config)
+    assert (code, "bad: 4" in said) == (0, True)
+    assert "problems: field dob, rule not_a_date, rows 4" in said
+    assert "canary" not in said + error + quarantine.read_text()
+
+
+def test_score_goes_on_below_the_share_and_stops_above(
+    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """Four of 400 bad rows are put aside, five stop the job, unless more are accepted."""
+    out = tmp_path / "out.parquet"
+    code, said, _ = run(capsys, "score", sealed, spoiled(few, tmp_path / "4.parquet", bad=4), "--out", out)
+    assert (code, "4 rows were refused: " in said) == (0, True)
+    out.unlink()
+    five = spoiled(few, tmp_path / "5.parquet", bad=5)
+    assert "dob not_a_date: 5" in refused(capsys, "score", sealed, five, "--out", out)
+    assert not out.exists()
+    assert run(capsys, "score", sealed, five, "--out", out, "--max-bad-share", 0.1)[0] == 0
+    assert len(pq.read_table(out)) == 395
+
+
+def test_history_of_a_scored_file(
+    capsys: pytest.CaptureFixture[str], sealed: Path, scorer: Scorer, few: Path, tmp_path: Path
+) -> None:
+    """The later half with --history given twice is decided as in one file."""
+    table = pq.read_table(few)
+    parts = [tmp_path / f"{n}.parquet" for n in range(3)]
+    for path, (start, length) in zip(parts, [(0, 100), (100, 100), (200, 200)], strict=True):
+        pq.write_table(table.slice(start, length), path)
+    out = tmp_path / "out.parquet"
+    run(capsys, "score", sealed, parts[2], "--out", out, "--history", parts[1], "--history", parts[0])
+    expected = scorer.score(table).column("margin").to_pylist()[200:]
+    assert pq.read_table(out).column("margin").to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.parquet", b"garbage", "a.parquet: not a readable .parquet file"),
+        ("a.xlsx", b"", "a.xlsx: a file must end in one of .parquet, .csv"),
+        ("a.csv", b"x,y\n1,2\n", "a.csv: the column 'eventTime' is not in the source"),
+        ("a.csv", b"EventTime,firstName\n", "has 'EventTime'"),
+    ],
+)
+def test_an_unusable_file_is_named(
+    capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path, name: str, content: bytes, text: str
+) -> None:
+    """A file that can't be read, or lacks a column, is an error with its name and the rule, and no output."""
+    (tmp_path / name).write_bytes(content)
+    out = tmp_path / "out.parquet"
+    assert text in refused(capsys, "score", sealed, tmp_path / name, "--out", out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "empty.jsonl"])
+def test_an_empty_file(
+    capsys: pytest.CaptureFixture[str], sealed: Path, config: Path, tmp_path: Path, name: str
+) -> None:
+    """An empty file has no records: scored to none, not evaluated, not trained on, each for its reason."""
+    empty, out = tmp_path / name, tmp_path / "out"
+    empty.write_bytes(b"")
+    code, said, _ = run(capsys, "score", sealed, empty, "--out", tmp_path / "out.csv")
+    assert (code, said.startswith("0 records")) == (0, True)
+    assert "of no record it is known" in refused(capsys, "evaluate", sealed, empty)
+    assert "there are no records" in refused(capsys, "train", empty, "--config", config, "--out", out)
+    assert not out.exists()
+
+
+def test_no_frauds_are_told_by_part(
+    capsys: pytest.CaptureFixture[str], config: Path, small: Path, tmp_path: Path
+) -> None:
+    """A history without a fraud is refused for each part that needs some."""
+    table = pq.read_table(small)
+    labels = pa.array([None if x == "fraud" else x for x in table.column("label").to_pylist()], pa.string())
+    told = pa.array(
+        [
+            None if x is None else t
+            for x, t in zip(labels.to_pylist(), table.column("labelKnownAt").to_pylist(), strict=True)
+        ],
+        table.schema.field("labelKnownAt").type,
+    )
+    for name, column in (("label", labels), ("labelKnownAt", told)):
+        table = table.set_column(table.schema.get_field_index(name), name, column)
+    pq.write_table(table, tmp_path / "genuine.parquet")
+    error = refused(
+        capsys, "train", tmp_path / "genuine.parquet", "--config", config, "--out", tmp_path / "out"
+    )
+    assert "the records can't be split" in error
+    for part in ("train", "validation", "test"):
+        assert f"- {part} (" in error
+    assert error.count("has 0 frauds, needs 3") == 3
+
+
+def test_a_standing_bundle_is_not_replaced(
+    capsys: pytest.CaptureFixture[str], config: Path, sealed: Path, tmp_path: Path
+) -> None:
+    """Without --replace a standing bundle is refused before the records, which are unreadable, are read."""
+    garbage = tmp_path / "garbage.parquet"
+    garbage.write_bytes(b"garbage")
+    train = ["train", garbage, "--config", config, "--out", sealed]
+    assert f"{sealed}: exists" in refused(capsys, *train)
+    (tmp_path / "folder").mkdir()
+    error = refused(capsys, *train[:-1], tmp_path / "folder", "--replace")
+    assert "holds no manifest.json" in error
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (YAML.replace("links:", "linkz:"), ["linkz: unknown key; did you mean links?"]),
+        (
+            YAML.replace("{label_maturity: 30d", "{label_maturity: soon, gaps: 3"),
+            ["label_maturity", "training.split.gaps"],
+        ),
+        (
+            YAML.replace("max_step_up: 0.08", "max_step_up: 8"),
+            ["max_step_up must fulfil 0 < max_step_up < 1"],
+        ),
+        (YAML + "policy: {}\n", ["keys stand twice: policy"]),
+        ("a: [", ["identity.yaml"]),
+    ],
+)
+def test_a_broken_configuration_names_its_keys(
+    capsys: pytest.CaptureFixture[str], few: Path, tmp_path: Path, text: str, told: Sequence[str]
+) -> None:
+    """Unknown keys and values out of range are all named at once."""
+    error = refused(capsys, "check", few, "--config", write_configuration(tmp_path, text))
+    assert "the configuration is refused" in error
+    assert all(part in error for part in told), error
+
+
+def test_ways_to_search_exclude_each_other(
+    capsys: pytest.CaptureFixture[str], config: Path, few: Path, tmp_path: Path
+) -> None:
+    """Trials and a budget at once are refused by their names; so is a budget that is no time."""
+    train = ["train", few, "--config", config, "--out", tmp_path / "out"]
+    assert "--trials and --budget exclude each other" in refused(
+        capsys, *train, "--trials", 2, "--budget", "1m"
+    )
+    refused(capsys, *train, "--budget", "soon")
+    assert not (tmp_path / "out.training").exists()
+
+
+def test_a_broken_bundle_is_refused(
+    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """Inspect, score and evaluate name the file that is not as sealed, and score writes nothing."""
+    broken = shutil.copytree(sealed, tmp_path / "broken")
+    (broken / "scale.json").write_bytes(b"{}")
+    out = tmp_path / "out.csv"
+    for arguments in (["inspect", broken], ["score", broken, few, "--out", out], ["evaluate", broken, few]):
+        assert "'scale.json' holds 2 bytes" in refused(capsys, *arguments)
+    assert not out.exists()
+
+
+def test_keys_are_asked_for(capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path) -> None:
+    """A bundle that is not signed is refused when a key is given; keys are never replaced."""
+    private, public = tmp_path / "private.pem", tmp_path / "public.pem"
+    run(capsys, "keys", "generate", private, public)
+    assert "not signed" in refused(capsys, "inspect", sealed, "--public-key", public)
+    assert "holds no public key" in refused(capsys, "inspect", sealed, "--public-key", private)
+    assert "never replaced" in refused(capsys, "keys", "generate", private, public)
+
+
+def test_evaluate_counts_bad_rows(
+    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """Rows that can't be read are told of, and too many of them are refused, as in every other command."""
+    data = spoiled(few, tmp_path / "bad.parquet", bad=5)
+    assert "1.25% of the rows were refused" in refused(capsys, "evaluate", sealed, data)
+    code, _, error = run(capsys, "evaluate", sealed, data, "--max-bad-share", 0.1, "--as-of", "2026-01-01")
+    assert (code, "395 records read, 5 rows refused" in error) == (0, True)
+
+
+def test_names_are_printed_as_they_are(
+    capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path
+) -> None:
+    """Brackets and colons in a path are no markup and no pictures."""
+    path = shutil.copytree(sealed, tmp_path / "[red]:id:")
+    assert f"{path}: seal" in run(capsys, "inspect", path)[1]
+
+
+def test_debug_shows_where(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """--debug adds the traceback to the error."""
+    assert "Traceback" in run(capsys, "--debug", "inspect", tmp_path)[2]
+    assert "Traceback" not in run(capsys, "inspect", tmp_path)[2]
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_training_leaves_no_bundle(
+    small: Path, config: Path, tmp_path: Path, signal_number: signal.Signals
+) -> None:
+    """Stopped or killed while it searches, the program leaves no bundle, and says 130 if it can."""
+    program = Path(sys.executable).with_name("scoring-model")
+    out = tmp_path / "out"
+    arguments = [
+        "train",
+        small,
+        "--config",
+        config,
+        "--out",
+        out,
+        "--trials",
+        100_000,
+        "--no-track",
+        "--threads",
+        1,
+    ]
+    process = subprocess.Popen([program, *map(str, arguments)], stderr=subprocess.DEVNULL)
+    journal = tmp_path / "out.training" / "tuning.journal"
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.stat().st_size > 3000) and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.kill(process.pid, signal_number)
+    code = process.wait(timeout=60)
+    assert code == (130 if signal_number is signal.SIGINT else -signal.SIGKILL)
+    assert not out.exists()

@@ -1,0 +1,73 @@
+"""What a fresh interpreter loads: serving and scoring bring no training library."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from identity_use import bodies
+
+NEVER_TO_SCORE_A_FILE = "lightgbm mlflow optuna sklearn onnx matplotlib"
+NEVER_TO_SCORE_A_RECORD = (
+    f"{NEVER_TO_SCORE_A_FILE} pandas polars pyarrow numba pydantic yaml rich typer scipy"
+)
+
+ONE_RECORD = """
+import json, sys
+from scoring_model import Scorer
+decision = Scorer.load(sys.argv[1]).score(json.loads(sys.argv[2]))
+print(json.dumps([decision.score, sorted(sys.modules)]))
+"""
+
+ONE_COMMAND = """
+import json, sys
+from scoring_model.cli import main
+code = main(sys.argv[1:])
+print(json.dumps([code, sorted(sys.modules)]))
+"""
+
+
+def loaded(script: str, *arguments: str) -> tuple[int, set[str]]:
+    """Run a script; return what it gave and the top names of all modules that it loaded."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found, modules = json.loads(done.stdout.splitlines()[-1])
+    return found, {name.partition(".")[0] for name in modules}
+
+
+def test_one_record_needs_no_table_library(sealed: Path, invented: Path) -> None:
+    """Load a bundle and score a record: no library of training, tables, configuration or terminals."""
+    body = bodies(pq.read_table(invented).slice(0, 1))[0]
+    score, modules = loaded(ONE_RECORD, str(sealed), json.dumps(body, default=lambda time: time.isoformat()))
+    assert 0 <= score <= 1000
+    assert {"numpy", "onnxruntime"} <= modules
+    assert modules.isdisjoint(NEVER_TO_SCORE_A_RECORD.split())
+
+
+@pytest.mark.parametrize("command", ["score", "inspect", "evaluate"])
+def test_commands_on_bundles_need_no_training_library(
+    command: str, sealed: Path, invented: Path, tmp_path: Path
+) -> None:
+    """Score, evaluate and inspect bring no library of training."""
+    few = tmp_path / "few.parquet"
+    pq.write_table(pq.read_table(invented).slice(0, 300), few)
+    arguments = {
+        "score": [str(sealed), str(few), "--out", str(tmp_path / "out.csv"), "--reasons"],
+        "inspect": [str(sealed), "--json"],
+        "evaluate": [str(sealed), str(few)],
+    }
+    code, modules = loaded(ONE_COMMAND, command, *arguments[command])
+    assert code == 0
+    assert "onnxruntime" in modules
+    assert modules.isdisjoint(NEVER_TO_SCORE_A_FILE.split())
+
+
+def test_the_package_itself_loads_nothing() -> None:
+    """`import scoring_model` alone brings no library at all."""
+    _, modules = loaded("import json, sys, scoring_model\nprint(json.dumps([0, sorted(sys.modules)]))")
+    assert modules.isdisjoint({"numpy", "onnxruntime", *NEVER_TO_SCORE_A_RECORD.split()})

@@ -1,0 +1,41 @@
+"""The card of a real bundle says what the bundle is."""
+
+import re
+
+from scoring_model.training.cards import LIMITS
+from scoring_model.training.run import Training
+
+
+def test_card_names_versions_parts_and_promises(training: Training) -> None:
+    """Versions, thresholds, every stretch of time, promise, feature and limit stand in the card."""
+    bundle = training.bundle
+    card = bundle.files["card.md"].decode()
+    policy = bundle.contents.rules.policy
+    assert bundle.model_version in card
+    assert policy.version in card
+    assert f"below a score of {policy.step_up_from}" in card
+    for summary in training.split.summaries:
+        assert f"| {summary.part} | " in card
+        assert f"| {summary.records} | {summary.genuine} | {summary.frauds} |" in card
+    for promise in policy.promises:
+        assert f"| {promise.bound} | {promise.limit:g} |" in card
+    assert all(f"| {name} | " in card for name in bundle.contents.features.names)
+    assert all(limit[:40] in card for limit in LIMITS)
+
+
+def test_card_tells_the_metrics_of_the_evaluation(training: Training) -> None:
+    """The numbers in the card are those of the test period."""
+    card = training.bundle.files["card.md"].decode()
+    overall = training.evaluation.overall
+    found = re.search(r"\| ROC AUC \| ([0-9.]+) \|", card)
+    assert found
+    assert overall.roc_auc is not None
+    assert float(found[1]) == float(f"{overall.roc_auc:.4g}")
+    share = overall.false_reject
+    assert f"| Genuine failed | {share.share:.4g} | {share.low:.4g} | {share.high:.4g} |" in card
+
+
+def test_directions_are_those_of_the_features(training: Training) -> None:
+    """A feature that may only lower the risk says so."""
+    card = training.bundle.files["card.md"].decode()
+    assert re.search(r"\| signal_email_age_days \| [^|]+ \| lowers \| SIGNAL_EMAIL_AGE_DAYS \|", card)

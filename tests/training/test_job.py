@@ -1,0 +1,187 @@
+"""A training as a job: what it leaves, what it refuses, and what MLflow knows of it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from identity_use import configuration_of, relaxed
+from scoring_model.bundle import BundleError, read_bundle
+from scoring_model.bundle.errors import BundleExists, KeyInvalid, NotABundle
+from scoring_model.configuration import Configuration, Tuned, TuningSettings, read_settings, read_yaml
+from scoring_model.records.quarantine import TooManyBadRows
+from scoring_model.training import job as jobs
+from scoring_model.training.job import Job, JobDone, TrackingError, run_job
+from scoring_model.training.journal import JournalError
+
+LEFT = {"evaluation.json", "evaluation.md", "parameters.yaml", "quarantine.csv"}
+
+
+@pytest.fixture(scope="module")
+def configuration(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
+    """The use, its bounds wide enough for a small history, with a tiny search."""
+    found = configuration_of(tmp_path_factory.mktemp("relaxed"), relaxed())
+    settings = TuningSettings(trials=2, folds=1, max_rounds=8, patience=4)
+    return replace(found, training=replace(found.training, tuned=None, tuning=settings))
+
+
+@pytest.fixture(scope="module")
+def searched(
+    small: Path, configuration: Configuration, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Job, JobDone]:
+    """A job with a search that told MLflow."""
+    out = tmp_path_factory.mktemp("jobs") / "searched"
+    job = Job(source=small, configuration=configuration, out=out, threads=1)
+    return job, run_job(job)
+
+
+def test_a_job_leaves_what_it_says(searched: tuple[Job, JobDone]) -> None:
+    """The bundle is sound, and beside it stand parameters, evaluation, quarantine and journal."""
+    job, done = searched
+    assert read_bundle(done.bundle).manifest.name == "identity"
+    assert {path.name for path in job.folder.iterdir()} >= {*LEFT, "tuning.journal", "mlflow.db"}
+    assert json.loads(done.evaluation.read_text())["overall"]["records"] > 0
+    assert done.summary.read_text().startswith("# identity: the test period\n")
+    assert (job.folder / "quarantine.csv").read_text() == "row,field,rule,detail\n"
+
+
+def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_path: Path) -> None:
+    """The parameters file, read back, trains the same directory without a search, under whatever name."""
+    job, done = searched
+    tuned = read_settings(Tuned, read_yaml(done.parameters))
+    given = replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
+    again = run_job(replace(job, configuration=given, out=tmp_path / "again", track=False))
+    for file in done.bundle.iterdir():
+        assert (again.bundle / file.name).read_bytes() == file.read_bytes(), file.name
+    assert {path.name for path in (tmp_path / "again.training").iterdir()} == LEFT
+
+
+def test_mlflow_knows_the_training(searched: tuple[Job, JobDone]) -> None:
+    """The database holds run, metrics, trials, and the bundle as the challenger, byte for byte."""
+    from mlflow import MlflowClient
+    from mlflow.artifacts import download_artifacts
+
+    job, done = searched
+    assert done.tracked is not None
+    uri = f"sqlite:///{job.folder / 'mlflow.db'}"
+    assert done.tracked.uri == uri
+    client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+    run = client.get_run(done.tracked.run_id)
+    evaluation = json.loads(done.evaluation.read_text())["overall"]
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["roc_auc"] == evaluation["roc_auc"]
+    assert run.data.metrics["step_up_share"] == evaluation["step_up"]["share"]
+    assert run.data.params["seed"] == "7"
+    assert len(_trials(run)) == 2
+    version = client.get_model_version_by_alias("identity", "challenger")
+    assert version.run_id == done.tracked.run_id
+    folder = Path(download_artifacts(f"{run.info.artifact_uri}/bundle", tracking_uri=uri))
+    assert read_bundle(folder).manifest == read_bundle(done.bundle).manifest
+
+
+def _trials(run: object) -> list[object]:
+    uri = run.info.artifact_uri.removeprefix("file://")  # type: ignore[attr-defined]
+    return list(json.loads((Path(uri) / "trials.json").read_text())["data"])
+
+
+def test_a_search_that_is_not_resumed_begins_anew(searched: tuple[Job, JobDone]) -> None:
+    """Run again, the old journal is removed; resumed, it is taken on; both end in the same bundle."""
+    job, done = searched
+    seal = read_bundle(done.bundle).manifest.seal
+    for resume in (False, True):
+        again = run_job(replace(job, replace=True, track=False, resume=resume))
+        assert read_bundle(again.bundle).manifest.seal == seal
+
+
+def test_a_journal_of_something_else_is_refused(searched: tuple[Job, JobDone]) -> None:
+    """A journal that belongs to another seed is refused as an error that says so, and the bundle stays."""
+    job, done = searched
+    seal = read_bundle(done.bundle).manifest.seal
+    other = replace(job.configuration, training=replace(job.configuration.training, seed=8))
+    with pytest.raises(JournalError, match="belongs to other seed") as caught:
+        run_job(replace(job, configuration=other, replace=True, resume=True))
+    assert isinstance(caught.value, ValueError)
+    assert read_bundle(done.bundle).manifest.seal == seal
+
+
+@pytest.mark.parametrize(
+    ("stands", "replace_it", "error"),
+    [("bundle", False, BundleExists), ("folder", False, BundleExists), ("folder", True, NotABundle)],
+)
+def test_a_taken_place_is_refused_before_reading(
+    stands: str,
+    replace_it: bool,
+    error: type[BundleError],
+    sealed: Path,
+    identity: Configuration,
+    tmp_path: Path,
+) -> None:
+    """What stands at the path is refused before the records, which are not even there, are looked at."""
+    out = sealed if stands == "bundle" else tmp_path / "folder"
+    out.mkdir(exist_ok=True)
+    job = Job(source=tmp_path / "absent.parquet", configuration=identity, out=out, replace=replace_it)
+    with pytest.raises(error):
+        run_job(job)
+    assert not job.folder.exists()
+
+
+def test_a_wrong_key_is_refused_before_reading(identity: Configuration, tmp_path: Path) -> None:
+    """A signing key that is none is refused before the records are looked at."""
+    key = tmp_path / "key.pem"
+    key.write_text("no key")
+    absent = tmp_path / "absent.parquet"
+    with pytest.raises(KeyInvalid):
+        run_job(Job(source=absent, configuration=identity, out=tmp_path / "out", signing_key=key))
+
+
+def test_too_many_bad_rows_leave_the_quarantine_alone(
+    small: Path, configuration: Configuration, tmp_path: Path
+) -> None:
+    """A run that stops for bad rows has told which, by row, field and rule, and left no bundle."""
+    table = pq.read_table(small).slice(0, 50)
+    births = pa.array(["canary"] * 2 + table.column("dob").to_pylist()[2:])
+    pq.write_table(
+        table.set_column(table.schema.get_field_index("dob"), "dob", births), tmp_path / "bad.parquet"
+    )
+    job = Job(source=tmp_path / "bad.parquet", configuration=configuration, out=tmp_path / "out")
+    with pytest.raises(TooManyBadRows):
+        run_job(job)
+    assert not job.out.exists()
+    lines = (job.folder / "quarantine.csv").read_text().splitlines()
+    assert [line.split(",")[:3] for line in lines[1:]] == [
+        ["0", "dob", "not_a_date"],
+        ["1", "dob", "not_a_date"],
+    ]
+    assert "canary" not in "".join(lines)
+
+
+def test_mlflow_out_of_reach_does_not_lose_the_bundle(
+    small: Path, searched: tuple[Job, JobDone], tmp_path: Path
+) -> None:
+    """When MLflow can't be told, the error says so after the bundle was sealed."""
+    job, done = searched
+    tuned = read_settings(Tuned, read_yaml(done.parameters))
+    given = replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
+    lost = replace(job, configuration=given, out=tmp_path / "lost", tracking_uri="unheard://host")
+    with pytest.raises(TrackingError, match="lost is sealed, but MLflow could not be told"):
+        run_job(lost)
+    assert read_bundle(lost.out).manifest.seal == read_bundle(done.bundle).manifest.seal
+
+
+def test_a_job_that_dies_leaves_no_bundle(
+    searched: tuple[Job, JobDone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted anywhere before the seal, nothing stands at the path."""
+    job, _ = searched
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jobs, "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_job(replace(job, out=tmp_path / "dead", track=False))
+    assert not (tmp_path / "dead").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["dead.training"]
