@@ -104,12 +104,12 @@ class Configuration:
         )
 
 
-def load_configuration(path: Path) -> Configuration:
+def load_configuration(path: str | Path) -> Configuration:
     """Read the configuration of one use.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
         A YAML file.
 
     Raises
@@ -117,7 +117,7 @@ def load_configuration(path: Path) -> Configuration:
     ConfigurationError
         With all problems, each naming its key.
     """
-    configuration = read_settings(Configuration, read_yaml(path))
+    configuration = read_settings(Configuration, read_yaml(Path(path)))
     try:
         _ = configuration.schema
     except ValueError as error:

@@ -1,0 +1,110 @@
+"""The catalogue of one use as a page for people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from scoring_model.features.catalogue import Feature
+from scoring_model.features.links import link_features
+from scoring_model.features.matrix import FeatureMatrix
+
+_DIRECTIONS: Final[Mapping[int, str]] = {-1: "lowers", 0: "either", 1: "raises"}
+_COLUMNS: Final = ("Feature", "Says", "Reads", "Unit", "Larger", "Reason")
+
+_INTRODUCTION: Final = """\
+# Features
+
+This page is written by `pipelines/docs.py` from the catalogue: do not edit it. Which features there are follows
+from the configuration: its signals, link keys and windows. Missing is NaN everywhere.
+
+*Reads* names the fields of a record; `eventDay` and `eventHour` (UTC) are derived of `eventTime`. *Larger* says what
+a larger value does to the risk: the model is held to `raises` and `lowers`, and free where it says `either`. A unit
+`code` that is marked `*` is a category without order. *Reason* is the public code that a feature stands for."""
+
+
+def reference(matrix: FeatureMatrix) -> str:
+    """Describe every feature of a use.
+
+    Parameters
+    ----------
+    matrix : FeatureMatrix
+        Its fitted state plays no part.
+
+    Returns
+    -------
+    str
+        Markdown: a table for each family and link key, the features that are off, and the reason codes. Equal
+        settings give equal text.
+    """
+    used = {feature.name for feature in matrix.features}
+    sections = [_INTRODUCTION, _counts(matrix)]
+    for title, features in _chapters(matrix):
+        kept = [feature for feature in features if feature.name in used]
+        if kept:
+            sections.append(f"## {title}\n\n{_features_table(kept)}")
+    off = [feature for feature in matrix.catalogue if feature.name not in used]
+    if off:
+        sections.append(f"## Off\n\n{_off_table(off)}")
+    sections.append(f"## Reason codes\n\n{_reasons_table(matrix.reasons)}")
+    return "\n\n".join(sections) + "\n"
+
+
+def _counts(matrix: FeatureMatrix) -> str:
+    families = ", ".join(f"{family.name} {family.version}" for family in matrix.families)
+    return (
+        f"{len(matrix.features)} features are in use of {len(matrix.catalogue)}. "
+        f"Versions of the families of values: {families}."
+    )
+
+
+def _chapters(matrix: FeatureMatrix) -> Iterable[tuple[str, Sequence[Feature]]]:
+    """Families of values, then links key by key: all of the catalogue, in its order."""
+    for family in matrix.families:
+        yield family.name.capitalize(), [feature for group in family.groups for feature in group.features]
+    for key in matrix.settings.links.link_keys:
+        of_key = replace(matrix.settings.links, keys={key.name: key.parts})
+        yield f"Links by {key.name}", link_features(of_key)
+
+
+def _features_table(features: Iterable[Feature]) -> str:
+    return _table(
+        _COLUMNS,
+        (
+            (
+                f"`{feature.name}`",
+                feature.sentence,
+                _names(feature.inputs),
+                feature.unit + ("*" if feature.categorical else ""),
+                _DIRECTIONS[feature.direction],
+                f"`{feature.reason}`",
+            )
+            for feature in features
+        ),
+    )
+
+
+def _off_table(features: Iterable[Feature]) -> str:
+    return _table(
+        ("Feature", "Says", "Why"),
+        (
+            (
+                f"`{feature.name}`",
+                feature.sentence,
+                f"reads the protected attribute `{feature.protected}`" if feature.protected else "excluded",
+            )
+            for feature in features
+        ),
+    )
+
+
+def _reasons_table(reasons: Mapping[str, str]) -> str:
+    return _table(("Code", "Sentence"), ((f"`{code}`", sentence) for code, sentence in reasons.items()))
+
+
+def _names(inputs: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in inputs)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,69 @@
+"""The notebook: it runs, it defines nothing, and its output is there and of no machine."""
+
+import ast
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+PATH: Final = Path(__file__).parents[2] / "notebooks" / "first_model.ipynb"
+PERSONAL: Final = re.compile(
+    r"/(?:home|root|tmp|var|work|usr|opt|mnt|Users)/|[A-Z]:\\\\|hostname|execution_start"
+)
+TEXTS: Final = ("text/plain", "text/html")
+
+
+@pytest.fixture
+def notebook() -> Any:
+    """The notebook as committed."""
+    return nbformat.read(PATH, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    """Its cells of code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def shown(notebook: Any) -> list[list[tuple[str, list[str]]]]:
+    """What kinds of output each cell has."""
+    return [
+        [(output.output_type, sorted(output.get("data", {}))) for output in cell.outputs]
+        for cell in code_cells(notebook)
+    ]
+
+
+def test_it_defines_nothing(notebook: Any) -> None:
+    """No function and no class: what can be reused is in the package."""
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+    tree = ast.parse("\n".join(cell.source for cell in code_cells(notebook)))
+    assert not [node for node in ast.walk(tree) if isinstance(node, definitions)]
+
+
+def test_it_carries_its_output(notebook: Any) -> None:
+    """Cells were run once, in order, four of them with a picture, none with an error or a warning."""
+    cells = code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 4
+    assert all(output.output_type != "error" and output.get("name") != "stderr" for output in outputs)
+
+
+def test_it_is_of_no_machine(notebook: Any) -> None:
+    """Neither source, text nor metadata holds a path, a name of a machine or a time of execution."""
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
+    texts = [cell.source for cell in notebook.cells] + [output.get("text", "") for output in outputs]
+    texts += [output.get("data", {}).get(kind, "") for output in outputs for kind in TEXTS]
+    texts.append(str(notebook.metadata))
+    assert [text for text in texts if PERSONAL.search(text)] == []
+    assert all(cell.metadata == {} for cell in notebook.cells)
+
+
+def test_it_runs(notebook: Any) -> None:
+    """Executed anew no cell fails or warns, and each shows what it showed when it was committed, in kind."""
+    before = shown(notebook)
+    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(PATH.parent)}}).execute()
+    assert shown(notebook) == before

@@ -1,0 +1,93 @@
+"""All pages: what they point to exists, what is generated is up to date, and they speak of the project alone."""
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from scoring_model.configuration import load_configuration
+from scoring_model.features import FeatureMatrix, FittedState
+from scoring_model.features.reference import reference
+from scoring_model.records.fields import EVENT_FIELDS, IDENTITY_FIELDS
+from scoring_model.records.rules import Rule
+
+ROOT: Final = Path(__file__).parents[2]
+PAGES: Final = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")],
+    key=lambda path: path.as_posix(),
+)
+ABSOLUTE: Final = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|work|usr|mnt|Users)/")
+
+
+def text_of(page: Path) -> str:
+    """The text of a page."""
+    return page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_paths_lead_somewhere(page: Path) -> None:
+    """Relative links, and paths of the repository in backticks, name what is there."""
+    text = text_of(page)
+    links = [page.parent / link for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text)]
+    paths = re.findall(r"`((?:tests|src|docs|configs|data|pipelines|notebooks)/[\w./-]+)`", text)
+    missing = [target.name for target in [*links, *(ROOT / path for path in paths)] if not target.exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_page_names_a_machine(page: Path) -> None:
+    """No page holds an absolute path."""
+    assert ABSOLUTE.search(text_of(page)) is None
+
+
+def test_the_features_page_is_up_to_date() -> None:
+    """The committed page is what the catalogue of the default use gives."""
+    path = ROOT / "pipelines" / "docs.py"
+    spec = importlib.util.spec_from_file_location("docs_pipeline", path)
+    assert spec is not None
+    assert spec.loader is not None
+    pipeline = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pipeline)
+    assert text_of(ROOT / "docs" / "features.md") == pipeline.features_page()
+
+
+@pytest.mark.parametrize("name", ["identity", "signup", "transactions"])
+def test_the_reference_tells_of_every_feature_once(name: str) -> None:
+    """Each feature of the catalogue has one row, in use or off, and each reason code has one."""
+    settings = load_configuration(ROOT / "configs" / f"{name}.yaml").feature_settings
+    matrix = FeatureMatrix(settings, FittedState())
+    page = reference(matrix)
+    rows = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted([*(feature.name for feature in matrix.catalogue), *matrix.reasons])
+    assert [row for row in rows if row in matrix.names] == list(matrix.names)
+    off = page[page.index("## Off") : page.index("## Reason codes")] if "## Off" in page else ""
+    assert not any(f"`{used}`" in off for used in matrix.names)
+
+
+def test_the_laws_are_eleven() -> None:
+    """Each law is there once and names a test, or says that it waits for the service."""
+    sections = re.split(r"^## ", text_of(ROOT / "docs" / "laws.md"), flags=re.MULTILINE)[1:]
+    assert [section.split(".")[0] for section in sections] == [str(number) for number in range(1, 12)]
+    assert all("`tests/" in section or "not built yet" in section for section in sections)
+
+
+def test_the_contract_of_the_data_is_whole() -> None:
+    """The page of the data names every field and every rule."""
+    page = text_of(ROOT / "data" / "README.md")
+    told = set(re.findall(r"`([A-Za-z0-9_.]+)`", page))
+    assert {*IDENTITY_FIELDS, *EVENT_FIELDS, *(str(rule) for rule in Rule)} <= told
+
+
+def test_decision_records_are_numbered() -> None:
+    """Records are numbered from 1 without a gap, titled by their number, and have three parts."""
+    records = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    assert [record.name[:4] for record in records] == [f"{i:04}" for i in range(1, len(records) + 1)]
+    for record in records:
+        assert text_of(record).startswith(f"# {record.name[:4]}. ")
+        assert re.findall(r"^## (\w+)", text_of(record), re.MULTILINE) == [
+            "Context",
+            "Decision",
+            "Consequences",
+        ]
