@@ -8,7 +8,7 @@ import argparse
 import bisect
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.standard_model import CATEGORICAL, FEATURES, draw_rows, hostile_rows, train
+from benchmarks.standard_model import (
+    AS_LIGHTGBM_TRAINS,
+    CATEGORICAL,
+    FEATURES,
+    default_catalogue,
+    draw_rows,
+    hostile_rows,
+    train,
+)
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.contributions import Contributions
@@ -93,31 +101,39 @@ def time_reasons(booster: lgb.Booster, contributions: Contributions, rows: Float
     )
 
 
-def measure(name: str, booster: lgb.Booster, *, rows: int, pairs: int) -> None:
-    """Check and time one model."""
+def measure(
+    name: str, booster: lgb.Booster, rows: FloatArray, *, categorical: Collection[int], pairs: int
+) -> None:
+    """Check and time one model on its rows."""
     booster = fix_leaves(booster)
     forest = parse_forest(booster.model_to_string())
     share = np.mean(forest.category_set >= 0)
-    print(f"{name}: {forest.tree_count} trees, {len(forest.feature):,} splits, {share:.0%} categorical")
-    sample = draw_rows(3000, seed=5)[:, : forest.feature_count].copy()
+    print(f"\n{name}: {forest.tree_count} trees, {len(forest.feature):,} splits, {share:.0%} categorical")
+    sample = rows[:3000]
     cuts = np.quantile(booster.predict(sample, raw_score=True), np.linspace(0, 1, 1000))
-    names = [f"f{place}" for place in range(forest.feature_count)]
-    session = MarginSession(to_onnx(forest, cuts=cuts, feature_names=names), threads=THREADS)
-    check_margins(booster, session, hostile_rows(forest, rows, seed=6))
+    session = MarginSession(to_onnx(forest, cuts=cuts, feature_names=booster.feature_name()), threads=THREADS)
+    check_margins(booster, session, hostile_rows(forest, rows, categorical=categorical, seed=6))
     time_one_row(booster, session, sample, cuts.tolist())
-    time_many_rows(booster, session, draw_rows(rows, seed=7)[:, : forest.feature_count].copy(), pairs)
+    time_many_rows(booster, session, rows, pairs)
     time_reasons(booster, Contributions(forest), sample[:300])
 
 
 def main() -> None:
-    """Measure the standard model, and one without categories."""
+    """Measure the standard model, one of the default catalogue, one without categories, and a harder one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows to check and to time")
     parser.add_argument("--pairs", type=int, default=5, help="runs in pairs")
     options = parser.parse_args()
-    measure("standard model", train(), rows=options.rows, pairs=options.pairs)
-    numeric = train(features=FEATURES - len(CATEGORICAL))
-    measure("without categories", numeric, rows=options.rows, pairs=options.pairs)
+    rows = draw_rows(options.rows, seed=7)
+    numbers = np.ascontiguousarray(rows[:, : FEATURES - len(CATEGORICAL)])
+    measure("standard model", train(), rows, categorical=CATEGORICAL, pairs=options.pairs)
+    booster, few, codes = default_catalogue()
+    many = few[np.random.default_rng(8).integers(0, len(few), options.rows)]
+    measure("default catalogue", booster, many, categorical=codes, pairs=options.pairs)
+    numeric = train(features=numbers.shape[1])
+    measure("without categories", numeric, numbers, categorical=(), pairs=options.pairs)
+    harder = train(params=AS_LIGHTGBM_TRAINS)
+    measure("mostly categories", harder, rows, categorical=CATEGORICAL, pairs=options.pairs)
 
 
 if __name__ == "__main__":
