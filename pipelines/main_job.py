@@ -53,14 +53,16 @@ def run() -> int:
             return code
         if step[0] == "synth":
             cut(everything, identities, new, instant=LAST_MONTH)
-    print(
-        f"""
-The bundle             {bundle}                       .venv/bin/scoring-model inspect {bundle}
-The evaluation         {RUNS}/first.training/evaluation.md  less {RUNS}/first.training/evaluation.md
-The MLflow store       {RUNS}/first.training/mlflow.db      .venv/bin/mlflow ui --backend-store-uri sqlite:///{RUNS}/first.training/mlflow.db
-The scored file        {scored}              .venv/bin/python -c "import pandas; print(pandas.read_parquet('{scored}'))"
-All records are invented."""
-    )
+    store = f"sqlite:///{RUNS}/tracking/mlflow.db"
+    for what, where, command in (
+        ("bundle", bundle, f"scoring-model inspect {bundle}"),
+        ("evaluation", RUNS / "first.training" / "evaluation.md", "less runs/first.training/evaluation.md"),
+        ("MLflow store", RUNS / "tracking" / "mlflow.db", f"mlflow ui --backend-store-uri {store}"),
+        ("scored file", scored, f"python -c \"import pandas; print(pandas.read_parquet('{scored}'))\""),
+    ):
+        tool = command if command.startswith("less") else f".venv/bin/{command}"
+        print(f"{what:<13} {where!s:<38} {tool}")
+    print("All records are invented.")
     return 0
 
 

@@ -42,7 +42,7 @@ def test_a_job_leaves_what_it_says(searched: tuple[Job, JobDone]) -> None:
     """The bundle is sound, and beside it stand parameters, evaluation, quarantine and journal."""
     job, done = searched
     assert read_bundle(done.bundle).manifest.name == "identity"
-    assert {path.name for path in job.folder.iterdir()} >= {*LEFT, "tuning.journal", "mlflow.db"}
+    assert {path.name for path in job.folder.iterdir()} >= {*LEFT, "tuning.journal"}
     assert json.loads(done.evaluation.read_text())["overall"]["records"] > 0
     assert done.summary.read_text().startswith("# identity: the test period\n")
     assert (job.folder / "quarantine.csv").read_text() == "row,field,rule,detail\n"
@@ -66,7 +66,7 @@ def test_mlflow_knows_the_training(searched: tuple[Job, JobDone]) -> None:
 
     job, done = searched
     assert done.tracked is not None
-    uri = f"sqlite:///{job.folder / 'mlflow.db'}"
+    uri = f"sqlite:///{job.tracking / 'mlflow.db'}"
     assert done.tracked.uri == uri
     client = MlflowClient(tracking_uri=uri, registry_uri=uri)
     run = client.get_run(done.tracked.run_id)

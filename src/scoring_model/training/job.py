@@ -29,7 +29,8 @@ class Job:
     configuration : Configuration
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
-        parameters, the refused rows, the evaluation, and MLflow's database unless `tracking_uri` is given.
+        parameters, the refused rows and the evaluation; ``tracking``, which all bundles of the folder share,
+        holds MLflow's database and artifacts unless `tracking_uri` is given.
     resume : bool
         Whether to go on with the search of an earlier, interrupted job.
     replace : bool
@@ -56,6 +57,11 @@ class Job:
     def folder(self) -> Path:
         """What belongs to the training and not to the bundle."""
         return self.out.with_name(self.out.name + ".training")
+
+    @property
+    def tracking(self) -> Path:
+        """MLflow's store of all bundles beside this one, so that their trainings can be compared."""
+        return self.out.with_name("tracking")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +183,7 @@ def _track(job: Job, training: Training) -> TrackedRun:
     return track(
         TrackingSettings(
             uri=job.tracking_uri,
-            folder=job.folder,
+            folder=job.tracking,
             experiment=job.configuration.name,
             model_name=job.configuration.name,
         ),
