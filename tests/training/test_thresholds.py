@@ -56,10 +56,9 @@ def test_choice_is_that_of_a_search_over_all_pairs(
     assert pairs[policy.step_up_from - 1, policy.fail_from - 1]
     rows, columns = np.nonzero(pairs)
     if step_up is not None:
-        assert (policy.step_up_from, policy.fail_from) == (
-            rows.min() + 1,
-            columns[rows == rows.min()].min() + 1,
-        )
+        lowest = int(rows.min())
+        assert policy.step_up_from == lowest + 1
+        assert policy.fail_from == int(columns[rows == lowest].min()) + 1
     else:
         assert policy.fail_from == columns.min() + 1
         assert policy.step_up_from == rows[columns == columns.min()].max() + 1
