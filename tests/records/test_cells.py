@@ -24,7 +24,7 @@ READERS = (cells.plain, cells.text, cells.number, cells.boolean, cells.urls)
         np.str_(" "),
         pd.NA,
         pd.NaT,
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "us"),
         Decimal("nan"),
     ],
 )

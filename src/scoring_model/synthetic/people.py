@@ -121,11 +121,12 @@ def births(draws: Draws, events: EventArray, start: int) -> NDArray[np.datetime6
     days = np.int64(start // DAY) - (ages * _DAYS_A_YEAR).astype(np.int64) - 1
     dates = np.maximum(days.astype("datetime64[D]"), _EARLIEST)
     years = dates.astype("datetime64[Y]")
-    month = draws.below("birth.month", 12, identities)
+    drawn = draws.below("birth.month", 12, identities)
+    months, days_on = drawn.astype("timedelta64[M]"), drawn.astype("timedelta64[D]")
     new_year = years.astype("datetime64[D]")
-    repeated = (years.astype("datetime64[M]") + month).astype("datetime64[D]") + month
+    repeated = (years.astype("datetime64[M]") + months).astype("datetime64[D]") + days_on
     # A year earlier where the style's day may lie after the drawn one: the age stays at least the drawn one.
-    earlier = (years - 1).astype("datetime64[M]") + month
-    repeated = np.where(repeated > dates, earlier.astype("datetime64[D]") + month, repeated)
+    earlier = (years - np.timedelta64(1, "Y")).astype("datetime64[M]") + months
+    repeated = np.where(repeated > dates, earlier.astype("datetime64[D]") + days_on, repeated)
     chosen = np.where(styles == DateStyle.NEW_YEAR, new_year, dates)
     return np.asarray(np.where(styles == DateStyle.REPEATED, repeated, chosen))
