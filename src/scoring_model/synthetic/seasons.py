@@ -38,8 +38,10 @@ class Calendar:
         """Lay out `months` whole months from the day `start` (YYYY-MM-DD, UTC)."""
         first = np.datetime64(start, "D")
         month = first.astype("datetime64[M]")
-        last = (month + np.timedelta64(months, "M")).astype("datetime64[D]") + (first - month.astype("datetime64[D]"))
-        hours = np.arange(first.astype("datetime64[h]"), last.astype("datetime64[h]") + np.timedelta64(1, "h"))
+        into_month = first - month.astype("datetime64[D]")
+        last = (month + np.timedelta64(months, "M")).astype("datetime64[D]") + into_month
+        end = last.astype("datetime64[h]") + np.timedelta64(1, "h")
+        hours = np.arange(first.astype("datetime64[h]"), end)
         weights = _hour_weights(hours[:-1])
         total = np.cumsum(weights)
         return cls(
