@@ -22,6 +22,16 @@ decision = Scorer.load(sys.argv[1]).score(json.loads(sys.argv[2]))
 print(json.dumps([decision.score, sorted(sys.modules)]))
 """
 
+ONE_HISTORY = """
+import json, sys
+from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState
+from scoring_model.history import count_before, pack_label
+matrix = FeatureMatrix(FeatureSettings(), FittedState())
+past = [(1, b"someone", pack_label(2, fraud=True))]
+row = matrix.finish(matrix.start({"firstName": "Anna"}), 9, {"person": count_before(past, at=9, law=matrix.law)})
+print(json.dumps([row[matrix.names.index("link_person_1h_frauds")], sorted(sys.modules)]))
+"""
+
 ONE_COMMAND = """
 import json, sys
 from scoring_model.cli import main
@@ -47,6 +57,14 @@ def test_one_record_needs_no_table_library(sealed: Path, invented: Path) -> None
     assert 0 <= score <= 1000
     assert {"numpy", "onnxruntime"} <= modules
     assert modules.isdisjoint(NEVER_TO_SCORE_A_RECORD.split())
+
+
+def test_one_history_needs_numpy_alone() -> None:
+    """A row of one record, its history counted: no table library, no compiler, and no runtime of graphs."""
+    frauds, modules = loaded(ONE_HISTORY)
+    assert frauds == 1
+    assert "numpy" in modules
+    assert modules.isdisjoint({"onnxruntime", *NEVER_TO_SCORE_A_RECORD.split()})
 
 
 @pytest.mark.parametrize("command", ["score", "inspect", "evaluate"])

@@ -9,8 +9,11 @@ import pytest
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.answers import Answers
-from scoring_model.decision.contributions import Contributions
+from scoring_model.decision.contributions import TABLE_BYTES, Contributions, _groups
 from scoring_model.decision.forest import Forest
+from scoring_model.decision.paths import walk
+from scoring_model.decision.patterns import MAX_FEATURES, Patterns, path_bytes
+from scoring_model.decision.quadrature import Quadrature
 from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
@@ -51,13 +54,14 @@ def model(shape: str, trees: int = 20) -> tuple[lgb.Booster, Forest]:
     return booster, parse_forest(booster.model_to_string())
 
 
+@pytest.mark.parametrize("table_bytes", [0, 10_000, TABLE_BYTES])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_values_are_those_of_lightgbm(shape: str) -> None:
-    """Values and base are LightGBM's pred_contrib."""
+def test_values_are_those_of_lightgbm(shape: str, table_bytes: int) -> None:
+    """Values and base are LightGBM's pred_contrib, looked up, computed, or some of either."""
     booster, forest = model(shape)
     rows = draw(150, 1)
     expected = booster.predict(rows, pred_contrib=True)
-    contributions = Contributions(forest)
+    contributions = Contributions(forest, table_bytes=table_bytes)
     values = np.array([contributions.explain(row) for row in rows])
     np.testing.assert_allclose(values, expected[:, :-1], rtol=1e-9, atol=1e-11)
     assert contributions.base == pytest.approx(expected[0, -1], rel=1e-9, abs=1e-11)
@@ -71,6 +75,53 @@ def test_values_and_base_sum_to_the_margin(shape: str) -> None:
     contributions = Contributions(forest)
     sums = [contributions.explain(row).sum() + contributions.base for row in rows]
     np.testing.assert_allclose(sums, booster.predict(rows, raw_score=True), rtol=0, atol=1e-10)
+
+
+def test_paths_of_more_features_than_a_table_holds_are_computed() -> None:
+    """Where paths read more features than there are tables for, values are LightGBM's all the same."""
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(3000, 14))
+    target = (np.sin(rows * 2).sum(axis=1) > 0).astype(np.int64)
+    options = {
+        "objective": "binary",
+        "num_leaves": 250,
+        "min_data_in_leaf": 1,
+        "num_threads": 1,
+        "verbosity": -1,
+    }
+    booster = fix_leaves(lgb.train(options, lgb.Dataset(rows, target), 3))
+    forest = parse_forest(booster.model_to_string())
+    assert max(len(path.features) for path in walk(forest)) > MAX_FEATURES
+    expected = booster.predict(rows[:50], pred_contrib=True)[:, :-1]
+    contributions = Contributions(forest)
+    values = np.array([contributions.explain(row) for row in rows[:50]])
+    np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", ["plain", "deep", "any set of codes"])
+def test_looked_up_and_computed_values_are_the_same_bits(shape: str) -> None:
+    """The table of a group of paths holds the very bits that the quadrature gives, for every pattern."""
+    _, forest = model(shape)
+    paths = list(walk(forest))
+    rng = np.random.default_rng(8)
+    for length in sorted({len(path.features) for path in paths}):
+        exact = Quadrature.of([path for path in paths if len(path.features) == length])
+        table = Patterns(exact)
+        for _ in range(20):
+            obeys = rng.random(exact.shares.shape) < 0.5
+            assert table.values(obeys).tobytes() == np.ascontiguousarray(exact.values(obeys)).tobytes()
+
+
+def test_tables_take_no_more_than_they_may() -> None:
+    """The sizes of all tables stay below what is allowed, and no path is left out or told of twice."""
+    _, forest = model("deep")
+    paths = list(walk(forest))
+    for table_bytes in (0, 5_000, 100_000, TABLE_BYTES):
+        groups = list(_groups(paths, table_bytes))
+        taken = [path_bytes(len(alike[0].features)) * len(alike) for alike, tabulated in groups if tabulated]
+        assert sum(taken) <= table_bytes
+        assert sorted(id(path) for alike, _ in groups for path in alike) == sorted(map(id, paths))
+    assert all(tabulated for _, tabulated in groups)
 
 
 def expectation(forest: Forest, left: np.ndarray, node: int, known: frozenset[int]) -> float:

@@ -34,6 +34,39 @@ def test_one_record_has_the_row_it_has_among_many(matrix: FeatureMatrix, table: 
     assert bits(matrix.rows(table)) == bits(np.array([alone(matrix, table, i) for i in range(len(table))]))
 
 
+@settings(max_examples=40, deadline=None)
+@given(tables(), st.integers(0, 11))
+def test_a_started_row_is_finished_like_a_new_one(
+    matrix: FeatureMatrix, table: RecordTable, place: int
+) -> None:
+    """A row that was started once is finished at any instant, with any history, as if made there and then."""
+    record = record_at(table, place % len(table))
+    started = matrix.start(record.values)
+    for row in range(len(table)):
+        history = past_counts(table, row, matrix.link_keys, matrix.law)
+        event_time = int(table.event_times[row]) + row * 3_600_000_000
+        finished = matrix.finish(started, event_time, history)
+        anew = matrix.row(dataclasses.replace(record, event_time=event_time), history)
+        assert finished.dtype == np.float64
+        assert bits(finished) == bits(anew)
+
+
+def test_a_started_row_depends_on_instant_and_history(matrix: FeatureMatrix) -> None:
+    """What is left for the second step is the age, the hour and the links: nothing else changes with it."""
+    table = invented_table(matrix.settings, matrix.state)
+    history = past_counts(table, 2, matrix.link_keys, matrix.law)
+    started = matrix.start(record_at(table, 2).values)
+    early, late = matrix.finish(started, 0, {}), matrix.finish(started, 90_000_000_000, history)
+    changed = {n for n, a, b in zip(matrix.names, early, late, strict=True) if bits(a) != bits(b)}
+    assert {"age", "event_hour"} < changed
+    assert {name for name in changed if not name.startswith("link_")} == {"age", "event_hour"}
+
+
+def test_a_started_row_tells_nothing_when_shown(matrix: FeatureMatrix) -> None:
+    """Its text holds no value of the person."""
+    assert repr(matrix.start({"firstName": "Canary", "dob": "1984-02-29"})) == "StartedRow()"
+
+
 @settings(max_examples=60, deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
 def test_order_changes_nothing(matrix: FeatureMatrix, table: RecordTable, random: Random) -> None:

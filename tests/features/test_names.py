@@ -1,6 +1,8 @@
 """Features of names on names whose answer is known."""
 
+import itertools
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,8 @@ from scoring_model.features.ngrams import MIN_PERSONS, NgramTable
 from scoring_model.features.rounding import GRID
 
 text = st.text(min_size=1, max_size=100)
+marked_text = st.text("aéЯ .-'’_7", min_size=1, max_size=10)
+ascii_text = st.text("aeyAEYqwer zxc19.-'_", min_size=1, max_size=30)
 
 
 def test_form_of_a_common_name() -> None:
@@ -68,6 +72,33 @@ def test_every_name_has_numbers_in_range(name: str) -> None:
     entropy = names.both(name, None)[2]
     assert 0 <= entropy <= math.log2(400)
     assert entropy * GRID == int(entropy * GRID)
+
+
+def stretch(marks: list[bool]) -> int:
+    """Characters of the longest stretch of which every one but the first is marked."""
+    return max((len(run) + 1 for run in "".join("x" if m else " " for m in marks).split()), default=1)
+
+
+@given(st.one_of(text, ascii_text, marked_text), st.one_of(text, ascii_text, marked_text))
+def test_numbers_are_those_of_the_definition(first: str, last: str) -> None:
+    """Short cuts for ASCII and for whole strings change nothing: each number is as a page would define it."""
+    plain, together = names._plain(first), f"{first} {last}"
+    letters = [c for c in plain if c.isalpha() and names._script(c) in {"LATIN", "CYRILLIC", "GREEK"}]
+    vowels = sum(c in "aeiouyаеёиоуыэюяіїєαεηιουω" for c in letters)
+    _, _, share, run, walk, _ = names.form(first)
+    assert share == vowels / len(letters) if letters else math.isnan(share)
+    pairs = list(itertools.pairwise(plain))
+    rows = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
+    beside = [any(a + b in row or b + a in row for row in rows) for a, b in pairs]
+    assert run == (stretch([a == b for a, b in pairs]) if plain else 0)
+    assert walk == (stretch(beside) if plain else 0)
+    digits, symbols, entropy, scripts, _ = names.both(first, last)
+    assert digits == sum(c.isdigit() for c in together)
+    assert symbols == sum(not (c.isalnum() or c in " -'’.") for c in together)
+    assert scripts == len({names._script(c) for c in together if c.isalpha()})
+    counts = Counter(names._plain(together)).values()
+    bits = -math.fsum(n / sum(counts) * math.log2(n / sum(counts)) for n in counts)
+    assert entropy == round(bits * GRID) / GRID
 
 
 def test_rare_ngrams_are_dropped() -> None:

@@ -52,6 +52,15 @@ def test_first_line_of_an_address() -> None:
     assert addresses.line("Boxer Street 1")[4] == 0.0
 
 
+@given(st.one_of(st.text(min_size=1), st.text("aB1 .", min_size=1)))
+def test_numbers_of_a_line_are_those_of_the_definition(line: str) -> None:
+    """Short cuts for ASCII change nothing: digits and the share of capitals are as a page would define them."""
+    letters = [c for c in line if c.upper() != c.lower()]
+    _, _, digits, share, _ = addresses.line(line)
+    assert digits == sum(c.isdigit() for c in line)
+    assert share == sum(c.isupper() for c in letters) / len(letters) if letters else math.isnan(share)
+
+
 def test_image_references() -> None:
     """Count, hosts, repeats, mean path length and queries."""
     urls = (

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring_model.arrays import IntArray
-from scoring_model.history import LinkCounts, PastRecord, WindowLaw, count_before
+from scoring_model.history import LinkCounts, PastRecord, WindowLaw, count_before, pack_label
 from scoring_model.history.sweep import TableLabels, sweep
 
 LAW = WindowLaw(windows=(3, 10, 40), cap=4)
@@ -40,13 +40,16 @@ def one_by_one(table: list[tuple[int, int, int]], marks: TableLabels, law: Windo
     told = list(zip(marks.rows.tolist(), marks.times.tolist(), marks.frauds.tolist(), strict=True))
     for i, (key, time, _) in enumerate(table):
         past = [
-            PastRecord(other_time, person, tuple((t, f) for row, t, f in told if row == j))
+            PastRecord(
+                other_time, person, b"".join(pack_label(t, fraud=f) for row, t, f in told if row == j) or None
+            )
             for j, (other_key, other_time, person) in enumerate(table)
             if key == other_key and key >= 0 and j != i
         ]
+        past.sort(key=lambda record: -record.time)
         one = count_before(past, at=time, law=law)
-        counts.records[i], counts.persons[i], counts.frauds[i] = one.records[0], one.persons[0], one.frauds[0]
-        counts.since_last[i] = one.since_last[0]
+        counts.records[i], counts.persons[i], counts.frauds[i] = one.records, one.persons, one.frauds
+        counts.since_last[i] = one.since_last
     return counts
 
 

@@ -19,6 +19,7 @@ class Answers:
         self._feature = forest.feature
         self._threshold = forest.threshold
         self._missing_zero = forest.missing == Missing.ZERO
+        self._any_missing_zero = bool(self._missing_zero.any())
         missing_left = np.where(forest.missing == Missing.NONE, forest.threshold >= 0, forest.default_left)
         self._missing_left = missing_left & (forest.category_set < 0)
         self._members = _members(forest)
@@ -37,9 +38,12 @@ class Answers:
             True for left.
         """
         # LightGBM reads values of this size as 0.
-        values = np.where(np.abs(row) <= ZERO, 0.0, row)[self._feature]
-        missing = np.isnan(values) | (self._missing_zero & (values == 0))
-        left = np.where(missing, self._missing_left, values <= self._threshold)
+        values = np.where(np.abs(row) <= ZERO, 0.0, row).take(self._feature)
+        missing = np.isnan(values)
+        if self._any_missing_zero:
+            missing |= self._missing_zero & (values == 0)
+        left: BoolArray = values <= self._threshold
+        np.copyto(left, self._missing_left, where=missing)
         for feature, splits, members in self._members:
             left[splits] = members[_code(row[feature], len(members) - 1)]
         return left

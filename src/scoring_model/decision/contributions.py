@@ -8,21 +8,25 @@ that LightGBM's ``pred_contrib`` gives. A leaf of value v whose path reads M fea
 where o_k is 1 if the row obeys every split on k along the path, else 0, and z_k is the share of training rows
 that did so, split by split. The integral is the sum over subsets that defines a Shapley value, as
 s! (M - 1 - s)! / M! is the beta integral of t^s (1 - t)^(M - 1 - s). Its integrand is a polynomial of degree
-M - 1, for which Gauss-Legendre quadrature with M / 2 points is exact.
+M - 1, for which Gauss-Legendre quadrature with M / 2 points is exact. Paths of few features, nearly all, have
+their values for every combination of o in a table that the quadrature fills once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.answers import Answers
 from scoring_model.decision.forest import Forest
+from scoring_model.decision.paths import Needs, Path, walk
+from scoring_model.decision.patterns import MAX_FEATURES, Patterns, path_bytes
+from scoring_model.decision.quadrature import Quadrature
 
-LEAST_SHARE: Final = 1e-100
-"""Stands for a share of 0, so that a factor can be divided out again."""
+TABLE_BYTES: Final = 2**24
+"""The most that the tables of one forest may take."""
 
 
 class Contributions:
@@ -32,6 +36,9 @@ class Contributions:
     ----------
     forest : Forest
         The trees, with the counts of their training rows.
+    table_bytes : int
+        The most that tables may take, 0 or more. It is a matter of speed: values are the same up to the order
+        of their sums.
 
     Attributes
     ----------
@@ -42,16 +49,18 @@ class Contributions:
 
     base: float
 
-    def __init__(self, forest: Forest) -> None:
+    def __init__(self, forest: Forest, *, table_bytes: int = TABLE_BYTES) -> None:
         self._answers = Answers(forest)
         self._feature_count = forest.feature_count
-        paths = list(_paths(forest))
+        paths = list(walk(forest))
         constants = forest.leaf_value[~forest.roots()[forest.roots() < 0]]
         self.base = float(constants.sum() + sum(path.value * float(np.prod(path.shares)) for path in paths))
-        by_length: dict[int, list[_Path]] = {}
-        for path in paths:
-            by_length.setdefault(len(path.features), []).append(path)
-        self._groups = [_Group.of(by_length[length]) for length in sorted(by_length)]
+        groups = list(_groups(paths, table_bytes))
+        self._blocks = [_Block.of(alike, tabulated=tabulated) for alike, tabulated in groups]
+        # Place by place: so the patterns of all paths of a block are put together at once.
+        self._needs = Needs(
+            [path.answers[m] for alike, _ in groups for m in range(len(alike[0].features)) for path in alike]
+        )
 
     def explain(self, row: FloatArray) -> FloatArray:
         """Return what each feature adds to the margin of a row.
@@ -66,87 +75,55 @@ class Contributions:
         ndarray of shape (d,), float64
             In log-odds, positive where the feature pushes the margin up.
         """
-        left = self._answers.left(row)
-        # An answer and its opposite side by side: a path needs some of either.
-        answers = np.concatenate([left, ~left])
-        values = np.zeros(self._feature_count)
-        for group in self._groups:
-            values += np.bincount(group.features, group.values(answers), self._feature_count)
-        return values
+        obeys = self._needs.met(self._answers.left(row))
+        total = np.zeros(self._feature_count)
+        start = 0
+        for block in self._blocks:
+            end = start + len(block.features)
+            values = block.values.values(obeys[start:end].reshape(block.length, -1))
+            # Summed block by block: short sums round less than long ones.
+            total += np.bincount(block.features, values.ravel(), self._feature_count)
+            start = end
+        return total
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Path:
-    """The way to one leaf: the features that it reads and, for each, the answers that it needs."""
+class _Block:
+    """P paths that read the same number M of features.
 
-    value: float
-    features: tuple[int, ...]
-    shares: FloatArray
-    answers: tuple[tuple[int, ...], ...]
+    Parameters
+    ----------
+    length : int
+        M.
+    features : ndarray of shape (P * M,), int64
+        What they read, path by path.
+    values : Patterns or Quadrature
+        What gives the values.
+    """
 
-
-def _paths(forest: Forest) -> Iterator[_Path]:
-    """Walk all trees; a split's answer left is its index, its answer right the index behind all splits."""
-    count = len(forest.feature)
-    # Leaves are numbered from -1 downwards: they stand, in reverse, behind the splits.
-    rows = np.concatenate([forest.split_count, forest.leaf_count[::-1]])
-    over = np.maximum(forest.split_count, 1)
-    shares = np.stack([rows[forest.left] / over, rows[forest.right] / over], axis=1).tolist()
-    children = np.stack([forest.left, forest.right], axis=1).tolist()
-    features, leaves = forest.feature.tolist(), forest.leaf_value.tolist()
-    for root in forest.roots().tolist():
-        waiting: list[tuple[int, dict[int, tuple[float, tuple[int, ...]]]]] = [(root, {})]
-        while waiting:
-            node, way = waiting.pop()
-            if node >= 0:
-                share, answers = way.get(features[node], (1.0, ()))
-                for side in (0, 1):
-                    taken = (share * shares[node][side], (*answers, node + side * count))
-                    waiting.append((children[node][side], {**way, features[node]: taken}))
-            elif way:
-                yield _Path(
-                    value=leaves[~node],
-                    features=tuple(way),
-                    shares=np.array([share for share, _ in way.values()]),
-                    answers=tuple(answers for _, answers in way.values()),
-                )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Group:
-    """Paths that read the same number of features, as arrays of shape (features, points, paths)."""
-
+    length: int
     features: IntArray
-    answers: IntArray
-    starts: IntArray
-    shares: FloatArray
-    obeyed: FloatArray
-    broken: FloatArray
-    weights: FloatArray
+    values: Patterns | Quadrature
 
     @classmethod
-    def of(cls, paths: list[_Path]) -> "_Group":
-        """Gather the paths and tabulate the factors that are the same for every row."""
-        length = len(paths[0].features)
-        points, weights = np.polynomial.legendre.leggauss((length + 1) // 2)
-        t = (points + 1)[:, np.newaxis] / 2
-        shares = np.stack([path.shares for path in paths], axis=1)
-        broken = (1 - t) * np.maximum(shares, LEAST_SHARE)[:, np.newaxis, :]
-        needs = [path.answers[place] for place in range(length) for path in paths]
+    def of(cls, paths: Sequence[Path], *, tabulated: bool) -> "_Block":
+        length, exact = len(paths[0].features), Quadrature.of(paths)
         return cls(
-            features=np.array([path.features[place] for place in range(length) for path in paths]),
-            answers=np.array([answer for answers in needs for answer in answers]),
-            starts=np.cumsum([0, *(len(answers) for answers in needs[:-1])]),
-            shares=shares,
-            obeyed=broken + t,
-            broken=broken,
-            weights=np.array([path.value for path in paths]) * (weights / 2)[:, np.newaxis],
+            length=length,
+            features=np.array([feature for path in paths for feature in path.features], dtype=np.int64),
+            values=Patterns(exact) if tabulated else exact,
         )
 
-    def values(self, answers: BoolArray) -> FloatArray:
-        """Return what the feature of each path and place adds, by place and path."""
-        obeys = np.logical_and.reduceat(answers[self.answers], self.starts).reshape(self.shares.shape)
-        factors = np.where(obeys[:, np.newaxis, :], self.obeyed, self.broken)
-        products = self.weights * np.multiply.reduce(factors, axis=0)
-        integrals: FloatArray = np.add.reduce(products / factors, axis=1)
-        return ((obeys - self.shares) * integrals).ravel()
+
+def _groups(paths: Sequence[Path], table_bytes: int) -> Iterator[tuple[list[Path], bool]]:
+    """Paths by how many features they read, and whether there is room for them in tables."""
+    by_length: dict[int, list[Path]] = {}
+    for path in paths:
+        by_length.setdefault(len(path.features), []).append(path)
+    for length, alike in sorted(by_length.items()):
+        count = min(table_bytes // path_bytes(length), len(alike)) if length <= MAX_FEATURES else 0
+        table_bytes -= count * path_bytes(length)
+        if count:
+            yield alike[:count], True
+        if count < len(alike):
+            yield alike[count:], False

@@ -3,7 +3,7 @@
 from scoring_model.features.catalogue import Family, Feature, Group
 from scoring_model.features.fingerprint import fingerprint
 from scoring_model.features.invented import invented_table, record_at
-from scoring_model.features.matrix import FeatureMatrix
+from scoring_model.features.matrix import FeatureMatrix, StartedRow
 from scoring_model.features.settings import (
     FAMILIES,
     FamilyName,
@@ -25,6 +25,7 @@ __all__ = [
     "Group",
     "LinkSettings",
     "SignalSettings",
+    "StartedRow",
     "Trend",
     "fingerprint",
     "fit_state",

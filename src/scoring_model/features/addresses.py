@@ -23,21 +23,28 @@ def line(line1: str | None) -> tuple[float, ...]:
     """Length, words, digits and upper case of the first line, and whether it names a post-office box."""
     if line1 is None:
         return (MISSING,) * 5
-    letters = [c for c in line1 if c.upper() != c.lower()]
+    letters = _cased(line1)
     return (
         float(len(line1)),
         float(len(line1.split())),
-        float(sum(c.isdigit() for c in line1)),
-        sum(c.isupper() for c in letters) / len(letters) if letters else MISSING,
+        float(sum(map(str.isdigit, line1))),
+        sum(map(str.isupper, letters)) / len(letters) if letters else MISSING,
         float(_PO_BOX.search(line1) is not None),
     )
+
+
+def _cased(text: str) -> list[str]:
+    """The letters that have two cases; of ASCII all letters have."""
+    if text.isascii():
+        return list(filter(str.isalpha, text))
+    return [c for c in text if c.upper() != c.lower()]
 
 
 def postal(code: str | None) -> tuple[float, ...]:
     """Length and share of digits of the postal code."""
     if code is None:
         return (MISSING,) * 2
-    return float(len(code)), sum(c.isdigit() for c in code) / len(code)
+    return float(len(code)), sum(map(str.isdigit, code)) / len(code)
 
 
 def city(name: str | None) -> tuple[float, ...]:

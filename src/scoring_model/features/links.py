@@ -1,12 +1,16 @@
-"""Features of links: what is known of earlier records with the same link key."""
+"""Features of links: what is known of earlier records with the same link key.
+
+Of a table they are made of arrays, of one record of plain numbers, which is many times faster than arrays of
+one. Counts are far below 2**53 and a quotient of two is rounded correctly by either, so both are the same bits.
+"""
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.features.catalogue import Feature
+from scoring_model.features.catalogue import MISSING, Feature
 from scoring_model.features.reasons import fraud_link_reason, link_reason
 from scoring_model.features.settings import LinkSettings
-from scoring_model.history import NOTHING_BEFORE, PERSON, LinkCounts, LinkKey
+from scoring_model.history import NOTHING_BEFORE, PERSON, Counts, LinkCounts, LinkKey
 from scoring_model.records import format_duration
 
 VERSION = 1
@@ -35,6 +39,20 @@ def link_rows(key: LinkKey, counts: LinkCounts) -> FloatArray:
     since = np.where(counts.since_last == NOTHING_BEFORE, np.nan, counts.since_last / _MICROSECONDS)
     flat = by_window.reshape(len(records), by_window.shape[1] * by_window.shape[2])
     return np.concatenate([flat, since[:, None]], axis=1)
+
+
+def link_row(key: LinkKey, counts: Counts) -> list[float]:
+    """The features of one link key of one record: the same bits as its row of `link_rows`."""
+    records, persons, frauds, since_last = counts
+    row: list[float] = []
+    for n, distinct, known in zip(records, persons, frauds, strict=True):
+        row.append(float(n))
+        if key.name != PERSON:
+            row.append(float(distinct))
+        row.append(float(known))
+        row.append(known / n if n else MISSING)
+    row.append(MISSING if since_last == NOTHING_BEFORE else since_last / _MICROSECONDS)
+    return row
 
 
 def _features_of(key: LinkKey, windows: tuple[int, ...]) -> list[Feature]:

@@ -2,17 +2,22 @@
 
 Both call the same value functions: the table on the distinct values of its columns, the record on its own
 values. So a record alone has the same row, bit for bit, as in any table.
+
+The row of one record is made in two steps: `start` does all that neither the instant nor the history decides,
+so that little is left for `finish`, which a service can only do once it has the history in its hands.
 """
 
+import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features import addresses, dates, documents, images, links, names, signals
-from scoring_model.features.catalogue import Family, Feature, Group
+from scoring_model.features.catalogue import MISSING, Family, Feature, Group
 from scoring_model.features.reasons import (
     RECORD_REASONS,
     describe_fraud_link,
@@ -24,11 +29,31 @@ from scoring_model.features.reasons import (
 )
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.features.state import FittedState
-from scoring_model.history import LinkCounts, key_codes, person_codes
+from scoring_model.history import NOTHING_BEFORE, Counts, LinkKey, WindowLaw, key_codes, person_codes
 from scoring_model.records import NEVER, Record, RecordTable
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
+
+
+_DERIVED: Final = frozenset({"eventDay", "eventHour"})
+"""Inputs that the instant of the event gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRow:
+    """A row of which nothing is missing but what the instant and the history decide.
+
+    Parameters
+    ----------
+    floats : tuple of float
+        The features of values, NaN where the instant takes part.
+    inputs : tuple of mapping of str to object
+        For each group in which it does, the values of the record that the group reads.
+    """
+
+    floats: tuple[float, ...] = field(repr=False)
+    inputs: tuple[Mapping[str, object], ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -109,33 +134,106 @@ class FeatureMatrix:
             offset += width
         return rows
 
-    def row(self, record: Record, history: Mapping[str, LinkCounts]) -> FloatArray:
-        """The row of one record.
+    def row(self, record: Record, history: Mapping[str, Counts]) -> FloatArray:
+        """The row of one record: `start` and `finish` in one.
 
         Parameters
         ----------
         record : Record
-        history : mapping of str to LinkCounts
+        history : mapping of str to Counts
             By the name of the link key; a key that is not there has no past.
 
         Returns
         -------
         ndarray of shape (d,), float64
         """
-        value = {**record.values, **_derived(record.event_time)}.get
-        found: list[float] = []
-        for group in self._groups:
-            found.extend(group.function(*map(value, group.inputs)))
-        row = np.array(found, dtype=np.float64)
-        nothing = LinkCounts.nothing(1, len(self.settings.links.windows))
-        blocks = [
-            links.link_rows(key, history.get(key.name, nothing))[0] for key in self.settings.links.link_keys
-        ]
-        return np.concatenate([row, *blocks])[self._kept]
+        return self.finish(self.start(record.values), record.event_time, history)
+
+    def start(self, values: Mapping[str, object]) -> StartedRow:
+        """Compute what neither the instant nor the history decides.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            Those of a `Record`.
+
+        Returns
+        -------
+        StartedRow
+            For `finish`.
+        """
+        value = values.get
+        floats: list[float] = []
+        for group, blank in self._plan:
+            floats.extend(blank or group.function(*map(value, group.inputs)))
+        inputs = tuple([{n: value(n) for n in group.inputs} for _, group in self._dated])
+        return StartedRow(tuple(floats), inputs)
+
+    def finish(self, started: StartedRow, event_time: int, history: Mapping[str, Counts]) -> FloatArray:
+        """Complete the row of one record.
+
+        Parameters
+        ----------
+        started : StartedRow
+            Of the same matrix.
+        event_time : int
+            Microseconds since 1970-01-01 UTC.
+        history : mapping of str to Counts
+            By the name of the link key, as `count_before` counts; a key that is not there has no past.
+
+        Returns
+        -------
+        ndarray of shape (d,), float64
+        """
+        floats = list(started.floats)
+        derived = _derived(event_time)
+        for (columns, group), inputs in zip(self._dated, started.inputs, strict=True):
+            floats[columns] = group.function(*map({**inputs, **derived}.get, group.inputs))
+        for key in self.link_keys:
+            counts = history.get(key.name)
+            if counts is None or counts.since_last == NOTHING_BEFORE:
+                floats += self._no_links[key.name]
+            else:
+                floats += links.link_row(key, counts)
+        return np.array(floats, dtype=np.float64)[self._kept]
+
+    @cached_property
+    def link_keys(self) -> tuple[LinkKey, ...]:
+        """The link keys of this use, in the order of their columns."""
+        return self.settings.links.link_keys
+
+    @cached_property
+    def law(self) -> WindowLaw:
+        """The law of windows of this use."""
+        return self.settings.links.law
 
     @cached_property
     def _groups(self) -> tuple[Group, ...]:
         return tuple(group for family in self.families for group in family.groups)
+
+    @cached_property
+    def _plan(self) -> tuple[tuple[Group, tuple[float, ...]], ...]:
+        """All groups, with what stands for those in which the instant takes part."""
+        return tuple(
+            (group, () if _DERIVED.isdisjoint(group.inputs) else (MISSING,) * len(group.features))
+            for group in self._groups
+        )
+
+    @cached_property
+    def _dated(self) -> tuple[tuple[slice, Group], ...]:
+        """Groups in which the instant takes part, with their columns in the catalogue."""
+        ends = itertools.accumulate(len(group.features) for group in self._groups)
+        return tuple(
+            (slice(end - len(blank), end), group)
+            for end, (group, blank) in zip(ends, self._plan, strict=True)
+            if blank
+        )
+
+    @cached_property
+    def _no_links(self) -> Mapping[str, list[float]]:
+        """Features of each link key without a past."""
+        nothing = Counts.nothing(len(self.law.windows))
+        return {key.name: links.link_row(key, nothing) for key in self.link_keys}
 
     @cached_property
     def _kept(self) -> IntArray:
@@ -180,10 +278,9 @@ class FeatureMatrix:
         known = np.flatnonzero(table.label_times != NEVER)
         labels = TableLabels(known, table.label_times[known], table.labels[known] == 1)
         persons = person_codes(table, alone=True)
-        law = self.settings.links.law
         return [
-            links.link_rows(key, sweep(key_codes(table, key), table.event_times, persons, labels, law))
-            for key in self.settings.links.link_keys
+            links.link_rows(key, sweep(key_codes(table, key), table.event_times, persons, labels, self.law))
+            for key in self.link_keys
         ]
 
 

@@ -2,8 +2,9 @@
 
 import itertools
 import math
+import operator
 import unicodedata
-from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
@@ -13,6 +14,8 @@ from scoring_model.features.rounding import settled
 VERSION = 1
 
 _VOWELS = frozenset("aeiouyаеёиоуыэюяіїєαεηιουω")
+_ASCII_VOWELS = "aeiouy"
+_COMMON_MARKS = " -'’."
 _VOWEL_SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK"})
 _KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOUR_KEYS = frozenset(
@@ -43,10 +46,10 @@ def both(first: str | None, last: str | None) -> tuple[float, ...]:
     plain = _plain(together)
     same = MISSING if first is None or last is None else float(_plain(first) == _plain(last))
     return (
-        float(sum(c.isdigit() for c in together)),
-        float(sum(not (c.isalnum() or c in " -'’.") for c in together)),
+        float(sum(map(str.isdigit, together))),
+        float(len(together) - sum(map(str.isalnum, together)) - sum(map(together.count, _COMMON_MARKS))),
         _entropy(plain),
-        float(len({_script(c) for c in together if c.isalpha()})),
+        float(_scripts(together)),
         same,
     )
 
@@ -154,24 +157,37 @@ def _script(character: str) -> str:
     return unicodedata.name(character, "UNKNOWN").split(" ", 1)[0].split("-", 1)[0]
 
 
+def _scripts(text: str) -> int:
+    if text.isascii():
+        return int(any(map(str.isalpha, text)))
+    return len({_script(c) for c in set(text) if c.isalpha()})
+
+
 def _vowel_share(plain: str) -> float:
-    letters = [c for c in plain if c.isalpha() and _script(c) in _VOWEL_SCRIPTS]
-    return sum(c in _VOWELS for c in letters) / len(letters) if letters else MISSING
+    if plain.isascii():  # all letters are Latin: most names, in a fraction of the time
+        n, vowels = sum(map(str.isalpha, plain)), sum(map(plain.count, _ASCII_VOWELS))
+    else:
+        letters = [c for c in plain if c.isalpha() and _script(c) in _VOWEL_SCRIPTS]
+        n, vowels = len(letters), sum(c in _VOWELS for c in letters)
+    return vowels / n if n else MISSING
 
 
 def _longest_run(plain: str) -> int:
-    longest, current = 0, 0
-    for i, c in enumerate(plain):
-        current = current + 1 if i and c == plain[i - 1] else 1
-        longest = max(longest, current)
-    return longest
+    return _longest(map(operator.eq, plain, plain[1:])) if plain else 0
 
 
 def _longest_walk(plain: str) -> int:
-    longest, current = 0, 0
-    for i, c in enumerate(plain):
-        current = current + 1 if i and plain[i - 1] + c in _NEIGHBOUR_KEYS else 1
-        longest = max(longest, current)
+    pairs = map(operator.add, plain, plain[1:])
+    return _longest(map(_NEIGHBOUR_KEYS.__contains__, pairs)) if plain else 0
+
+
+def _longest(steps: Iterable[bool]) -> int:
+    """Characters of the longest stretch whose steps, from each character to the next, are all true."""
+    longest = current = 1
+    for step in steps:
+        current = current + 1 if step else 1
+        if current > longest:
+            longest = current
     return longest
 
 
@@ -187,5 +203,5 @@ def _case(name: str) -> float:
 
 def _entropy(plain: str) -> float:
     """Shannon entropy of the characters, in bits."""
-    shares = [count / len(plain) for count in Counter(plain).values()]
+    shares = [plain.count(c) / len(plain) for c in set(plain)]
     return settled(-math.fsum(share * math.log2(share) for share in shares))

@@ -10,19 +10,31 @@ records of a table at once. They agree exactly.
 """
 
 from scoring_model.history.keys import PERSON, LinkKey, key_codes, key_of, person_codes, person_of
-from scoring_model.history.law import NOTHING_BEFORE, LinkCounts, PastRecord, WindowLaw, count_before
+from scoring_model.history.labels import pack_label
+from scoring_model.history.law import (
+    NOTHING_BEFORE,
+    Counts,
+    LinkCounts,
+    Past,
+    PastRecord,
+    WindowLaw,
+    count_before,
+)
 from scoring_model.history.past import past_counts
 
 __all__ = [
     "NOTHING_BEFORE",
     "PERSON",
+    "Counts",
     "LinkCounts",
     "LinkKey",
+    "Past",
     "PastRecord",
     "WindowLaw",
     "count_before",
     "key_codes",
     "key_of",
+    "pack_label",
     "past_counts",
     "person_codes",
     "person_of",

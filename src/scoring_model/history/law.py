@@ -1,10 +1,15 @@
 """The law of windows, for one record and its past."""
 
-from collections.abc import Hashable, Iterable
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from scoring_model.history.labels import says_fraud
 
 NOTHING_BEFORE = -1
 """Stands in ``since_last`` where no earlier record is in the longest window."""
@@ -39,9 +44,8 @@ class WindowLaw:
             raise ValueError("; ".join(problems))
 
 
-@dataclass(frozen=True, slots=True)
-class PastRecord:
-    """One earlier record under a link key.
+class PastRecord(NamedTuple):
+    """One earlier record under a link key. Any tuple of these three will do.
 
     Parameters
     ----------
@@ -49,18 +53,40 @@ class PastRecord:
         Event time, microseconds since 1970-01-01 UTC.
     person : hashable
         Whom the record is of.
-    labels : tuple of (int, bool)
-        The instants at which labels became known, and whether each said fraud, in the order they were told.
+    labels : bytes, optional
+        What was told of it, as `pack_label` packs it, in the order told; None where nothing was.
     """
 
     time: int
     person: Hashable
-    labels: tuple[tuple[int, bool], ...] = ()
+    labels: bytes | None = None
 
-    def known_fraud(self, at: int) -> bool:
-        """Whether the latest label known strictly before `at` says fraud."""
-        known = [(instant, order) for order, (instant, _) in enumerate(self.labels) if instant < at]
-        return bool(known) and self.labels[max(known)[1]][1]
+
+Past: TypeAlias = Sequence[tuple[int, Hashable, bytes | None]]
+"""Records under one link key in the form of `PastRecord`, the latest first; those of one instant in any order."""
+
+
+class Counts(NamedTuple):
+    """Counts of one link key for one record and W windows.
+
+    Parameters
+    ----------
+    records, persons, frauds : tuple of W int
+        Earlier records in the window, distinct persons among them, and those known by then to be fraud.
+    since_last : int
+        Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
+    """
+
+    records: tuple[int, ...]
+    persons: tuple[int, ...]
+    frauds: tuple[int, ...]
+    since_last: int
+
+    @classmethod
+    def nothing(cls, windows: int) -> "Counts":
+        """Counts of a record without any past."""
+        none = (0,) * windows
+        return cls(none, none, none, NOTHING_BEFORE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,33 +116,92 @@ class LinkCounts:
         return cls(zeros(), zeros(), zeros(), np.full(n, NOTHING_BEFORE, dtype=np.int64))
 
 
-def count_before(past: Iterable[PastRecord], *, at: int, law: WindowLaw) -> LinkCounts:
+def count_before(past: Past, *, at: int, law: WindowLaw) -> Counts:
     """Count the past of one record under one link key.
 
     Parameters
     ----------
-    past : iterable of PastRecord
-        Records of the same link key in any order; those at or after `at` are left out here. It is enough to
-        give the records that the longest window sees.
+    past : sequence of (int, hashable, bytes or None)
+        Time, person and packed labels of the records of the same link key, the latest first. Those at or after
+        `at` and those before the longest window are left out here; it is enough to give the records that the
+        longest window sees.
     at : int
         Event time of the record, microseconds.
     law : WindowLaw
 
     Returns
     -------
-    LinkCounts
-        With n = 1.
+    Counts
+
+    Examples
+    --------
+    >>> law = WindowLaw(windows=(10, 100))
+    >>> count_before([(95, "a", None), (60, "b", None), (50, "a", None)], at=100, law=law)
+    Counts(records=(1, 3), persons=(1, 2), frauds=(0, 0), since_last=5)
     """
-    seen = sorted((r for r in past if at - law.windows[-1] <= r.time < at), key=lambda r: r.time)
-    counts = LinkCounts.nothing(1, len(law.windows))
-    if not seen:
-        return counts
-    oldest_visible = seen[-law.cap].time if len(seen) >= law.cap else seen[0].time
-    for w, length in enumerate(law.windows):
-        start = max(at - length, oldest_visible)
-        inside = [r for r in seen if r.time >= start]
-        counts.records[0, w] = len(inside)
-        counts.persons[0, w] = len({r.person for r in inside})
-        counts.frauds[0, w] = sum(r.known_fraud(at) for r in inside)
-    counts.since_last[0] = at - seen[-1].time
-    return counts
+    if not past:
+        return Counts.nothing(len(law.windows))
+    first = bisect_right(past, -at, key=_backwards) if past[0][0] >= at else 0
+    ends = _ends(past, first, at, law)
+    if ends[-1] == first:
+        return Counts.nothing(len(ends))
+    labelled = any(map(_LABELS, past[first : ends[-1]]))
+    return Counts(
+        records=tuple([end - first for end in ends]),
+        persons=_persons(past, first, ends),
+        frauds=_frauds(past, first, ends, at) if labelled else (0,) * len(ends),
+        since_last=at - past[first][0],
+    )
+
+
+_PERSON, _LABELS = itemgetter(1), itemgetter(2)
+
+
+def _backwards(record: tuple[int, Hashable, bytes | None]) -> int:
+    """The past descends in time; a search wants what ascends."""
+    return -record[0]
+
+
+def _ends(past: Past, first: int, at: int, law: WindowLaw) -> list[int]:
+    """Where each window ends, counted back from `first`. Most ends need no search."""
+    visible = _visible(past, first + law.cap)
+    ends, end = [], first
+    for length in law.windows:
+        start = at - length
+        if end < visible and past[end][0] >= start:
+            if past[visible - 1][0] >= start:
+                end = visible
+            else:
+                end = bisect_right(past, -start, lo=end, hi=visible, key=_backwards)
+        ends.append(end)
+    return ends
+
+
+def _visible(past: Past, end: int) -> int:
+    """Where the past ends that a cap leaves visible: ties of the last visible one come with it."""
+    if end >= len(past):
+        return len(past)
+    return bisect_right(past, -past[end - 1][0], lo=end, key=_backwards)
+
+
+def _persons(past: Past, first: int, ends: Sequence[int]) -> tuple[int, ...]:
+    """Distinct persons of each window: a longer one sees all that a shorter one sees."""
+    seen: set[Hashable] = set()
+    counts, start = [], first
+    for end in ends:
+        if end > start:
+            seen.update(map(_PERSON, past[start:end]))
+            start = end
+        counts.append(len(seen))
+    return tuple(counts)
+
+
+def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, ...]:
+    """Records of each window that are known before `at` to be fraud."""
+    counts, count, start = [], 0, first
+    for end in ends:
+        told = filter(None, map(_LABELS, past[start:end]))
+        count += sum(says_fraud(packed, before=at) for packed in told)
+        counts.append(count)
+        start = end
+    return tuple(counts)

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scoring_model.history.keys import LinkKey, key_codes, person_codes
-from scoring_model.history.law import LinkCounts, PastRecord, WindowLaw, count_before
+from scoring_model.history.labels import pack_label
+from scoring_model.history.law import Counts, PastRecord, WindowLaw, count_before
 from scoring_model.records import NEVER, RecordTable
 
 
 def past_counts(
     table: RecordTable, row: int, keys: Sequence[LinkKey], law: WindowLaw
-) -> Mapping[str, LinkCounts]:
+) -> Mapping[str, Counts]:
     """Count what a table holds before one of its records.
 
     Parameters
@@ -25,8 +26,8 @@ def past_counts(
 
     Returns
     -------
-    mapping of str to LinkCounts
-        By the name of the key, each with n = 1. The same counts as the sweep over the whole table gives.
+    mapping of str to Counts
+        By the name of the key. The same counts as the sweep over the whole table gives.
     """
     at = int(table.event_times[row])
     persons = person_codes(table, alone=True)
@@ -34,12 +35,13 @@ def past_counts(
     for key in keys:
         codes = key_codes(table, key)
         linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
-        past = [_past_record(table, int(other), int(persons[other])) for other in linked]
+        latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
+        past = [_past_record(table, int(other), int(persons[other])) for other in latest_first]
         counts[key.name] = count_before(past, at=at, law=law)
     return counts
 
 
 def _past_record(table: RecordTable, row: int, person: int) -> PastRecord:
     known = int(table.label_times[row])
-    labels = () if known == NEVER else ((known, bool(table.labels[row] == 1)),)
+    labels = None if known == NEVER else pack_label(known, fraud=bool(table.labels[row] == 1))
     return PastRecord(int(table.event_times[row]), person, labels)

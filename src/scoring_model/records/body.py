@@ -28,15 +28,18 @@ def flatten(body: Mapping[str, object]) -> tuple[dict[str, object], list[Problem
     problems: list[Problem] = []
     for key, value in body.items():
         if key not in NESTED:
-            named = {key: value}
+            if key in flat:
+                problems.append(_repeated(key))
+            flat[key] = value
         elif isinstance(value, Mapping):
             named = {f"{key}.{part}": item for part, item in value.items()}
-        else:
-            named = {}
-            if value is not None:
-                detail = f"must be an object, got {type(value).__name__}"
-                problems.append(Problem(key, Rule.WRONG_TYPE, detail))
-        twice = flat.keys() & named.keys()
-        problems += [Problem(field, Rule.REPEATED_FIELD, "must come once") for field in sorted(twice)]
-        flat |= named
+            problems += map(_repeated, sorted(flat.keys() & named.keys()))
+            flat |= named
+        elif value is not None:
+            detail = f"must be an object, got {type(value).__name__}"
+            problems.append(Problem(key, Rule.WRONG_TYPE, detail))
     return flat, problems
+
+
+def _repeated(field: str) -> Problem:
+    return Problem(field, Rule.REPEATED_FIELD, "must come once")

@@ -82,8 +82,11 @@ def _checked(
     values: dict[str, object] = {}
     problems = []
     for field, rule in known.items():
+        given = flat.get(field)
+        if given is None:  # missing by every rule
+            continue
         try:
-            value = rule(flat.get(field))
+            value = rule(given)
         except RuleError as error:
             problems.append(Problem(field, error.rule, error.detail))
         else:
@@ -96,11 +99,14 @@ def _strangers(flat: Mapping[str, object], known: Mapping[str, ValueRule]) -> li
     strangers = [field for field in flat if field not in known and field not in _EVENT_RULES]
     signals = {field: rules.any_signal for field in strangers if field.startswith(SIGNAL_PREFIX)}
     problems = _checked(flat, signals)[1]
-    count = sum(field.startswith(SIGNAL_PREFIX) for field in flat)
-    if count > rules.SIGNALS:
+    if len(flat) > rules.SIGNALS and (count := _signals(flat)) > rules.SIGNALS:
         problems.append(Problem("signals", Rule.TOO_MANY, f"must be at most {rules.SIGNALS}, got {count}"))
     unknown = [field for field in strangers if field not in signals]
     return problems + [Problem(field, Rule.UNKNOWN_FIELD, "is not a field of a record") for field in unknown]
+
+
+def _signals(flat: Mapping[str, object]) -> int:
+    return sum(field.startswith(SIGNAL_PREFIX) for field in flat)
 
 
 def _in_future(values: Mapping[str, object], event_time: int) -> list[Problem]:

@@ -222,6 +222,8 @@ NORMALISERS: Final[Mapping[str, Normaliser]] = {
 
 
 def _fold(text: str) -> str:
+    if text.isascii():
+        return text.lower()  # nothing of the rest applies to ASCII, and most of what comes is
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     kept = "".join(character for character in decomposed if not _is_accent(character))
     return unicodedata.normalize("NFC", kept.translate(_PLAIN_LETTERS))

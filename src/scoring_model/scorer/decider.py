@@ -82,6 +82,15 @@ class Decider:
         codes = reasons(self._contributions.explain(row), self.contents.reason_codes)
         return tuple(Reason(code, self._descriptions[code]) for code in codes)
 
+    def reasons_of(self, rows: FloatArray) -> list[tuple[Reason, ...]]:
+        """What pushed the margins of some rows up: of each what `reasons` tells.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, d), float64
+        """
+        return [self.reasons(row) for row in rows]
+
     def _check(self) -> None:
         found = fingerprint(self.matrix)
         if found != self.manifest.feature_fingerprint:

@@ -1,0 +1,199 @@
+"""What one record costs, step by step, as a service takes them: parse, start, count, finish, margin, reasons.
+
+Run as ``python benchmarks/one_record.py``. First every step is checked: records that are parsed one by one and
+counted against pasts in the form of a store have the rows of the table, bit for bit. Times are of the
+processor, so that a busy machine disturbs them less; each is a median.
+"""
+
+import argparse
+import hashlib
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.standard_model import AS_THE_PROJECT_TRAINS
+
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import load_configuration
+from scoring_model.decision.contributions import Contributions
+from scoring_model.decision.reasons import reasons
+from scoring_model.features import FeatureMatrix
+from scoring_model.history import Counts, count_before, key_of, pack_label, person_of
+from scoring_model.records import NEVER, Record, RecordSchema, RecordTable, parse_record
+from scoring_model.records.reading import read_records
+from scoring_model.scorer.session import MarginSession
+from scoring_model.synthetic import generate
+from scoring_model.training.export import to_onnx
+from scoring_model.training.fitting import fit
+from scoring_model.training.leaves import fix_leaves
+from scoring_model.training.model_text import parse_forest
+from scoring_model.training.preparation import Prepared, prepare
+
+CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
+CHECKED: Final = 2_000
+TIMED: Final = 200
+HOT: Final = 256
+
+Events = list[tuple[int, bytes, bytes | None]]
+"""Time, person and packed labels, the latest first."""
+
+
+def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Shape a flat row like the body of a request, without its label."""
+    body: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is not None and not name.startswith("label"):
+            part, _, leaf = name.rpartition(".")
+            (body.setdefault(part, {}) if part else body)[leaf] = value
+    return body
+
+
+class Pasts:
+    """All events by link key, as a store would hand them over.
+
+    Parameters
+    ----------
+    matrix : FeatureMatrix
+    table : RecordTable
+        Tells the labels.
+    records : sequence of Record
+        The same records, parsed one by one.
+    """
+
+    def __init__(self, matrix: FeatureMatrix, table: RecordTable, records: Sequence[Record]) -> None:
+        self._matrix = matrix
+        self._events: dict[tuple[str, tuple[str, ...]], Events] = defaultdict(list)
+        for place in np.argsort(-table.event_times, kind="stable").tolist():
+            known, record = int(table.label_times[place]), records[place]
+            person = hashlib.sha256(repr(person_of(record.values) or place).encode()).digest()[:16]
+            labels = None if known == NEVER else pack_label(known, fraud=bool(table.labels[place] == 1))
+            for key in matrix.link_keys:
+                found = key_of(record.values, key)
+                if found is not None:
+                    self._events[key.name, found].append((record.event_time, person, labels))
+
+    def counts(self, record: Record) -> dict[str, Counts]:
+        """Count the past of a record under each of its keys."""
+        counts = {}
+        for key in self._matrix.link_keys:
+            found = key_of(record.values, key)
+            if found is not None:
+                events = self._events[key.name, found]
+                counts[key.name] = count_before(events, at=record.event_time, law=self._matrix.law)
+        return counts
+
+
+def check(matrix: FeatureMatrix, table: RecordTable, records: Sequence[Record], pasts: Pasts) -> None:
+    """Compare rows one by one with the rows of the table; refuse to time anything if a bit differs."""
+    rows = matrix.rows(table)
+    places = np.random.default_rng(1).choice(len(records), min(CHECKED, len(records)), replace=False).tolist()
+    differing = sum(
+        matrix.row(records[place], pasts.counts(records[place])).tobytes() != rows[place].tobytes()
+        for place in places
+    )
+    print(f"records that differ from their row of the table in a bit: {differing:,} of {len(places):,}")
+    if differing:
+        raise SystemExit("one record is not one of many: nothing is timed")
+
+
+def train_as_served(prepared: Prepared) -> tuple[MarginSession, Contributions]:
+    """Train 300 trees of up to 31 leaves, and make ready what serves them."""
+    booster = fit(
+        prepared.rows[prepared.split.train],
+        prepared.split.train_targets,
+        params={**AS_THE_PROJECT_TRAINS, "num_leaves": 31},
+        rounds=300,
+        seed=1,
+        threads=2,
+        **prepared.feature_options,
+    )
+    forest = parse_forest(fix_leaves(booster).model_to_string())
+    margins = booster.predict(prepared.rows[:3000], raw_score=True)
+    graph = to_onnx(
+        forest, cuts=np.quantile(margins, np.linspace(0, 1, 1000)), feature_names=booster.feature_name()
+    )
+    contributions = Contributions(forest)
+    for row in prepared.rows[:100]:
+        expected = booster.predict(row[np.newaxis], pred_contrib=True)[0, :-1]
+        if np.abs(contributions.explain(row) - expected).max() > 1e-9:
+            raise SystemExit("contributions differ from LightGBM's: nothing is timed")
+    return MarginSession(graph), contributions
+
+
+def microseconds(step: str, calls: Sequence[Callable[[], object]]) -> None:
+    """Time some calls and print the median of their means over several rounds."""
+    rounds = []
+    for _ in range(41):
+        start = time.process_time_ns()
+        for call in calls:
+            call()
+        rounds.append((time.process_time_ns() - start) / len(calls) / 1e3)
+    print(f"{step:<44} {np.median(rounds):7.1f} us")
+
+
+def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Mapping[str, Any]]) -> None:
+    """Time what needs no model, on pasts of several sizes."""
+    records = [parse_record(body, schema) for body in bodies]
+    microseconds("parse", [partial(parse_record, body, schema) for body in bodies])
+    microseconds("start", [partial(matrix.start, record.values) for record in records])
+    started, at, others = matrix.start(records[0].values), records[0].event_time, len(matrix.link_keys) - 1
+    for name, sizes in {
+        "no past": [0] * (others + 1),
+        "3 past records under each key": [3] * (others + 1),
+        f"{HOT} past records under one key": [HOT] + [0] * others,
+    }.items():
+        count = partial(_count, matrix, [_past(at, size, matrix.law.windows[-1]) for size in sizes], at)
+        microseconds(f"count, {name}", [count] * TIMED)
+        microseconds(f"finish, {name}", [partial(matrix.finish, started, at, count())] * TIMED)
+
+
+def _count(matrix: FeatureMatrix, pasts: Sequence[Events], at: int) -> dict[str, Counts]:
+    keys = zip(matrix.link_keys, pasts, strict=True)
+    return {key.name: count_before(past, at=at, law=matrix.law) for key, past in keys}
+
+
+def _past(at: int, size: int, span: int) -> Events:
+    """Invent past events, evenly over a span before an instant."""
+    return [(at - 1 - place * span // size, place.to_bytes(16), None) for place in range(size)]
+
+
+def time_model(session: MarginSession, contributions: Contributions, rows: FloatArray) -> None:
+    """Time what needs the model alone; each feature stands for a reason of its own."""
+    codes = [str(place) for place in range(rows.shape[1])]
+    microseconds("margin", [partial(session.margin, row) for row in rows])
+    microseconds("reasons", [partial(_reasons, contributions, row, codes) for row in rows])
+
+
+def _reasons(contributions: Contributions, row: FloatArray, codes: Sequence[str]) -> tuple[str, ...]:
+    return reasons(contributions.explain(row), codes)
+
+
+def main() -> None:
+    """Check one record against many, then time the steps on the default configuration."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=60_000, help="invented records to train and check on")
+    options = parser.parse_args()
+    configuration = load_configuration(CONFIGURATION)
+    invented = pa.Table.from_batches(generate(records=options.records, seed=1))
+    bodies = [body_of(row) for row in invented.to_pylist()]
+    table = read_records(invented, configuration.schema, labelled=True).table
+    prepared = prepare(table, configuration)
+    records = [parse_record(body, configuration.schema) for body in bodies]
+    check(prepared.matrix, table, records, Pasts(prepared.matrix, table, records))
+    session, contributions = train_as_served(prepared)
+    rows = prepared.rows[-TIMED:]
+    time_record(prepared.matrix, configuration.schema, bodies[-TIMED:])
+    time_model(session, contributions, rows)
+
+
+if __name__ == "__main__":
+    main()

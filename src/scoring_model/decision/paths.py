@@ -1,0 +1,104 @@
+"""The ways to the leaves of a forest, and which of their features a row obeys."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring_model.arrays import BoolArray, FloatArray
+from scoring_model.decision.forest import Forest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Path:
+    """The way to one leaf: the features that it reads and, for each, the answers that it needs.
+
+    Parameters
+    ----------
+    value : float
+        What the leaf adds to the margin.
+    features : tuple of M int
+        Columns that are read, each once.
+    shares : ndarray of shape (M,), float64, in [0, 1]
+        Share of the training rows that took this way at the splits on each feature.
+    answers : tuple of M tuples of int
+        What the splits on each feature must answer: a split's index for left, and that index behind all splits
+        for right.
+    """
+
+    value: float
+    features: tuple[int, ...]
+    shares: FloatArray
+    answers: tuple[tuple[int, ...], ...]
+
+
+def walk(forest: Forest) -> Iterator[Path]:
+    """Walk all trees.
+
+    Yields
+    ------
+    Path
+        For each leaf but those of trees without splits.
+    """
+    count = len(forest.feature)
+    # Leaves are numbered from -1 downwards: they stand, in reverse, behind the splits.
+    rows = np.concatenate([forest.split_count, forest.leaf_count[::-1]])
+    over = np.maximum(forest.split_count, 1)
+    shares = np.stack([rows[forest.left] / over, rows[forest.right] / over], axis=1).tolist()
+    children = np.stack([forest.left, forest.right], axis=1).tolist()
+    features, leaves = forest.feature.tolist(), forest.leaf_value.tolist()
+    for root in forest.roots().tolist():
+        waiting: list[tuple[int, dict[int, tuple[float, tuple[int, ...]]]]] = [(root, {})]
+        while waiting:
+            node, way = waiting.pop()
+            if node >= 0:
+                share, answers = way.get(features[node], (1.0, ()))
+                for side in (0, 1):
+                    taken = (share * shares[node][side], (*answers, node + side * count))
+                    waiting.append((children[node][side], {**way, features[node]: taken}))
+            elif way:
+                yield Path(
+                    value=leaves[~node],
+                    features=tuple(way),
+                    shares=np.array([share for share, _ in way.values()]),
+                    answers=tuple(answers for _, answers in way.values()),
+                )
+
+
+class Needs:
+    """Which of many needs a row's answers meet.
+
+    Parameters
+    ----------
+    needs : sequence of n tuples of int
+        The answers that each needs, at least one; see `Path`.
+    """
+
+    def __init__(self, needs: Sequence[tuple[int, ...]]) -> None:
+        rounds = max(map(len, needs), default=1)
+        self._first = np.array([answers[0] for answers in needs], dtype=np.int64)
+        # Few paths ask a feature twice: what is asked further is looked up for these alone.
+        further = [
+            [(place, answers[turn]) for place, answers in enumerate(needs) if len(answers) > turn]
+            for turn in range(1, rounds)
+        ]
+        self._further = [np.array(pairs, dtype=np.int64).T.copy() for pairs in further]
+
+    def met(self, left: BoolArray) -> BoolArray:
+        """Tell which needs are met.
+
+        Parameters
+        ----------
+        left : ndarray of shape (splits,), bool
+            At which splits the row goes left.
+
+        Returns
+        -------
+        ndarray of shape (n,), bool
+        """
+        # An answer and its opposite side by side: a path needs some of either.
+        answers = np.concatenate([left, ~left])
+        met: BoolArray = answers.take(self._first)
+        for places, asked in self._further:
+            met[places] &= answers.take(asked)
+        return met
