@@ -6,9 +6,11 @@ BIN := $(VENV)/bin
 # Every path of the environment is in .venv: nothing is installed elsewhere.
 export UV_PYTHON := $(VENV)/bin/python
 export UV_NO_CONFIG := 1
+# A browser is the one thing that no Python package brings.
+CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome google-chrome-stable chrome,$(shell command -v $(name))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format types imports unit lock clean
+.PHONY: help install run serve test lint format types imports unit lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,6 +28,9 @@ install: $(VENV)/.installed ## set up the environment in .venv
 run: install ## the main job on invented records, from nothing to a scored file
 	$(BIN)/python pipelines/main_job.py
 
+serve: install ## the service on that job's bundle, with a client and a first request to try
+	$(BIN)/python pipelines/demo_service.py
+
 test: lint imports types unit ## everything that has to hold
 
 lint: install
@@ -39,7 +44,13 @@ types: install
 	$(BIN)/mypy
 
 unit: install
+ifeq ($(CHROMIUM),)
+	@echo 'NOT RUN: tests of pages, which need a browser: apt-get install chromium' >&2
+	$(BIN)/python -m pytest -m 'not browser'
+	@echo 'NOT RUN: tests of pages, which need a browser: apt-get install chromium' >&2
+else
 	$(BIN)/python -m pytest
+endif
 
 format: install ## format and mend what can be mended
 	$(BIN)/ruff format .

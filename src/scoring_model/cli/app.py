@@ -6,8 +6,19 @@ from typing import Annotated
 
 import typer
 
-from scoring_model.bundle.errors import BundleError
-from scoring_model.cli import bundles, console, keys, records, training
+from scoring_model.cli import (
+    bundles,
+    clients,
+    console,
+    database,
+    keys,
+    labels,
+    records,
+    serve,
+    training,
+    verifications,
+)
+from scoring_model.service.failures import is_told, text_of
 
 app = typer.Typer(
     name="scoring-model",
@@ -23,6 +34,11 @@ app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
 app.command()(bundles.inspect)
+app.command()(serve.serve)
+app.add_typer(clients.app, name="clients")
+app.add_typer(verifications.app, name="verifications")
+app.add_typer(labels.app, name="labels")
+app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")
 
 
@@ -45,15 +61,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 done; 1 the input can't be used, as standard error says; 2 wrong usage; 130 interrupted.
+        Exit code: 0 done; 1 the input can't be used, as standard error says; 2 wrong usage; 130 interrupted. A
+        replay has 3 and 4 of its own.
     """
     try:
         app(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
-    except (ValueError, BundleError, OSError) as error:
+    except Exception as error:
+        if not is_told(error):
+            raise
         if console.state.debug:
             traceback.print_exc()
-        console.fail(str(error) or type(error).__name__)
+        console.fail(text_of(error))
         return 1
     return 0

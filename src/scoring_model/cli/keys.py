@@ -1,13 +1,21 @@
 """Commands on keys."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.progress import Progress
 
 from scoring_model.cli import console
+from scoring_model.cli.database import Database, MasterKey, with_store
 
-app = typer.Typer(help="Keys that sign bundles.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from scoring_model.service.core.store import Store
+
+app = typer.Typer(help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True)
 
 
 @app.callback()
@@ -26,3 +34,43 @@ def generate(
     generate_key_pair(private, public)
     console.say(f"private key: {private}")
     console.say(f"public key: {public}")
+
+
+@app.command()
+def rotate(database: Database, master_key: MasterKey = None) -> None:
+    """Wrap everything that is encrypted under a new master key. Servers may go on running.
+
+    A file gets a new key on top. A variable or a command must give the new key first and the old ones after it. A
+    rotation that was interrupted is ended by running it again.
+    """
+    from scoring_model.service.settings import master_source
+
+    source = master_source(database, master_key)
+    with Progress(console=console.errors(), transient=True) as bar:
+        task = bar.add_task("wrapping keys of persons", total=None)
+        done = with_store(
+            database,
+            lambda store: _rotate(store, source, progress=lambda keys: bar.update(task, completed=keys)),
+        )
+    console.say(f"{done} keys of persons are wrapped anew")
+
+
+async def _rotate(store: Store, source: str, *, progress: Callable[[int], None]) -> int:
+    from scoring_model.service.core.masters import add_master_key, load_master_keys
+    from scoring_model.service.core.rotation import finished
+    from scoring_model.service.core.rotation import rotate as wrap_anew
+
+    masters = load_master_keys(source)
+    kind, _, rest = source.partition(":")
+    if kind == "file":
+        if await finished(store, masters):
+            add_master_key(Path(rest))
+            console.report(f"{rest} has a new key on top: copy it to every machine that serves this database")
+            masters = load_master_keys(source)
+        else:
+            console.report("an earlier rotation was not ended: going on with it")
+    elif await finished(store, masters):
+        console.report(
+            "everything is wrapped by the first key of the source: to rotate, put a new one before it"
+        )
+    return await wrap_anew(store, masters, progress=progress)

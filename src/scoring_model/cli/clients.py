@@ -1,0 +1,129 @@
+"""Commands on the clients of a service and their API keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scoring_model.cli import console
+from scoring_model.cli.database import Database, Json, now, with_store
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.clients import ClientSummary
+
+ClientId = Annotated[str, typer.Argument(help="Identifier of the client, as `clients list` shows it.")]
+ONCE = "the API key is shown this once and kept nowhere: store it now"
+
+app = typer.Typer(help="Clients of the service and their API keys.", no_args_is_help=True)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Name of the client, for people.")],
+    database: Database,
+    scopes: Annotated[
+        str, typer.Option(help="What its keys are good for.")
+    ] = "identities,verifications,webhooks",
+    quota: Annotated[str, typer.Option(help="Requests and seconds.")] = "6000/60",
+    pool: Annotated[
+        str | None, typer.Option(help="Share history with the clients of this pool; by default with none.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a client and its first API key, which is shown this once."""
+    from scoring_model.service.core.clients import create_client, parse_quota, parse_scopes
+
+    chosen = parse_scopes(scopes)
+    requests, seconds = parse_quota(quota)
+    made = with_store(
+        database,
+        lambda store: create_client(
+            store, name=name, scopes=chosen, quota=requests, quota_seconds=seconds, pool=pool, now=now()
+        ),
+    )
+    _show(made.client_id, made.api_key, as_json=as_json)
+
+
+@app.command()
+def rotate(
+    client_id: ClientId,
+    database: Database,
+    grace: Annotated[str, typer.Option(help="How long the older key stays good.")] = "24h",
+    as_json: Json = False,
+) -> None:
+    """Give a client a further API key. The older one stays good for a while; at most two are good at a time."""
+    from scoring_model.records.times import SECOND, parse_duration
+    from scoring_model.service.core.clients import rotate_key
+
+    seconds = parse_duration(grace) // SECOND
+    api_key = with_store(
+        database, lambda store: rotate_key(store, client_id, grace_seconds=seconds, now=now())
+    )
+    _show(client_id, api_key, as_json=as_json)
+
+
+@app.command()
+def revoke(client_id: ClientId, database: Database) -> None:
+    """Refuse all keys of a client from now on, within five seconds in every running process."""
+    from scoring_model.service.core.clients import revoke as revoke_client
+
+    with_store(database, lambda store: revoke_client(store, client_id, now=now()))
+    console.say(f"{client_id} is revoked")
+
+
+@app.command("list")
+def list_all(database: Database, as_json: Json = False) -> None:
+    """Show all clients and the state of their keys, never the keys."""
+    from scoring_model.service.core.clients import list_clients
+
+    found = with_store(database, list_clients)
+    if as_json:
+        console.say_json([_plain(client) for client in found])
+        return
+    for client in found:
+        state = "revoked" if client.revoked_at is not None else f"{_live(client, now())} keys"
+        quota = f"{client.quota}/{client.quota_seconds}"
+        scopes = ",".join(sorted(client.scopes))
+        console.say(f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.pool}  {state}")
+
+
+def _show(client_id: str, api_key: str, *, as_json: bool) -> None:
+    console.report(ONCE)
+    if as_json:
+        console.say_json({"clientId": client_id, "apiKey": api_key})
+    else:
+        console.say(f"x-client-id: {client_id}")
+        console.say(f"x-api-key: {api_key}")
+
+
+def _live(client: ClientSummary, at: int) -> int:
+    return sum(
+        key.revoked_at is None and (key.expires_at is None or key.expires_at > at) for key in client.keys
+    )
+
+
+def _plain(client: ClientSummary) -> dict[str, object]:
+    return {
+        "clientId": client.client_id,
+        "name": client.name,
+        "scopes": sorted(client.scopes),
+        "quota": f"{client.quota}/{client.quota_seconds}",
+        "pool": client.pool,
+        "createdAt": _time(client.created_at),
+        "revokedAt": _time(client.revoked_at),
+        "keys": [
+            {
+                "createdAt": _time(key.created_at),
+                "expiresAt": _time(key.expires_at),
+                "revokedAt": _time(key.revoked_at),
+            }
+            for key in client.keys
+        ],
+    }
+
+
+def _time(instant: int | None) -> str | None:
+    from scoring_model.records.times import rfc3339
+
+    return None if instant is None else rfc3339(instant)

@@ -1,0 +1,100 @@
+"""The database of a service: what every command on one shares, and the command that brings it up to date."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from scoring_model.cli import console
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.masters import MasterKeys
+    from scoring_model.service.core.store import Store
+
+T = TypeVar("T")
+
+Database = Annotated[
+    str,
+    typer.Option(
+        envvar="SCORING_MODEL_DATABASE",
+        show_envvar=False,
+        help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://...; else SCORING_MODEL_DATABASE.",
+    ),
+]
+MasterKey = Annotated[
+    str | None,
+    typer.Option(
+        envvar="SCORING_MODEL_MASTER_KEY",
+        show_envvar=False,
+        help="file:PATH, env:NAME or command:WORDS; for SQLite by default <database>.key.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+app = typer.Typer(help="The database of the service.", no_args_is_help=True)
+
+
+@app.callback()
+def database() -> None:
+    """Group the commands on the database."""
+
+
+@app.command()
+def migrate(database: Database) -> None:
+    """Make the tables of a new database, or bring those of an older version up to date. Repeating changes nothing."""
+    from scoring_model.service.settings import masked, sqlite_path
+    from scoring_model.service.store import migrate as migrate_store
+
+    sqlite_path(database)
+    asyncio.run(migrate_store(database))
+    console.say(f"{masked(database)} is up to date")
+
+
+def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
+    """Open a database that is there and up to date, do something with it and close it.
+
+    Parameters
+    ----------
+    database : str
+        Its URL.
+    work : callable
+        What is to be done.
+
+    Raises
+    ------
+    ValueError
+        If the URL is of no known kind.
+    SchemaRefused
+        If it is not there: no command but `migrate` and `serve` makes a database.
+    """
+    from scoring_model.service.settings import sqlite_path
+    from scoring_model.service.store import open_store
+
+    sqlite_path(database)  # refuses one in memory, which nobody else could see
+
+    async def run() -> T:
+        store = await open_store(database)
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+def masters_of(database: str, master_key: str | None) -> MasterKeys:
+    """Load the master keys of a database."""
+    from scoring_model.service.core.masters import load_master_keys
+    from scoring_model.service.settings import master_source
+
+    return load_master_keys(master_source(database, master_key))
+
+
+def now() -> int:
+    """The present, in microseconds since 1970-01-01 UTC."""
+    from scoring_model.service.core.clock import SystemClock
+
+    return SystemClock().now()

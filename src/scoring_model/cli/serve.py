@@ -1,0 +1,66 @@
+"""The command that serves."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scoring_model.cli import console
+
+
+def serve(
+    config: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file of settings.")
+    ] = None,
+    bundle: Annotated[Path | None, typer.Option(help="Directory of the bundle that decides.")] = None,
+    bundles: Annotated[
+        Path | None, typer.Option(help="Directory of every bundle that ever served; by default the bundle's.")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://...")
+    ] = None,
+    master_key: Annotated[
+        str | None, typer.Option(help="file:PATH, env:NAME or command:WORDS; for SQLite <database>.key.")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="Name or address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 for a free one.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that answer.")] = None,
+    development: Annotated[
+        bool | None, typer.Option(help="Let webhooks be plain http and on this machine.")
+    ] = None,
+    trusted_proxies: Annotated[
+        str | None, typer.Option(help="Networks whose forwarding headers are believed, with commas between.")
+    ] = None,
+    public_key: Annotated[
+        Path | None, typer.Option(help="Ed25519 public key, PEM: the bundle must carry its signature.")
+    ] = None,
+    request_log: Annotated[
+        bool | None, typer.Option(help="Log each request as a line of JSON on standard error.")
+    ] = None,
+    scoring_timeout: Annotated[
+        str | None, typer.Option(help="After which a verification is PENDING.")
+    ] = None,
+    commit_timeout: Annotated[str | None, typer.Option(help="After which a change is refused.")] = None,
+    queue_limit: Annotated[int | None, typer.Option(help="Changes that may wait.")] = None,
+    max_batch: Annotated[int | None, typer.Option(help="Changes that share a transaction.")] = None,
+    shutdown_grace: Annotated[str | None, typer.Option(help="Time that requests under way get.")] = None,
+) -> None:
+    """Answer requests over HTTP until SIGTERM or Ctrl-C.
+
+    Every option is a setting that may stand in --config too, or in the environment (SCORING_MODEL_PORT=8000); options
+    are the strongest, the file is the weakest. Prints the base URL once requests are answered.
+    """
+    given = {name: value for name, value in locals().items() if name != "config"}
+    from scoring_model.service.runner import run
+    from scoring_model.service.settings import load_settings
+
+    if trusted_proxies is not None:
+        given["trusted_proxies"] = [part.strip() for part in trusted_proxies.split(",") if part.strip()]
+    run(
+        load_settings(flags=given, environment=os.environ, file=config),
+        say=console.say,
+        report=console.report,
+    )

@@ -1,0 +1,57 @@
+"""Commands on verifications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scoring_model.cli import console
+from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+
+CODES = {"same": 0, "different": 3, "erased": 4}
+"""Exit codes by what came of a replay."""
+
+app = typer.Typer(help="Verifications of the service.", no_args_is_help=True)
+
+
+@app.callback()
+def verifications() -> None:
+    """Group the commands on verifications."""
+
+
+@app.command()
+def replay(
+    verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],
+    database: Database,
+    bundles: Annotated[
+        Path,
+        typer.Option(
+            envvar="SCORING_MODEL_BUNDLES",
+            show_envvar=False,
+            help="Directory of every bundle that ever served.",
+        ),
+    ] = Path("bundles"),
+    master_key: MasterKey = None,
+    as_json: Json = False,
+) -> None:
+    """Decide once more from the stored feature row, with the bundle that decided then, and compare.
+
+    Exit codes: 0 the same; 3 different; 4 erased.
+    """
+    from scoring_model.service.bundles import BundleShelf
+    from scoring_model.service.core.ids import from_text
+    from scoring_model.service.core.replay import replay as decide_again
+
+    resource = from_text(verification)
+    if resource is None:
+        raise ValueError("a verification is called by a UUID")
+    masters = masters_of(database, master_key)
+    find = BundleShelf(bundles).find
+    outcome = str(with_store(database, lambda store: decide_again(store, masters, resource, find=find)))
+    if as_json:
+        console.say_json({"verificationId": verification, "replay": outcome})
+    else:
+        console.say(outcome)
+    raise typer.Exit(CODES[outcome])

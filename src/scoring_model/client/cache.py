@@ -1,0 +1,103 @@
+"""Answers that the service allows its client to keep (RFC 9111, a private cache in memory)."""
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final
+
+import httpx
+
+_MAX_AGE: Final = re.compile(r"(?:^|[,\s])max-age=(\d{1,9})(?=$|[,\s])", re.ASCII | re.IGNORECASE)
+_NO: Final = re.compile(r"(?:^|[,\s])no-(?:store|cache)(?=$|[,\s=])", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An answer that was kept.
+
+    Parameters
+    ----------
+    value : object
+        What was read from it. Not shown by `repr`.
+    etag : str or None
+        By which the service is asked whether it is still so.
+    fresh_until : float
+        On the clock of the session, seconds.
+    """
+
+    value: Any = field(repr=False)
+    etag: str | None
+    fresh_until: float
+
+
+class Cache:
+    """The latest answers by path, for one pair of credentials. Threads may share it.
+
+    Parameters
+    ----------
+    entries : int
+        How many are kept at most; 0 keeps none.
+    """
+
+    def __init__(self, entries: int) -> None:
+        self._entries = entries
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._lock = Lock()
+        self._age = 0
+
+    @property
+    def age(self) -> int:
+        """How often it was emptied. An answer to a question of an earlier age is not kept."""
+        return self._age
+
+    def get(self, path: str) -> Kept | None:
+        """What was kept, fresh or not."""
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is not None:
+                self._kept.move_to_end(path)
+            return kept
+
+    def put(self, path: str, value: object, response: httpx.Response, *, now: float, age: int) -> None:
+        """Keep what was read, as long as the answer allows it.
+
+        Parameters
+        ----------
+        path : str
+        value : object
+            What was read.
+        response : httpx.Response
+            The answer, or the 304 that confirmed an earlier one.
+        now : float
+            When it was asked for, on the clock of the session.
+        age : int
+            The cache's when it was asked for.
+        """
+        with self._lock:
+            if age != self._age:
+                return
+            self._kept.pop(path, None)
+            seconds = lifetime(response)
+            if seconds is not None:
+                self._kept[path] = Kept(value, response.headers.get("ETag"), now + seconds)
+            while len(self._kept) > self._entries:
+                self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget everything, and what is being asked for just now."""
+        with self._lock:
+            self._age += 1
+            self._kept.clear()
+
+
+def lifetime(response: httpx.Response) -> int | None:
+    """Seconds for which an answer is fresh; None if it may not be kept.
+
+    References
+    ----------
+    RFC 9111, section 5.2.2. Only an answer that names its `max-age` is kept.
+    """
+    control = response.headers.get("Cache-Control", "")
+    found = _MAX_AGE.search(control)
+    return None if found is None or _NO.search(control) else int(found[1])

@@ -1,0 +1,122 @@
+"""What can be asked about identities."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from scoring_model.client.identity import Address, Identity
+from scoring_model.client.request import Request, Steps, in_path, resource
+from scoring_model.client.session import Session
+
+_PATH = "/scoring/v1/identities"
+_read = resource(Identity.from_json)
+
+
+def create(
+    session: Session,
+    *,
+    first_name: str | None = None,
+    last_name: str | None = None,
+    dob: date | str | None = None,
+    citizenship: str | None = None,
+    document_type: str | None = None,
+    image_urls: Sequence[str] | None = None,
+    address: Address | None = None,
+    external_id: str | None = None,
+    idempotency_key: str | None = None,
+) -> Steps[Identity]:
+    """Create an identity. It never changes but by erasure: to complete one, create another.
+
+    Parameters
+    ----------
+    first_name, last_name : str or None
+        1 to 100 characters.
+    dob : date, str or None
+        Date of birth, ``YYYY-MM-DD``.
+    citizenship : str or None
+        ISO 3166-1 alpha-2.
+    document_type : str or None
+        One of `DocumentType`.
+    image_urls : sequence of str or None
+        At most 10 https addresses. They are never fetched.
+    address : Address or None
+    external_id : str or None
+        Your own reference, at most 128 characters.
+    idempotency_key : str or None
+        1 to 255 characters: sent again within 24 hours, it gets the first answer again. None makes one for
+        this call and its retries.
+
+    Returns
+    -------
+    Identity
+        `validated` says whether it can be verified.
+
+    Raises
+    ------
+    Invalid
+        If a value is malformed; `errors` lists all of them.
+    ScoringError
+        Whatever else went wrong.
+    """
+    body = {
+        "firstName": first_name,
+        "lastName": last_name,
+        "dob": dob.isoformat() if isinstance(dob, date) else dob,
+        "citizenship": citizenship,
+        "documentType": document_type,
+        "imageUrls": None if image_urls is None else list(image_urls),
+        "address": None if address is None else address.to_json(),
+        "externalId": external_id,
+    }
+    return session.exchange(
+        Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
+    )
+
+
+def get(session: Session, identity_id: str) -> Steps[Identity]:
+    """Read an identity.
+
+    Parameters
+    ----------
+    identity_id : str
+
+    Returns
+    -------
+    Identity
+        Perhaps one that was read up to a minute ago, unless the client keeps no answers.
+
+    Raises
+    ------
+    NotFound
+        If there is none, or it is another client's.
+    ScoringError
+        Whatever else went wrong.
+    """
+    return session.exchange(Request(method="GET", path=_one(identity_id), read=_read, cached=True))
+
+
+def erase(session: Session, identity_id: str) -> Steps[Identity]:
+    """Erase a person for good. Doing it again changes nothing.
+
+    Parameters
+    ----------
+    identity_id : str
+
+    Returns
+    -------
+    Identity
+        REDACTED: nothing of the person is left.
+
+    Raises
+    ------
+    NotFound
+        If there is none, or it is another client's.
+    ScoringError
+        Whatever else went wrong.
+    """
+    return session.exchange(
+        Request(method="DELETE", path=_one(identity_id), read=_read, repeatable=True, clears=True)
+    )
+
+
+def _one(identity_id: str) -> str:
+    return f"{_PATH}/{in_path(identity_id)}"

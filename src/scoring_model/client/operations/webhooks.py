@@ -1,0 +1,277 @@
+"""What can be asked about webhooks."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import httpx
+
+from scoring_model.client.fields import Malformed, decoded_objects
+from scoring_model.client.request import Request, Steps, in_path, resource
+from scoring_model.client.session import Session
+from scoring_model.client.webhook import Webhook
+
+_PATH = "/scoring/v1/webhooks"
+_QUERY: Final = re.compile(r"[\x21-\x7e]{1,4096}", re.ASCII)
+_read = resource(Webhook.from_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the webhooks.
+
+    Parameters
+    ----------
+    webhooks : tuple of Webhook
+    query : str
+        By which it was asked for.
+    following : str or None
+        By which the next page is asked for; None after the last.
+    """
+
+    webhooks: tuple[Webhook, ...]
+    query: str
+    following: str | None
+
+
+def create(
+    session: Session,
+    *,
+    destination_url: str,
+    active: bool = True,
+    event_types: Sequence[str] | None = None,
+    description: str | None = None,
+    idempotency_key: str | None = None,
+) -> Steps[Webhook]:
+    """Have events sent to an address.
+
+    Parameters
+    ----------
+    destination_url : str
+        https.
+    active : bool
+    event_types : sequence of str or None
+        Names of events, or prefixes such as ``verification.*``; None is all. `verification.completed` is sent
+        only to who names it exactly.
+    description : str or None
+        At most 200 characters.
+    idempotency_key : str or None
+        1 to 255 characters: sent again within 24 hours, it gets the first answer again. None makes one for
+        this call and its retries.
+
+    Returns
+    -------
+    Webhook
+        With its `secret`, which is not shown again.
+
+    Raises
+    ------
+    Conflict
+        If the client has as many webhooks as it may have.
+    Invalid
+        If a value is malformed; `errors` lists all of them.
+    ScoringError
+        Whatever else went wrong.
+    """
+    body = _body(destination_url, active, event_types, description)
+    return session.exchange(
+        Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
+    )
+
+
+def get(session: Session, webhook_id: str) -> Steps[Webhook]:
+    """Read a webhook.
+
+    Parameters
+    ----------
+    webhook_id : str
+
+    Returns
+    -------
+    Webhook
+        Perhaps as it was read up to a minute ago, unless the client keeps no answers.
+
+    Raises
+    ------
+    NotFound
+        If there is none, or it is another client's.
+    ScoringError
+        Whatever else went wrong.
+    """
+    return session.exchange(Request(method="GET", path=_one(webhook_id), read=_read, cached=True))
+
+
+def update(
+    session: Session,
+    webhook_id: str,
+    *,
+    destination_url: str,
+    active: bool,
+    event_types: Sequence[str] | None = None,
+    description: str | None = None,
+) -> Steps[Webhook]:
+    """Change a webhook. `active=True` enables one again that the service disabled.
+
+    Parameters
+    ----------
+    webhook_id : str
+    destination_url : str
+        https.
+    active : bool
+    event_types : sequence of str or None
+        None leaves them as they are.
+    description : str or None
+        None leaves it as it is.
+
+    Returns
+    -------
+    Webhook
+
+    Raises
+    ------
+    NotFound
+        If there is none, or it is another client's.
+    Invalid
+        If a value is malformed; `errors` lists all of them.
+    ScoringError
+        Whatever else went wrong.
+    """
+    body = _body(destination_url, active, event_types, description)
+    return session.exchange(Request(method="PUT", path=_one(webhook_id), read=_read, body=body, clears=True))
+
+
+def delete(session: Session, webhook_id: str) -> Steps[Webhook]:
+    """Delete a webhook; what waits for it is not delivered.
+
+    Parameters
+    ----------
+    webhook_id : str
+
+    Returns
+    -------
+    Webhook
+        As it was.
+
+    Raises
+    ------
+    NotFound
+        If there is none, or it is another client's.
+    ScoringError
+        Whatever else went wrong.
+    """
+    return session.exchange(Request(method="DELETE", path=_one(webhook_id), read=_read, clears=True))
+
+
+def send_test(session: Session, webhook_id: str, *, idempotency_key: str | None = None) -> Steps[Webhook]:
+    """Send a `webhook.test` event to this webhook alone, even if it is inactive.
+
+    Parameters
+    ----------
+    webhook_id : str
+    idempotency_key : str or None
+        As for `create`.
+
+    Returns
+    -------
+    Webhook
+
+    Raises
+    ------
+    NotFound
+        If there is none, or it is another client's.
+    ScoringError
+        Whatever else went wrong.
+    """
+    return session.exchange(
+        Request(method="POST", path=f"{_one(webhook_id)}/test", read=_read, idempotency_key=idempotency_key)
+    )
+
+
+def rotate_secret(session: Session, webhook_id: str, *, idempotency_key: str | None = None) -> Steps[Webhook]:
+    """Replace the secret. The old one signs beside the new one for 24 hours more.
+
+    Parameters
+    ----------
+    webhook_id : str
+    idempotency_key : str or None
+        As for `create`.
+
+    Returns
+    -------
+    Webhook
+        With the new `secret`, which is not shown again.
+
+    Raises
+    ------
+    NotFound
+        If there is none, or it is another client's.
+    ScoringError
+        Whatever else went wrong.
+    """
+    path = f"{_one(webhook_id)}/rotate-secret"
+    return session.exchange(
+        Request(method="POST", path=path, read=_read, idempotency_key=idempotency_key, clears=True)
+    )
+
+
+def first_page(session: Session, *, page_size: int = 100) -> Steps[Page]:
+    """Every webhook of the client, page by page as they are asked for.
+
+    Parameters
+    ----------
+    page_size : int
+        1 to 100.
+
+    Returns
+    -------
+    iterator of Webhook
+
+    Raises
+    ------
+    ScoringError
+        When a page could not be read.
+    """
+    return _page(session, f"limit={page_size}")
+
+
+def next_page(session: Session, page: Page) -> Steps[Page] | None:
+    """The steps to the page after this one; None after the last."""
+    return None if page.following is None else _page(session, page.following)
+
+
+def _page(session: Session, query: str) -> Steps[Page]:
+    def read(response: httpx.Response) -> Page:
+        found = tuple(Webhook.from_json(fields) for fields in decoded_objects(response.content))
+        following = _following(response)
+        if following == query:
+            raise Malformed("the next page must be another one")
+        return Page(found, query, following)
+
+    return session.exchange(Request(method="GET", path=_PATH, query=query, read=read))
+
+
+def _following(response: httpx.Response) -> str | None:
+    """The query of the next page, and no more: the credentials go to no other address (RFC 8288)."""
+    link = response.links.get("next", {}).get("url")
+    if link is None:
+        return None
+    query = link.partition("#")[0].partition("?")[2]
+    if not _QUERY.fullmatch(query):
+        raise Malformed("the link to the next page must have a query")
+    return query
+
+
+def _one(webhook_id: str) -> str:
+    return f"{_PATH}/{in_path(webhook_id)}"
+
+
+def _body(
+    destination_url: str, active: bool, event_types: Sequence[str] | None, description: str | None
+) -> dict[str, object]:
+    return {
+        "destinationUrl": destination_url,
+        "active": active,
+        "eventTypes": None if event_types is None else list(event_types),
+        "description": description,
+    }

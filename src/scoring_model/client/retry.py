@@ -1,0 +1,100 @@
+"""When a request is sent again."""
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from scoring_model.client.errors import ApiError, Conflict, RateLimited, TransportError, Unavailable
+
+_MANY_DOUBLINGS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often, how long and how patiently a request is sent again.
+
+    Parameters
+    ----------
+    attempts : int
+        The first included; 1 never repeats.
+    total_seconds : float
+        No attempt starts later than this after the call did.
+    first_delay, longest_delay : float
+        Seconds. Where the service does not say how long to wait, the delay doubles from the first to the
+        longest, and is shortened by up to a half at random, so that many clients do not come back as one.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range; all are named.
+    """
+
+    attempts: int = 5
+    total_seconds: float = 60.0
+    first_delay: float = 0.5
+    longest_delay: float = 8.0
+
+    def __post_init__(self) -> None:
+        rules = {
+            "attempts must be at least 1": self.attempts >= 1,
+            "total_seconds must be finite and at least 0": 0 <= self.total_seconds < math.inf,
+            "first_delay must be above 0": self.first_delay > 0,
+            "longest_delay must be finite and at least first_delay": self.first_delay
+            <= self.longest_delay
+            < math.inf,
+        }
+        broken = [rule for rule, kept in rules.items() if not kept]
+        if broken:
+            raise ValueError("; ".join(broken))
+
+    def backoff(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
+        """Seconds to wait after an attempt when nobody says how long.
+
+        Parameters
+        ----------
+        attempt : int
+            From 1.
+        chance : callable
+            Gives a number in [0, 1).
+
+        Returns
+        -------
+        float
+            In (0, longest_delay].
+        """
+        longest = min(self.longest_delay, self.first_delay * 2.0 ** min(attempt - 1, _MANY_DOUBLINGS))
+        return longest * (1.0 - 0.5 * chance())
+
+
+def may_repeat(failure: ApiError | TransportError, *, repeatable: bool, idempotent: bool) -> bool:
+    """Whether a request may be sent again after it failed so.
+
+    Parameters
+    ----------
+    failure : ApiError or TransportError
+    repeatable : bool
+        Whether the service does it once however often it comes: a GET, an erasure, a POST with an
+        Idempotency-Key.
+    idempotent : bool
+        Whether it is repeatable or its method is idempotent (RFC 9110, section 9.2.2), but a second answer
+        may differ from the first.
+
+    Notes
+    -----
+    A request that was refused with 429 or never sent was not carried out: it may always be sent again. After
+    503 it was almost surely not. After a lost connection or a gateway's error nobody knows. A request that is
+    still under way under the same Idempotency-Key is waited for.
+    """
+    match failure:
+        case RateLimited() | TransportError(sent=False):
+            return True
+        case Unavailable(status=503):
+            return idempotent
+        case Unavailable() | TransportError():
+            return repeatable
+        case Conflict(code="idempotency_in_progress"):
+            return True
+        case _:
+            return False

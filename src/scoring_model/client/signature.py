@@ -1,0 +1,103 @@
+"""Who sent a delivery: signatures of Standard Webhooks.
+
+References
+----------
+Standard Webhooks, "Verifying webhook authenticity": https://www.standardwebhooks.com
+"""
+
+import hmac
+import re
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from scoring_model.client.errors import InvalidWebhook
+from scoring_model.client.event import Event
+from scoring_model.client.fields import Malformed, decoded_object
+
+_SECRET: Final = re.compile(r"whsec_([A-Za-z0-9+/]+={0,2})", re.ASCII)
+_TIMESTAMP: Final = re.compile(r"\d{1,12}", re.ASCII)
+_HEADERS: Final = ("webhook-id", "webhook-timestamp", "webhook-signature")
+
+
+def verify_webhook(
+    body: bytes,
+    headers: Mapping[str, str],
+    secret: str | Iterable[str],
+    *,
+    tolerance: float = 300.0,
+    now: float | None = None,
+) -> Event:
+    """Read a delivery, once it is shown that the service signed it just now.
+
+    Parameters
+    ----------
+    body : bytes
+        The body of the request exactly as it came: JSON that was parsed and written again has another
+        signature.
+    headers : mapping of str to str
+        The headers of the request, in upper or lower case.
+    secret : str or iterable of str
+        ``whsec_...``, as creation or rotation showed it. Several while one replaces another: any may fit.
+    tolerance : float
+        Seconds by which the clocks of both sides may differ.
+    now : float or None
+        Seconds since 1970-01-01 UTC; None for the clock of the machine.
+
+    Returns
+    -------
+    Event
+
+    Raises
+    ------
+    InvalidWebhook
+        If a header is missing or malformed, the delivery is older or newer than the tolerance allows, no
+        signature fits, or what was signed is no event.
+    ValueError
+        If no secret is given, or one is malformed.
+    """
+    keys = [_key(text) for text in ([secret] if isinstance(secret, str) else secret)]
+    if not keys:
+        raise ValueError("secret must be at least one secret, got none")
+    event, timestamp, signatures = _signed(headers)
+    # Written so that a time that is no number is outside as well.
+    if not abs((time.time() if now is None else now) - int(timestamp)) <= tolerance:
+        raise InvalidWebhook("webhook-timestamp is outside the tolerance")
+    content = b".".join((event.encode(), timestamp.encode(), body))
+    if not _fits(keys, content, signatures):
+        raise InvalidWebhook("no signature fits")
+    try:
+        return Event.from_json(event, decoded_object(body))
+    except Malformed as error:
+        raise InvalidWebhook(str(error)) from None
+
+
+def _key(secret: str) -> bytes:
+    found = _SECRET.fullmatch(secret)
+    if found is None:
+        raise ValueError("secret must be whsec_ and base64")
+    try:
+        return b64decode(found[1], validate=True)
+    except ValueError:
+        raise ValueError("secret must be whsec_ and base64") from None
+
+
+def _signed(headers: Mapping[str, str]) -> tuple[str, str, str]:
+    lower = {name.lower(): value for name, value in headers.items()}
+    missing = [name for name in _HEADERS if not lower.get(name)]
+    if missing:
+        raise InvalidWebhook(f"missing {', '.join(missing)}")
+    event, timestamp, signatures = (lower[name] for name in _HEADERS)
+    if not _TIMESTAMP.fullmatch(timestamp):
+        raise InvalidWebhook("webhook-timestamp must be whole seconds")
+    if not (event.isascii() and event.isprintable()):
+        raise InvalidWebhook("webhook-id must be printable ASCII")
+    return event, timestamp, signatures
+
+
+def _fits(keys: list[bytes], content: bytes, signatures: str) -> bool:
+    expected = [b"v1," + b64encode(hmac.digest(key, content, "sha256")) for key in keys]
+    given = [signature.encode("utf-8", "replace") for signature in signatures.split(" ")]
+    # All are compared, so that the time tells neither which key nor which signature fits.
+    return any([hmac.compare_digest(one, other) for one in expected for other in given])  # noqa: C419

@@ -1,0 +1,164 @@
+"""The directory of every bundle that ever served, so that each verdict can be replayed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scoring_model.bundle import BundleError, Manifest, read_bundle
+from scoring_model.bundle.durable import remove_directory, sibling, sync_directory, write_synced
+from scoring_model.bundle.reader import read_manifest
+from scoring_model.bundle.rules import MANIFEST, SIGNATURE
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+
+class BundlesMissing(BundleError):
+    """Bundles that served the database are not in the directory.
+
+    Parameters
+    ----------
+    directory : Path
+    versions : tuple of (str, str)
+        Their model and policy versions, at least one.
+    """
+
+    def __init__(self, directory: Path, versions: tuple[tuple[str, str], ...]) -> None:
+        named = ", ".join(f"{model} with policy {policy}" for model, policy in versions)
+        super().__init__(
+            f"{directory}: bundles that served this database are missing: {named}. "
+            "Put them back, or name the directory that holds them (--bundles)"
+        )
+        self.versions = versions
+
+
+class BundleShelf:
+    """The bundles in one directory.
+
+    Parameters
+    ----------
+    directory : Path
+        Need not exist before the first bundle is kept.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def find(self, model_version: str, policy_version: str | None = None) -> Path | None:
+        """Find a bundle by the versions in its manifest, whatever its directory is called.
+
+        Only manifests are read: whoever loads the bundle checks the rest.
+
+        Parameters
+        ----------
+        model_version : str
+        policy_version : str, optional
+            One model may have served under several policies. Without it any of them will do.
+        """
+        for path in self._directories():
+            manifest = _manifest(path)
+            if manifest is None or manifest.model_version != model_version:
+                continue
+            if policy_version in (None, manifest.policy_version):
+                return path
+        return None
+
+    def keep(self, path: Path, *, public_key: Ed25519PublicKey | None = None) -> Path:
+        """Copy a bundle in under its versions, ``<model>.<policy>``, unless it is there already.
+
+        A bundle of the shelf that stands under another name is copied too: a training may replace what stands
+        there. A directory that can't be written is taken as it is when it holds the bundle.
+
+        Parameters
+        ----------
+        path : Path
+        public_key : Ed25519PublicKey, optional
+            Whose signature it must carry.
+
+        Returns
+        -------
+        Path
+            Where it is kept.
+
+        Raises
+        ------
+        BundleError
+            When the bundle is not sound, or when something else stands under its versions.
+        OSError
+            When it is not in the directory and can't be written there.
+        """
+        sealed = read_bundle(path, public_key=public_key)
+        place = self.directory / f"{sealed.manifest.model_version}.{sealed.manifest.policy_version}"
+        if os.path.lexists(place):
+            return _standing(place, sealed.manifest)
+        contents = {**sealed.files, MANIFEST: sealed.manifest.to_bytes()}
+        if sealed.signed:
+            contents[SIGNATURE] = (path / SIGNATURE).read_bytes()
+        try:
+            self._add(place, contents)
+        except OSError:
+            if os.path.lexists(place):  # another process was faster
+                return _standing(place, sealed.manifest)
+            found = self.find(sealed.manifest.model_version, sealed.manifest.policy_version)
+            if found is None:
+                raise
+            return found
+        return place
+
+    def require(self, versions: Iterable[tuple[str, str]]) -> None:
+        """Refuse to go on without bundles.
+
+        Parameters
+        ----------
+        versions : iterable of (str, str)
+            Model and policy version of each bundle that must be there.
+
+        Raises
+        ------
+        BundlesMissing
+            Naming all that are not.
+        """
+        present = {_versions(manifest) for path in self._directories() if (manifest := _manifest(path))}
+        if missing := sorted(set(versions) - present):
+            raise BundlesMissing(self.directory, tuple(missing))
+
+    def _directories(self) -> list[Path]:
+        if not self.directory.is_dir():
+            return []
+        return sorted(path for path in self.directory.iterdir() if not path.name.startswith("."))
+
+    def _add(self, place: Path, contents: dict[str, bytes]) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        partial = sibling(place)
+        try:
+            partial.mkdir()
+            for name, content in contents.items():
+                write_synced(partial / name, content)
+            sync_directory(partial)
+            os.rename(partial, place)
+        except BaseException:
+            remove_directory(partial, contents)
+            raise
+        sync_directory(self.directory)
+
+
+def _standing(place: Path, wanted: Manifest) -> Path:
+    found = _manifest(place)
+    if found is None or _versions(found) != _versions(wanted):
+        raise BundleError(f"{place}: stands where a bundle of this name belongs, and is another thing")
+    return place
+
+
+def _versions(manifest: Manifest) -> tuple[str, str]:
+    return manifest.model_version, manifest.policy_version
+
+
+def _manifest(path: Path) -> Manifest | None:
+    """The manifest of a bundle; what is no bundle is none of our concern."""
+    try:
+        return read_manifest(path)
+    except (BundleError, OSError):
+        return None

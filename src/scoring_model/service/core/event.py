@@ -1,0 +1,168 @@
+"""What webhooks are told of, and in which words: thin, and without a word of a person."""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import partial
+from typing import Final
+
+from scoring_model.decision.policy import Outcome
+from scoring_model.service.core import ids
+from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
+from scoring_model.service.core.rows import VerificationRow
+
+_compact: Final = partial(json.dumps, separators=(",", ":"))
+
+
+class EventType(StrEnum):
+    """Everything that can happen, by the names that webhooks ask for."""
+
+    IDENTITY_CREATED = "identity.created"
+    IDENTITY_VALIDATED = "identity.validated"
+    IDENTITY_INVALID = "identity.invalid"
+    IDENTITY_REDACTED = "identity.redacted"
+    VERIFICATION_COMPLETED = "verification.completed"
+    VERIFICATION_PASSED = "verification.passed"
+    VERIFICATION_STEPPED_UP = "verification.stepped_up"
+    VERIFICATION_FAILED = "verification.failed"
+    VERIFICATION_ERROR = "verification.error"
+    WEBHOOK_TEST = "webhook.test"
+    WEBHOOK_DISABLED = "webhook.disabled"
+
+
+_OF_IDENTITY: Final = {
+    IdentityStatus.INCOMPLETE: (EventType.IDENTITY_CREATED,),
+    IdentityStatus.VALIDATED: (EventType.IDENTITY_CREATED, EventType.IDENTITY_VALIDATED),
+    IdentityStatus.INVALID: (EventType.IDENTITY_CREATED, EventType.IDENTITY_INVALID),
+}
+_OF_OUTCOME: Final[Mapping[Outcome | None, EventType]] = {
+    Outcome.PASSED: EventType.VERIFICATION_PASSED,
+    Outcome.STEPPED_UP: EventType.VERIFICATION_STEPPED_UP,
+    Outcome.FAILED: EventType.VERIFICATION_FAILED,
+}
+
+
+def events_of_new_identity(status: IdentityStatus) -> tuple[EventType, ...]:
+    """Name the events of a creation, in their order.
+
+    Parameters
+    ----------
+    status : IdentityStatus
+        INCOMPLETE, VALIDATED or INVALID.
+
+    Raises
+    ------
+    KeyError
+        If it is REDACTED: nothing is created so.
+    """
+    return _OF_IDENTITY[status]
+
+
+def events_of_verification(status: VerificationStatus, outcome: Outcome | None) -> tuple[EventType, ...]:
+    """Name the events of a verification that has come to a status, in their order.
+
+    Parameters
+    ----------
+    status : VerificationStatus
+    outcome : Outcome or None
+        Of a COMPLETED one.
+
+    Returns
+    -------
+    tuple of EventType
+        Empty while it is PENDING. A COMPLETED one has two, of which a webhook that names neither exactly gets
+        that of the outcome.
+
+    Raises
+    ------
+    KeyError
+        If a COMPLETED one has no outcome.
+    """
+    if status is VerificationStatus.COMPLETED:
+        return (EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[outcome])
+    return (EventType.VERIFICATION_ERROR,) if status is VerificationStatus.ERROR else ()
+
+
+def identity_data(resource: bytes, status: IdentityStatus) -> str:
+    """Write the data of an event of an identity.
+
+    Parameters
+    ----------
+    resource : bytes
+        Identifier of the identity.
+    status : IdentityStatus
+
+    Returns
+    -------
+    str
+        JSON object with `id` and `status`, without the sequence.
+    """
+    return _compact({"id": ids.to_text(resource), "status": status.value})
+
+
+def verification_data(row: VerificationRow) -> str:
+    """Write the data of an event of a verification.
+
+    Parameters
+    ----------
+    row : VerificationRow
+        As it was written in the same transaction.
+
+    Returns
+    -------
+    str
+        JSON object with `id`, `identityId`, `status`, `scoringOutcome`, `scoringScore` and `modelVersion`,
+        without the sequence.
+    """
+    return _compact(
+        {
+            "id": ids.to_text(row.id),
+            "identityId": None if row.identity_id is None else ids.to_text(row.identity_id),
+            "status": row.status,
+            "scoringOutcome": row.outcome,
+            "scoringScore": row.score,
+            "modelVersion": row.model_version,
+        }
+    )
+
+
+def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
+    """Write the data of an event of a webhook.
+
+    Parameters
+    ----------
+    resource : bytes
+        Identifier of the webhook.
+    disabled_reason : str, optional
+        Why it was disabled.
+
+    Returns
+    -------
+    str
+        JSON object with `id` and, where there is a reason, `disabledReason`, without the sequence. The
+        destination is left out: its query may hold a secret of the client.
+    """
+    reason = {} if disabled_reason is None else {"disabledReason": disabled_reason}
+    return _compact({"id": ids.to_text(resource), **reason})
+
+
+def numbered(data: str, sequence: int) -> str:
+    """Write the place of an event among those of its client into its data.
+
+    Parameters
+    ----------
+    data : str
+        JSON object that is not empty.
+    sequence : int
+
+    Returns
+    -------
+    str
+        The same with `sequence` at its end.
+
+    Examples
+    --------
+    >>> numbered('{"id":"x"}', 7)
+    '{"id":"x","sequence":7}'
+    """
+    return f'{data[:-1]},"sequence":{sequence}}}'

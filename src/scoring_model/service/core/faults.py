@@ -1,0 +1,46 @@
+"""Errors that nobody expected, told without their texts: those may hold what a person sent."""
+
+import json
+import logging
+import traceback
+from typing import Final
+
+FAULTS: Final = "scoring_model.faults"
+"""Name of the logger, at ERROR: the one that errors of requests are told to as well."""
+
+_faults: Final = logging.getLogger(FAULTS)
+
+
+def log_fault(doing: str, error: BaseException) -> None:
+    """Tell of an error: what was being done, types and places.
+
+    Parameters
+    ----------
+    doing : str
+        In our own words, nothing that was sent.
+    error : BaseException
+    """
+    _faults.error(json.dumps({"doing": doing, "errors": chain_of(error)}, separators=(",", ":")))
+
+
+def chain_of(error: BaseException | None) -> list[dict[str, object]]:
+    """Name an error and what caused it, the outermost first.
+
+    Parameters
+    ----------
+    error : BaseException or None
+
+    Returns
+    -------
+    list of dict
+        `type`, and `places` from the outermost call to the innermost.
+    """
+    told: list[dict[str, object]] = []
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        told.append({"type": type(error).__name__, "places": places})
+        error = error.__cause__ or error.__context__
+    return told

@@ -1,0 +1,196 @@
+"""The things that clients see: identities, verifications, webhooks, and who asks for them.
+
+Identifiers are 16 bytes, instants integer microseconds since 1970-01-01 UTC.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from scoring_model.decision.policy import Outcome
+
+T = TypeVar("T")
+
+
+class Scope(StrEnum):
+    """What an API key may be used for."""
+
+    IDENTITIES = "identities"
+    VERIFICATIONS = "verifications"
+    WEBHOOKS = "webhooks"
+
+
+class IdentityStatus(StrEnum):
+    """What is known of an identity."""
+
+    INCOMPLETE = "INCOMPLETE"
+    VALIDATED = "VALIDATED"
+    INVALID = "INVALID"
+    REDACTED = "REDACTED"
+
+
+class VerificationStatus(StrEnum):
+    """How far a verification has come. Only COMPLETED has an outcome."""
+
+    PENDING = "PENDING"
+    COMPLETED = "COMPLETED"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A client that has shown its credentials.
+
+    Parameters
+    ----------
+    client : int
+        Its number in the store.
+    client_id : str
+        Its public name.
+    pool : str
+        Whose history it shares; its own unless the operator pooled it with others.
+    scopes : frozenset of Scope
+    quota : int
+        Requests that its bucket holds.
+    quota_seconds : int
+        In which the bucket fills.
+    """
+
+    client: int
+    client_id: str
+    pool: str
+    scopes: frozenset[Scope]
+    quota: int
+    quota_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A POST that is to be done once however often it is sent.
+
+    Parameters
+    ----------
+    key : str
+        The idempotency key, 1 to 255 characters.
+    operation : str
+        Method and path.
+    body : bytes
+        As it was sent.
+    """
+
+    key: str = field(repr=False)
+    operation: str
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What a creation answers.
+
+    Parameters
+    ----------
+    resource : T
+    pending : bool
+        Whether it was taken but is not finished (202).
+    replayed : bool
+        Whether it was answered before, under the same idempotency key.
+    """
+
+    resource: T
+    pending: bool = False
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Implausible:
+    """A well-formed value of an identity that can't be true: JSON Pointer and name of the rule."""
+
+    pointer: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An identity.
+
+    Parameters
+    ----------
+    id : bytes
+    values : mapping of str to object
+        Canonical values by field name, dotted for parts of the address; what is missing is absent. Empty after
+        erasure.
+    status : IdentityStatus
+    validation_errors : tuple of Implausible
+    created_at, updated_at : int
+    """
+
+    id: bytes
+    values: Mapping[str, object] = field(repr=False)
+    status: IdentityStatus
+    validation_errors: tuple[Implausible, ...]
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A verification.
+
+    Parameters
+    ----------
+    id : bytes
+    identity_id, previous_id : bytes or None
+    subject_id : str or None
+        The client's own reference for the person; None after erasure.
+    status : VerificationStatus
+    outcome : Outcome or None
+    score : int or None
+        0 to 1000.
+    reasons : tuple of (str, str)
+        Code and sentence, strongest first.
+    model_version, policy_version : str or None
+    created_at : int
+    completed_at : int or None
+    """
+
+    id: bytes
+    identity_id: bytes | None
+    previous_id: bytes | None
+    subject_id: str | None = field(repr=False)
+    status: VerificationStatus
+    outcome: Outcome | None
+    score: int | None
+    reasons: tuple[tuple[str, str], ...]
+    model_version: str | None
+    policy_version: str | None
+    created_at: int
+    completed_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook.
+
+    Parameters
+    ----------
+    id : bytes
+    destination_url : str
+    active : bool
+    event_types : tuple of str
+    description : str or None
+    secret : str or None
+        ``whsec_...``; only where it is shown, by creation and rotation.
+    disabled_reason : str or None
+    created_at, updated_at : int
+    """
+
+    id: bytes
+    destination_url: str
+    active: bool
+    event_types: tuple[str, ...]
+    description: str | None
+    secret: str | None = field(repr=False)
+    disabled_reason: str | None
+    created_at: int
+    updated_at: int

@@ -1,0 +1,200 @@
+"""What the store keeps, row by row.
+
+The names of the fields are those of the columns. Identifiers are 16 bytes, instants integer microseconds since
+1970-01-01 UTC, truth values 0 or 1, and clients the number that the store gave them. What is sealed is
+encrypted.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class FactRow(NamedTuple):
+    """One thing that the whole database agrees on, such as the check value of the hashing secret."""
+
+    name: str
+    value: bytes
+
+
+class BundleRow(NamedTuple):
+    """A bundle that served at some time; both versions together are the key."""
+
+    model_version: str
+    policy_version: str
+    reasons: str  # JSON: its reason codes and their sentences
+    first_served_at: int
+
+
+class ClientRow(NamedTuple):
+    """A client of the service.
+
+    `pool` names whose history is shared: its own number as text, unless the operator pooled it with others.
+    `sequence` is that of its latest event.
+    """
+
+    client: int
+    client_id: str
+    name: str
+    pool: str
+    scopes: str  # comma-separated
+    quota: int  # requests
+    quota_seconds: int
+    sequence: int
+    created_at: int
+    revoked_at: int | None
+
+
+class ApiKeyRow(NamedTuple):
+    """An API key, known by the SHA-256 of its text alone."""
+
+    digest: bytes
+    client: int
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+
+
+class PersonKeyRow(NamedTuple):
+    """The wrapped data key of one person of one client. Erasure deletes the row."""
+
+    key_id: bytes
+    client: int
+    person: (
+        bytes | None
+    )  # pseudonym; None where one identity or verification is all that is known of a person
+    master_id: bytes  # of the master key that wraps
+    wrapped: bytes
+
+
+class IdentityRow(NamedTuple):
+    """An identity; its values and validation errors are sealed under its person's key."""
+
+    id: bytes
+    client: int
+    key_id: bytes
+    person: bytes | None
+    status: str
+    payload: bytes | None  # sealed; None after erasure
+    created_at: int
+    updated_at: int
+
+
+class VerificationRow(NamedTuple):
+    """A verification: the verdict in the clear, what it was made of sealed under its person's key."""
+
+    id: bytes
+    client: int
+    identity_id: bytes | None
+    previous_id: bytes | None
+    key_id: bytes
+    status: str
+    outcome: str | None
+    score: int | None
+    reasons: str | None  # comma-separated codes
+    model_version: str | None
+    policy_version: str | None
+    created_at: int
+    completed_at: int | None  # the event time
+    row_digest: bytes | None  # keyed hash of the feature row
+    payload: bytes | None  # sealed signals, subject and feature row; None after erasure
+    links: bytes | None  # the 16-byte hashes of its link keys, one after the other; None after erasure
+    attempts: int
+    leased_until: int | None
+    reference: str | None  # sealed idempotency key, as base64, of a verification that is still PENDING
+
+
+class LinkRow(NamedTuple):
+    """One event under one link key.
+
+    `labels` are pairs of an instant at which a label counts from and what it says, 9 bytes each (`<qb`: 1 for
+    fraud, 0 for anything else), in the order they were told.
+    """
+
+    hash: bytes
+    time: int
+    person: bytes
+    labels: bytes | None
+
+
+class EventRow(NamedTuple):
+    """Something that webhooks are told. `data` is JSON without the sequence and without personal data."""
+
+    id: bytes
+    client: int
+    sequence: int
+    type: str
+    resource: bytes
+    created_at: int
+    data: str
+    waiting: int  # 1 until it has been handed to every webhook that wants it
+
+
+class WebhookRow(NamedTuple):
+    """A webhook; its secrets are sealed under a key of the service."""
+
+    id: bytes
+    client: int
+    destination_url: str
+    active: int
+    event_types: str  # JSON list
+    description: str | None
+    disabled_reason: str | None
+    secret: bytes  # sealed
+    old_secret: bytes | None  # sealed
+    old_secret_until: int | None
+    created_at: int
+    updated_at: int
+
+
+class IdempotencyRow(NamedTuple):
+    """What a POST was answered, under the digest of client, method, path and idempotency key."""
+
+    digest: bytes
+    client: int
+    status: int
+    resource: bytes
+    body_digest: bytes  # keyed hash of the request body
+    answer: bytes | None  # sealed body, where it can't be made again from the resource
+    created_at: int
+
+
+class LabelRow(NamedTuple):
+    """What was told of a verification: `fraud`, `genuine` or `withdrawn`. Never changed."""
+
+    client: int
+    verification_id: bytes
+    label: str
+    known_at: int
+    told_at: int
+
+
+Row = (
+    FactRow
+    | BundleRow
+    | ClientRow
+    | ApiKeyRow
+    | PersonKeyRow
+    | IdentityRow
+    | VerificationRow
+    | LinkRow
+    | EventRow
+    | WebhookRow
+    | IdempotencyRow
+    | LabelRow
+)
+
+TABLES: Final[Mapping[type[Row], str]] = {
+    FactRow: "facts",
+    BundleRow: "bundles",
+    ClientRow: "clients",
+    ApiKeyRow: "api_keys",
+    PersonKeyRow: "person_keys",
+    IdentityRow: "identities",
+    VerificationRow: "verifications",
+    LinkRow: "links",
+    EventRow: "events",
+    WebhookRow: "webhooks",
+    IdempotencyRow: "idempotency",
+    LabelRow: "labels",
+}
+"""The table of each kind of row."""

@@ -1,0 +1,260 @@
+"""What the service asks of a store. SQLite and PostgreSQL answer it in `service.store`."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from scoring_model.service.core.rows import (
+    ApiKeyRow,
+    BundleRow,
+    ClientRow,
+    IdempotencyRow,
+    IdentityRow,
+    PersonKeyRow,
+    Row,
+    VerificationRow,
+    WebhookRow,
+)
+
+Past = tuple[int, bytes, bytes | None]
+"""Time, person and packed labels of one earlier event under a link key; see `LinkRow`."""
+
+
+class StoreUnavailable(Exception):
+    """The database can't be reached, is full, or does not answer in time. Nothing was half-written."""
+
+
+class Duplicate(Exception):
+    """A row was inserted that is there already, by its own key or by one that must be unique."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A token bucket after a request for a token.
+
+    Parameters
+    ----------
+    allowed : bool
+        Whether there was one.
+    left : int
+        Whole tokens left.
+    full_in : float
+        Seconds until it is full again.
+    next_in : float
+        Seconds until there is a token; 0 when there is one.
+    """
+
+    allowed: bool
+    left: int
+    full_in: float
+    next_in: float
+
+
+class Reader(Protocol):
+    """What can be read at any time. Every call sees what has been committed, and its own transaction."""
+
+    async def fact(self, name: str) -> bytes | None:
+        """The value of a fact, or None."""
+        ...
+
+    async def bundles(self) -> list[BundleRow]:
+        """Every bundle that ever served, in the order in which they first did."""
+        ...
+
+    async def credentials(self, digest: bytes) -> tuple[ApiKeyRow, ClientRow] | None:
+        """The API key with this SHA-256 and its client, whether or not it is still good."""
+        ...
+
+    async def clients(self) -> list[ClientRow]:
+        """All clients, by number."""
+        ...
+
+    async def api_keys(self, client: int) -> list[ApiKeyRow]:
+        """All API keys of a client, dead ones too, the oldest first."""
+        ...
+
+    async def identity(self, client: int, resource: bytes) -> IdentityRow | None:
+        """An identity, if it is this client's."""
+        ...
+
+    async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
+        """All identities under one person's key."""
+        ...
+
+    async def verification(self, client: int, resource: bytes) -> VerificationRow | None:
+        """A verification, if it is this client's."""
+        ...
+
+    async def verification_by_id(self, resource: bytes) -> VerificationRow | None:
+        """Whosever it is: for operators' commands."""
+        ...
+
+    async def verifications_of(self, key_id: bytes) -> list[VerificationRow]:
+        """All verifications under one person's key."""
+        ...
+
+    async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
+        """All verifications of one identity."""
+        ...
+
+    async def completed(
+        self, client: int, after: tuple[int, bytes] | None, limit: int
+    ) -> list[VerificationRow]:
+        """COMPLETED verifications of a client by (completed_at, id), strictly after a pair."""
+        ...
+
+    async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
+        """Label, known_at and told_at of each verification that has any, in the order they were told."""
+        ...
+
+    async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
+        """Those that still exist."""
+        ...
+
+    async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
+        """The keys of persons, by client and pseudonym."""
+        ...
+
+    async def idempotency(self, digests: Sequence[bytes]) -> Mapping[bytes, IdempotencyRow]:
+        """What requests were answered, by digest."""
+        ...
+
+    async def webhook(self, client: int, resource: bytes) -> WebhookRow | None:
+        """A webhook, if it is this client's."""
+        ...
+
+    async def webhooks(self, client: int, after: bytes | None, limit: int) -> list[WebhookRow]:
+        """Webhooks of a client in the order of their ids, strictly after one."""
+        ...
+
+
+class Transaction(Reader, Protocol):
+    """A transaction that holds the locks of its pools. It commits when its context ends without an error."""
+
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """Insert rows, all of one kind. A number of a new client is given by `new_client`.
+
+        Raises
+        ------
+        Duplicate
+            When one is there already. The transaction can't go on.
+        """
+        ...
+
+    async def new_client(self, row: ClientRow) -> int:
+        """Insert a client (its number is ignored and, where `pool` is empty, becomes its pool too)."""
+        ...
+
+    async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
+        """The latest events under each hash: at most `cap` and those of the instant of the last one.
+
+        Parameters
+        ----------
+        hashes : sequence of bytes
+        since : int
+            Events before this instant are left out.
+        cap : int
+
+        Returns
+        -------
+        list of list of Past
+            For each hash its events, the latest first.
+        """
+        ...
+
+    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, int]:
+        """Move the event sequence of each client on by a count; returns each one's sequence before."""
+        ...
+
+    async def listening(self, clients: Sequence[int]) -> frozenset[int]:
+        """Those of the clients that have an active webhook."""
+        ...
+
+    async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
+        """Write the new state of verifications whose status is still PENDING; returns the ids of those."""
+        ...
+
+    async def lease_pending(self, now: int, until: int, limit: int) -> list[VerificationRow]:
+        """Take PENDING verifications whose lease is over, the oldest first, and lease them."""
+        ...
+
+    async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
+        """Append packed labels to the events of one instant under some hashes."""
+        ...
+
+    async def newest(self, hashes: Sequence[bytes]) -> int | None:
+        """The latest instant under any of the hashes, labels told of them included."""
+        ...
+
+    async def erase(self, key_id: bytes, now: int) -> None:
+        """Delete a person's key, empty the payloads of its identities (REDACTED) and cut its verifications' links."""
+        ...
+
+    async def set_fact(self, name: str, value: bytes) -> None:
+        """Write a fact, whether or not it was there."""
+        ...
+
+    async def forget_answers(self, digests: Sequence[bytes]) -> None:
+        """Delete what requests were answered, by digest: their keys may be used again."""
+        ...
+
+    async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
+        """Replace the wrapping of person keys that still exist."""
+        ...
+
+    async def keys_under_other_masters(self, master_id: bytes, limit: int) -> list[PersonKeyRow]:
+        """Person keys that are not wrapped by this master key."""
+        ...
+
+    async def update_webhook(self, row: WebhookRow) -> None:
+        """Write all of a webhook but id, client and created_at."""
+        ...
+
+    async def delete_webhook(self, resource: bytes) -> None:
+        """Delete a webhook, if it is there."""
+        ...
+
+    async def revoke_api_key(self, digest: bytes, at: int) -> None:
+        """Say since when an API key is revoked, unless it is already."""
+        ...
+
+    async def expire_api_key(self, digest: bytes, at: int) -> None:
+        """Say from when an API key is expired."""
+        ...
+
+    async def revoke_client(self, client: int, at: int) -> None:
+        """Say since when a client is revoked, unless it is already."""
+        ...
+
+
+class Store(Protocol):
+    """A database. All of its processes agree through it."""
+
+    def reading(self) -> AbstractAsyncContextManager[Reader]:
+        """Read what has been committed."""
+        ...
+
+    def writing(self, pools: Sequence[str]) -> AbstractAsyncContextManager[Transaction]:
+        """Begin a transaction under the locks of some pools, taken in their order.
+
+        Raises
+        ------
+        StoreUnavailable
+            On entry, from any call inside, or on leaving when the commit failed. After it nothing is written,
+            but for one case: when the connection to a server breaks while it commits, all may be written or
+            nothing.
+        """
+        ...
+
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+        """Take a token from the bucket of this name, shared by all processes of the database."""
+        ...
+
+    async def after_erasure(self) -> None:
+        """Make sure that what was deleted is gone from the files too."""
+        ...
+
+    async def close(self) -> None:
+        """Give everything back. Nothing may be under way."""
+        ...

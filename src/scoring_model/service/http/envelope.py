@@ -1,0 +1,74 @@
+"""The outermost layer: request ids, caching by default, every error as a problem, one line of log."""
+
+import asyncio
+import time
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from scoring_model.service.core.errors import Unavailable
+from scoring_model.service.http.exchange import Exchange, open_exchange
+from scoring_model.service.http.logs import RequestLog, log_fault
+from scoring_model.service.http.problems import problem, status_of
+
+
+class Envelope:
+    """ASGI middleware around everything else. No exception leaves it, so that no text of one is logged by a server.
+
+    Parameters
+    ----------
+    app : ASGI application
+        Answers, or raises.
+    log : RequestLog
+    """
+
+    def __init__(self, app: ASGIApp, log: RequestLog) -> None:
+        self._app = app
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; websockets are refused, and there is nothing to start or stop."""
+        if scope["type"] != "http":
+            await _refuse_or_agree(scope, receive, send)
+            return
+        exchange = open_exchange(scope)
+        began = time.perf_counter()
+        try:
+            await self._answer(exchange, scope, receive, send)
+        finally:
+            self._log.write(exchange, time.perf_counter() - began)
+
+    async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                cache = (b"cache-control", exchange.cache.encode())
+                message["headers"] = [*message["headers"], *exchange.headers, cache]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sealed)
+        except ClientDisconnect:
+            pass  # nobody is left to be told
+        except asyncio.CancelledError:
+            # The process ends. Whether the request was carried out is not known: it may be sent again.
+            await _refuse(Unavailable(), exchange, scope, receive, sealed)
+        except Exception as error:
+            if status_of(error) == 500:
+                log_fault(exchange, error)
+            await _refuse(error, exchange, scope, receive, sealed)
+
+
+async def _refuse(error: Exception, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+    if not exchange.status:  # else an answer has begun, which is left as it is
+        await problem(error, exchange.request_id)(scope, receive, send)
+
+
+async def _refuse_or_agree(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1000})
+        return
+    while (await receive())["type"] == "lifespan.startup":
+        await send({"type": "lifespan.startup.complete"})
+    await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,69 @@
+"""One request and what is known of it so far."""
+
+import uuid
+from typing import Final
+
+from starlette.types import Scope
+
+from scoring_model.service.core.resources import Caller
+
+_KEY: Final = "scoring_model.exchange"
+NO_STORE: Final = "no-store"
+
+
+class Exchange:
+    """A request on its way through the application.
+
+    Attributes
+    ----------
+    request_id : str
+        UUID, made here: clients can't choose it, so that it is found once in the logs.
+    method : str
+    route : str or None
+        Path as the reference has it, such as `/scoring/v1/identities/{id}`; None when there is no such path.
+    caller : Caller or None
+        Who asks, once it is known.
+    headers : list of (bytes, bytes)
+        What every answer gets from here on, errors too.
+    cache : str
+        `Cache-Control` of the answer.
+    status : int
+        Of the answer; 0 before there is one.
+    """
+
+    __slots__ = ("cache", "caller", "headers", "method", "request_id", "route", "status")
+
+    def __init__(self, method: str) -> None:
+        self.request_id = str(uuid.uuid4())
+        self.method = method
+        self.route: str | None = None
+        self.caller: Caller | None = None
+        self.headers: list[tuple[bytes, bytes]] = [(b"x-request-id", self.request_id.encode())]
+        self.cache = NO_STORE
+        self.status = 0
+
+
+def open_exchange(scope: Scope) -> Exchange:
+    """Begin the exchange of a request."""
+    exchange = Exchange(scope["method"])
+    scope[_KEY] = exchange
+    return exchange
+
+
+def exchange_of(scope: Scope) -> Exchange:
+    """The exchange that was begun for this request."""
+    exchange: Exchange = scope[_KEY]
+    return exchange
+
+
+def header_values(scope: Scope, name: bytes) -> list[bytes]:
+    """All values of a header, in the order in which they came.
+
+    Parameters
+    ----------
+    scope : mapping
+        ASGI connection scope.
+    name : bytes
+        In lower case.
+    """
+    return [value for key, value in scope["headers"] if key == name]

@@ -1,0 +1,34 @@
+"""Whether the process lives, and whether it should get requests. For load balancers, without credentials."""
+
+from typing import Final
+
+from starlette.responses import Response
+from starlette.types import Scope
+
+from scoring_model.service.http.answers import plain
+from scoring_model.service.http.facade import Service
+from scoring_model.service.http.public import PublicPage
+from scoring_model.service.http.refusals import NotReady
+
+LIVE: Final = "/health/live"
+READY: Final = "/health/ready"
+
+
+def health_pages(service: Service) -> list[PublicPage]:
+    """Make both pages.
+
+    Parameters
+    ----------
+    service : Service
+        Asked whether it is ready at every request.
+    """
+
+    async def live(_scope: Scope) -> Response:
+        return plain({"status": "live"})
+
+    async def ready(_scope: Scope) -> Response:
+        if not await service.ready():
+            raise NotReady
+        return plain({"status": "ready"})
+
+    return [PublicPage(LIVE, live), PublicPage(READY, ready)]

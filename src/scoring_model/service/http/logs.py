@@ -1,0 +1,105 @@
+"""One line of JSON for each request: who, what, how it ended, how long it took. Nothing that was sent.
+
+Neither path nor query, headers, addresses or bodies are told, only the route: ids of resources and whatever a
+client writes where it does not belong stay out of the logs.
+"""
+
+import json
+import logging
+import sys
+import traceback
+from typing import Final, TextIO
+
+from scoring_model.records.times import rfc3339
+from scoring_model.service.core.clock import Clock
+from scoring_model.service.http.exchange import Exchange
+
+ACCESS: Final = "scoring_model.access"
+"""Name of the logger of requests, at INFO."""
+
+FAULTS: Final = "scoring_model.faults"
+"""Name of the logger of errors that nobody expected, at ERROR."""
+
+_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"))
+_access: Final = logging.getLogger(ACCESS)
+_faults: Final = logging.getLogger(FAULTS)
+
+
+def configure(stream: TextIO | None = None) -> None:
+    """Send both loggers to a stream, line by line and nowhere else.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Standard error by default.
+    """
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    for logger in (_access, _faults):
+        logger.handlers[:] = [handler]
+        logger.propagate = False
+        logger.setLevel(logging.INFO)
+
+
+class RequestLog:
+    """Writes what has been answered.
+
+    Parameters
+    ----------
+    clock : Clock
+    enabled : bool
+    """
+
+    def __init__(self, clock: Clock, *, enabled: bool) -> None:
+        self._clock = clock
+        self._enabled = enabled
+
+    def write(self, exchange: Exchange, seconds: float) -> None:
+        """Tell of one exchange that is over.
+
+        Parameters
+        ----------
+        exchange : Exchange
+            A status of 0 means that the client was gone before there was an answer.
+        seconds : float
+            How long it took.
+        """
+        if not self._enabled or not _access.isEnabledFor(logging.INFO):
+            return
+        caller = exchange.caller
+        line = {
+            "time": rfc3339(self._clock.now()),
+            "requestId": exchange.request_id,
+            # A method is free text too: what is no method of HTTP is not repeated.
+            "method": exchange.method if exchange.method in _METHODS else None,
+            "route": exchange.route,
+            "status": exchange.status or None,
+            "durationMs": round(seconds * 1000, 3),
+            "clientId": None if caller is None else caller.client_id,
+        }
+        _access.info(json.dumps(line, separators=(",", ":")))
+
+
+def log_fault(exchange: Exchange, error: BaseException) -> None:
+    """Tell of an error that nobody expected: its types and places, never its text, which may hold what was sent.
+
+    Parameters
+    ----------
+    exchange : Exchange
+    error : BaseException
+    """
+    line = {"requestId": exchange.request_id, "route": exchange.route, "errors": _chain(error)}
+    _faults.error(json.dumps(line, separators=(",", ":")))
+
+
+def _chain(error: BaseException | None) -> list[dict[str, object]]:
+    """The error and what caused it, the outermost first."""
+    told: list[dict[str, object]] = []
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        told.append({"type": type(error).__name__, "places": places})
+        error = error.__cause__ or error.__context__
+    return told

@@ -1,0 +1,204 @@
+"""What one method of one path does, and in which order its request is checked."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from scoring_model.service.core import resources
+from scoring_model.service.core.body import unknown_fields, wrong_type
+from scoring_model.service.core.errors import BatchUnsupported, FieldError, Invalid
+from scoring_model.service.core.ids import from_text, to_text
+from scoring_model.service.core.resources import Caller, Once
+from scoring_model.service.http.bodies import check_length, check_media_type, read_body
+from scoring_model.service.http.exchange import exchange_of, header_values
+from scoring_model.service.http.facade import Service
+from scoring_model.service.http.ijson import read_json
+from scoring_model.service.http.parameters import check_names
+from scoring_model.service.http.refusals import Forbidden, MethodNotAllowed, allow
+from scoring_model.service.http.settings import HttpSettings
+
+R = TypeVar("R")
+
+NOTHING: Final = bytes(16)
+"""Stands for a malformed id: it names nothing, so that such a path is answered as any unknown one, in its turn."""
+
+KEY_LENGTH: Final = 255
+_KEY_RULE: Final = f"Idempotency-Key must come once, with 1 to {KEY_LENGTH} printable ASCII characters"
+
+
+class Body(Enum):
+    """What the body of a request has to be."""
+
+    NONE = "none"
+    EMPTY = "empty"  # nothing, or an object without fields
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that may be carried out.
+
+    Parameters
+    ----------
+    service : Service
+    caller : Caller
+    resource : bytes
+        16 bytes of the id in the path; `NOTHING` where it has none or a malformed one.
+    query : mapping of str to str
+        Parameters by name; unknown ones were refused.
+    body : mapping of str to object
+        Empty where there is none.
+    once : Once or None
+    """
+
+    service: Service
+    caller: Caller
+    resource: bytes
+    query: Mapping[str, str]
+    body: Mapping[str, object]
+    once: Once | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method of one path.
+
+    Parameters
+    ----------
+    method : str
+    path : str
+        As the reference has it.
+    scope : core.resources.Scope
+        Needed of the API key.
+    act : callable
+        Carries the call out.
+    present : callable
+        Makes a response of what `act` gave, or of an earlier answer.
+    body : Body
+    parameters : frozenset of str
+        Names that the query may hold.
+    batch : bool
+        Whether an array is told that batches are not supported.
+    """
+
+    method: str
+    path: str
+    scope: resources.Scope
+    act: Callable[[Call], Awaitable[Any]]
+    present: Callable[[Any, Scope], Response]
+    body: Body = Body.NONE
+    parameters: frozenset[str] = frozenset()
+    batch: bool = False
+
+
+class Endpoint:
+    """ASGI application of one path: checks a request in the order that is promised, and has it carried out.
+
+    Methods of the path, scope, length, media type, JSON, idempotency key, what the request holds; what the state
+    forbids is found by the service.
+
+    Parameters
+    ----------
+    path : str
+    operations : list of Operation
+        All those of the path.
+    service : Service
+    settings : HttpSettings
+    """
+
+    def __init__(
+        self, path: str, operations: list[Operation], service: Service, settings: HttpSettings
+    ) -> None:
+        self._path = path
+        self._operations = {operation.method: operation for operation in operations}
+        self._allowed = allow(self._operations)
+        if "GET" in self._operations:
+            self._operations["HEAD"] = self._operations["GET"]
+        self._service = service
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request.
+
+        Raises
+        ------
+        RequestError
+            Anything that it breaks, in the order of the checks.
+        """
+        exchange = exchange_of(scope)
+        exchange.route = self._path
+        operation = self._operations.get(exchange.method)
+        if operation is None:
+            raise MethodNotAllowed(self._allowed)
+        caller = exchange.caller
+        if caller is None:
+            raise RuntimeError("an operation is behind the gate")
+        if operation.scope not in caller.scopes:
+            raise Forbidden(operation.scope)
+        response = await self._carried_out(operation, caller, scope, receive)
+        await response(scope, receive, send)
+
+    async def _carried_out(
+        self, operation: Operation, caller: Caller, scope: Scope, receive: Receive
+    ) -> Response:
+        raw, value = await self._body(operation, scope, receive)
+        resource = from_text(scope["path_params"].get("id", "")) or NOTHING
+        once = _once(operation, scope, resource, raw) if operation.method == "POST" else None
+        try:
+            query = _query(operation, scope)
+            body = _object(operation, value)
+        except Invalid:
+            # What was answered once is answered again, whatever is wrong by now.
+            earlier = None if once is None else await self._service.check_once(caller, once)
+            if earlier is None:
+                raise
+            return operation.present(earlier, scope)
+        result = await operation.act(Call(self._service, caller, resource, query, body, once))
+        return operation.present(result, scope)
+
+    async def _body(self, operation: Operation, scope: Scope, receive: Receive) -> tuple[bytes, object]:
+        """The body as bytes and as JSON."""
+        if operation.body is Body.NONE:
+            check_length(scope, self._settings.max_body)
+            return b"", {}
+        raw = await read_body(scope, receive, self._settings)
+        if not raw and operation.body is Body.EMPTY:
+            return raw, {}
+        if raw or header_values(scope, b"content-type"):
+            check_media_type(scope)
+        return raw, read_json(raw)
+
+
+def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> Once | None:
+    keys = header_values(scope, b"idempotency-key")
+    if not keys:
+        return None
+    key = keys[0].decode("latin-1").strip()
+    if len(keys) > 1 or not 1 <= len(key) <= KEY_LENGTH or not (key.isascii() and key.isprintable()):
+        raise Invalid((FieldError("", "idempotency_key_invalid", _KEY_RULE),))
+    # The id as we write it, so that its spelling makes no other operation.
+    path = operation.path.replace("{id}", to_text(resource))
+    return Once(key, f"POST {path}", raw)
+
+
+def _query(operation: Operation, scope: Scope) -> Mapping[str, str]:
+    text: bytes = scope["query_string"]
+    if not text:
+        return {}
+    pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
+    return check_names(pairs, operation.parameters)
+
+
+def _object(operation: Operation, value: object) -> Mapping[str, object]:
+    if operation.batch and isinstance(value, list):
+        raise BatchUnsupported
+    if not isinstance(value, dict):
+        raise Invalid((wrong_type("", "an object", value),))
+    if operation.body is Body.EMPTY and value:
+        raise Invalid(tuple(unknown_fields(value, ())))
+    return value

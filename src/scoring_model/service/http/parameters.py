@@ -1,0 +1,98 @@
+"""Parameters of queries: which there may be, and the pages of a list."""
+
+import base64
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from scoring_model.service.core.errors import FieldError, Invalid
+
+PAGE: Final = 100
+"""Things on a page, by default and at most."""
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}", re.ASCII)
+_LIMIT: Final = re.compile(r"[0-9]{1,3}", re.ASCII)
+_CURSOR: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
+
+
+def check_names(pairs: Sequence[tuple[str, str]], known: Collection[str]) -> Mapping[str, str]:
+    """Refuse parameters that are not known or come twice.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str)
+        Names and values.
+    known : collection of str
+
+    Returns
+    -------
+    mapping of str to str
+
+    Raises
+    ------
+    Invalid
+        With all of them.
+    """
+    found: dict[str, str] = {}
+    errors = []
+    for name, value in pairs:
+        if name not in known:
+            errors.append(FieldError("", "unknown_parameter", f"{_shown(name)} is not known here"))
+        elif name in found:
+            errors.append(FieldError("", "repeated_parameter", f"{_shown(name)} must come once"))
+        found[name] = value
+    if errors:
+        raise Invalid(tuple(errors))
+    return found
+
+
+def _shown(name: str) -> str:
+    """A name that looks like one; anything else may be a value that stands in the wrong place."""
+    return f"query parameter {name}" if _NAME.fullmatch(name) else "a query parameter"
+
+
+def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
+    """Read which page of a list is asked for.
+
+    Parameters
+    ----------
+    query : mapping of str to str
+
+    Returns
+    -------
+    limit : int
+        1 to `PAGE`.
+    after : bytes or None
+        Id to go on after.
+
+    Raises
+    ------
+    Invalid
+        With all that is wrong.
+    """
+    errors = []
+    limit, after = PAGE, None
+    if "limit" in query:
+        text = query["limit"]
+        limit = int(text) if _LIMIT.fullmatch(text) else 0
+        if not 1 <= limit <= PAGE:
+            errors.append(FieldError("", "invalid_limit", f"query parameter limit must be 1 to {PAGE}"))
+    if "cursor" in query:
+        after = _id_of(query["cursor"])
+        if after is None:
+            errors.append(FieldError("", "invalid_cursor", "query parameter cursor must be that of a Link"))
+    if errors:
+        raise Invalid(tuple(errors))
+    return limit, after
+
+
+def cursor_of(resource: bytes) -> str:
+    """Write the place after a resource, in a way that nobody takes for its id."""
+    return base64.urlsafe_b64encode(resource).rstrip(b"=").decode()
+
+
+def _id_of(cursor: str) -> bytes | None:
+    if not _CURSOR.fullmatch(cursor):
+        return None
+    resource = base64.urlsafe_b64decode(cursor + "==")
+    return resource if cursor_of(resource) == cursor else None

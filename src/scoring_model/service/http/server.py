@@ -1,0 +1,105 @@
+"""One process that answers HTTP, from its sockets to its end."""
+
+import asyncio
+import contextlib
+import math
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from scoring_model.service.http.protocol import Protocol
+
+KEEP_ALIVE_SECONDS: Final = 75
+"""How long a connection may be idle: longer than load balancers keep theirs, so that they close first."""
+
+LAST_WORDS_SECONDS: Final = 1.0
+"""That a request which was cancelled gets to tell its client so."""
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to `run`, which has something to do after the last answer."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture nothing."""
+        yield
+
+
+async def run(
+    app: ASGIApp,
+    *,
+    sockets: list[socket.socket],
+    close: Callable[[], Awaitable[None]],
+    grace_seconds: float,
+) -> None:
+    """Answer requests until SIGTERM or SIGINT, then finish what is under way.
+
+    Parameters
+    ----------
+    app : ASGI application
+    sockets : list of socket
+        Bound; closed at the end.
+    close : callable
+        Awaited after the last answer, however the server ends.
+    grace_seconds : float
+        That requests under way get to end, after which they are cancelled; above 0. A second signal is as if it
+        were over.
+    """
+    config = uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=max(1, math.ceil(grace_seconds)),
+    )
+    server = _Server(config)
+    with _stopped_by_signals(server):
+        try:
+            await server.serve(sockets=sockets)
+            await _ended(server)
+        finally:
+            await close()
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+async def _ended(server: uvicorn.Server) -> None:
+    """Wait for requests that are cancelled: what they hold is given back before anything is closed."""
+    tasks = set(server.server_state.tasks)
+    if server.force_exit:  # else they have been told
+        _cancel(tasks)
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=LAST_WORDS_SECONDS)
+        _cancel(late)
+        await asyncio.gather(*late, return_exceptions=True)
+
+
+def _cancel(tasks: Iterable[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()

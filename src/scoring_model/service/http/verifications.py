@@ -1,0 +1,54 @@
+"""The operations on verifications."""
+
+from typing import Final
+
+from starlette.responses import Response
+from starlette.types import Scope
+
+from scoring_model.service.core import resources
+from scoring_model.service.core.resources import Answer, Verification, VerificationStatus
+from scoring_model.service.http.answers import created, plain
+from scoring_model.service.http.caching import cacheable
+from scoring_model.service.http.operation import Body, Call, Operation
+from scoring_model.service.http.representations import to_json, verification_document
+
+PATH: Final = "/scoring/v1/verifications"
+MAX_AGE: Final = 300
+
+
+async def _create(call: Call) -> Answer[Verification]:
+    return await call.service.create_verification(call.caller, call.body, call.once)
+
+
+async def _get(call: Call) -> Verification:
+    return await call.service.verification(call.caller, call.resource)
+
+
+async def _erase(call: Call) -> Verification:
+    return await call.service.erase_signals(call.caller, call.resource)
+
+
+def _created(answer: Answer[Verification], _scope: Scope) -> Response:
+    return created(answer, verification_document(answer.resource), PATH)
+
+
+def _got(verification: Verification, scope: Scope) -> Response:
+    document = verification_document(verification)
+    # One that is pending changes soon; one that ended in a fault is asked for by people who look into it.
+    if verification.status is not VerificationStatus.COMPLETED:
+        return plain(document)
+    return cacheable(to_json(document), scope, MAX_AGE)
+
+
+def _erased(verification: Verification, _scope: Scope) -> Response:
+    return plain(verification_document(verification))
+
+
+_NEEDED: Final = resources.Scope.VERIFICATIONS
+OPERATIONS: Final = (
+    Operation(
+        method="POST", path=PATH, scope=_NEEDED, act=_create, present=_created, body=Body.OBJECT, batch=True
+    ),
+    Operation(method="GET", path=PATH + "/{id}", scope=_NEEDED, act=_get, present=_got),
+    Operation(method="DELETE", path=PATH + "/{id}/signals", scope=_NEEDED, act=_erase, present=_erased),
+)

@@ -1,0 +1,48 @@
+"""The socket that the service answers on, taken before anything else is done."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Final
+
+BACKLOG: Final = 2048
+"""Connections that wait while all processes are busy, or while the first one starts."""
+
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+class AddressUnavailable(ValueError):
+    """The service can't listen where it was told to."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on an address.
+
+    Parameters
+    ----------
+    host : str
+        Name or address; of a name with several addresses the first.
+    port : int
+        0 for a free one.
+
+    Raises
+    ------
+    AddressUnavailable
+        If the port is taken, or the address is none of this machine.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except OSError as error:
+        reason = "the port is taken" if error.errno == errno.EADDRINUSE else error.strerror
+        raise AddressUnavailable(f"can't listen on {host} port {port}: {reason}") from None
+
+
+def base_url(listener: socket.socket) -> str:
+    """The URL under which a client on this machine reaches a socket."""
+    host, port = listener.getsockname()[:2]
+    host = _EVERYWHERE.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,29 @@
+"""The store: what `service.core.store` asks for, on SQLite and on PostgreSQL."""
+
+from scoring_model.service.store.address import BadAddress, parse_address
+from scoring_model.service.store.durability import NotDurable
+from scoring_model.service.store.opening import check_durability, check_schema, migrate, open_store
+from scoring_model.service.store.schema import (
+    HEAD,
+    SchemaForeign,
+    SchemaMissing,
+    SchemaNewer,
+    SchemaOlder,
+    SchemaRefused,
+)
+
+__all__ = [
+    "HEAD",
+    "BadAddress",
+    "NotDurable",
+    "SchemaForeign",
+    "SchemaMissing",
+    "SchemaNewer",
+    "SchemaOlder",
+    "SchemaRefused",
+    "check_durability",
+    "check_schema",
+    "migrate",
+    "open_store",
+    "parse_address",
+]

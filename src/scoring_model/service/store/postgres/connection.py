@@ -1,0 +1,172 @@
+"""Connections to a server, and a pool of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, Protocol, cast
+
+import asyncpg
+
+from scoring_model.service.store.durability import NotDurable
+from scoring_model.service.store.postgres.errors import translate
+
+_SETTINGS: Final = {
+    "application_name": "scoring-model",
+    "jit": "off",  # compiling takes longer than any statement here runs
+    # Tables grow from nothing: a plan that was made while a table had one page must not scan it for ever.
+    "enable_seqscan": "off",
+    # Each statement has one good plan; making it five more times to find out costs as much as running it.
+    "plan_cache_mode": "force_generic_plan",
+}
+DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
+
+
+class Connection(Protocol):
+    """What is used of asyncpg's connection, which has no annotations."""
+
+    async def fetch(self, query: str, *arguments: object) -> Sequence[Sequence[Any]]:
+        """Run a statement; returns its rows."""
+        ...
+
+    async def execute(self, query: str) -> str:
+        """Run statements without arguments; returns what the last one said."""
+        ...
+
+    async def executemany(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each row."""
+        ...
+
+    async def close(self) -> None:
+        """Say goodbye."""
+        ...
+
+    def terminate(self) -> None:
+        """Hang up."""
+        ...
+
+    def is_closed(self) -> bool:
+        """Whether it is gone."""
+        ...
+
+
+async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None = None) -> Connection:
+    """Open a connection.
+
+    Parameters
+    ----------
+    dsn : str
+    seconds : float
+        How long the server may take to answer this, and any statement later.
+    settings : dict of str to str, optional
+        Settings of the session beyond those of every session.
+
+    Raises
+    ------
+    StoreUnavailable
+        If there is no server, or it takes no more connections.
+    """
+    try:
+        connection = await asyncpg.connect(
+            dsn,
+            timeout=seconds,
+            command_timeout=seconds,
+            server_settings={
+                **_SETTINGS,
+                # What a client that has died holds must not stay locked.
+                "idle_in_transaction_session_timeout": str(int(4000 * seconds)),
+                **(settings or {}),
+            },
+        )
+    except Exception as error:
+        raise translate(error) from None
+    return cast(Connection, connection)
+
+
+async def require_durable(connection: Connection) -> None:
+    """Make sure that a commit is on the disk of the server.
+
+    Raises
+    ------
+    NotDurable
+        If `fsync`, `full_page_writes` or `synchronous_commit` is off.
+    """
+    for name in DURABLE:
+        try:
+            value = (await connection.fetch("SELECT current_setting($1)", name))[0][0]
+        except Exception as error:
+            raise translate(error) from None
+        if value == "off":
+            raise NotDurable(f"PostgreSQL does not wait for its disk: {name} is off, it must be on.")
+
+
+class Pool:
+    """Connections that are opened when they are needed, kept, and thrown away when anything went wrong.
+
+    A connection comes back only after its transaction has ended, and nothing of a session is ever changed: so nothing
+    has to be reset, which would cost a round trip each time.
+
+    Parameters
+    ----------
+    dsn : str
+    size : int
+    seconds : float
+        How long to wait for a connection.
+    """
+
+    def __init__(self, dsn: str, *, size: int, seconds: float) -> None:
+        self._dsn = dsn
+        self._seconds = seconds
+        self._idle: list[Connection] = []
+        self._free = asyncio.Semaphore(size)
+        self._closed = False
+
+    async def take(self) -> Connection:
+        """Borrow a connection; `give_back` must follow.
+
+        Raises
+        ------
+        StoreUnavailable
+        """
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise translate(error) from None
+        try:
+            while self._idle:
+                connection = self._idle.pop()
+                if not connection.is_closed():
+                    return connection
+            return await connect(self._dsn, seconds=self._seconds)
+        except BaseException:
+            self._free.release()
+            raise
+
+    def give_back(self, connection: Connection, *, sound: bool) -> None:
+        """End a loan; a connection that is not sound is thrown away."""
+        self._free.release()
+        if sound and not connection.is_closed() and not self._closed:
+            self._idle.append(connection)
+        else:
+            connection.terminate()
+
+    @asynccontextmanager
+    async def lend(self) -> AsyncIterator[Connection]:
+        """Borrow a connection for statements that are transactions of their own."""
+        connection = await self.take()
+        sound = False
+        try:
+            yield connection
+            sound = True
+        finally:
+            self.give_back(connection, sound=sound)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._closed = True
+        while self._idle:
+            connection = self._idle.pop()
+            try:
+                await connection.close()
+            except Exception:
+                connection.terminate()

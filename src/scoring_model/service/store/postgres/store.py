@@ -1,0 +1,196 @@
+"""The store on a server of PostgreSQL, over asyncpg.
+
+Transactions are READ COMMITTED. Their locks are taken by a statement of their own before anything is read: a statement
+that took a lock and read would read what was there before it had the lock.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from hashlib import blake2b
+from typing import Final, Self, cast
+
+from scoring_model.service.core.rows import TABLES, Row
+from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavailable, Transaction
+from scoring_model.service.store import statements as sql
+from scoring_model.service.store.postgres.bucket_table import BucketTable
+from scoring_model.service.store.postgres.connection import Connection, Pool, require_durable
+from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.store.postgres.schema import check_schema, migrate
+from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
+from scoring_model.service.store.schema import SchemaMissing
+from scoring_model.service.store.statements import Each
+
+_INSERTIONS: Final = {kind: sql.insert_many(kind) for kind in TABLES}
+_HISTORIES: Final = """
+SELECT wanted.place, found.time, found.person, found.labels
+FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place)
+CROSS JOIN LATERAL (
+    SELECT time, person, labels FROM links
+    WHERE links.hash = wanted.hash AND time >= $2 ORDER BY time DESC LIMIT $3
+) AS found
+ORDER BY wanted.place, found.time DESC
+"""
+_APPEND: Final = (
+    "UPDATE links SET labels = coalesce(labels, ''::bytea) || $3 WHERE hash = any($1::bytea[]) AND time = $2 "
+    "RETURNING hash"
+)
+
+
+class PostgresReader(SqlReader):
+    """A `Reader` over a connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
+        try:
+            return await self._connection.fetch(statement, *arguments)
+        except Exception as error:
+            raise translate(error) from None
+
+    async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
+        if not keys:
+            return ()
+        return await self._rows(statement.many, *map(list, zip(*keys, strict=True)))
+
+
+class PostgresTransaction(PostgresReader, SqlTransaction):
+    """A `Transaction` over a connection that has begun one."""
+
+    _lease = sql.LEASE_SKIPPING
+
+    def end(self) -> None:
+        """Let nobody use it any more: its connection may be at work for others."""
+        self._connection = cast(Connection, _Ended())
+
+    async def _insert(self, kind: type[Row], rows: Sequence[Row]) -> None:
+        await self._rows(_INSERTIONS[kind], *map(list, zip(*rows, strict=True)))
+
+    async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
+        """See `Transaction.histories`. No two events of a hash share an instant: it is their key."""
+        found: list[list[Past]] = [[] for _ in hashes]
+        for place, time, person, labels in await self._rows(_HISTORIES, list(hashes), since, cap):
+            found[place - 1].append((time, person, labels))
+        return found
+
+    async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
+        return [value for (value,) in await self._rows(_APPEND, hashes, time, packed)]
+
+
+class _Ended:
+    """Stands for the connection once a transaction is over."""
+
+    async def fetch(self, *_: object) -> None:
+        raise StoreUnavailable("PostgreSQL: the transaction is over")
+
+
+class PostgresStore:
+    """A `Store` on a server. It belongs to the event loop in which it was made.
+
+    Parameters
+    ----------
+    dsn : str
+    seconds : float
+        How long to wait for a connection and for any answer.
+    connections : int
+    """
+
+    def __init__(self, dsn: str, *, seconds: float, connections: int) -> None:
+        self._pool = Pool(dsn, size=connections, seconds=seconds)
+        self._buckets = BucketTable(dsn, seconds=seconds)
+
+    def reading(self) -> AbstractAsyncContextManager[Reader]:
+        """See `Store.reading`."""
+        return self._read()
+
+    def writing(self, pools: Sequence[str]) -> AbstractAsyncContextManager[Transaction]:
+        """See `Store.writing`."""
+        return self._write(_begin(pools))
+
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+        """See `Store.take`."""
+        return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
+
+    async def after_erasure(self) -> None:
+        """See `Store.after_erasure`: a server overwrites nothing; what was erased has lost its key."""
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        await self._buckets.close()
+        await self._pool.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def _read(self) -> AsyncIterator[Reader]:
+        async with self._pool.lend() as connection:
+            yield PostgresReader(connection)
+
+    @asynccontextmanager
+    async def _write(self, begin: str) -> AsyncIterator[Transaction]:
+        connection = await self._pool.take()
+        transaction, sound = PostgresTransaction(connection), False
+        try:
+            await _run(connection, begin)
+            try:
+                yield transaction
+            except Exception:
+                await _run(connection, "ROLLBACK")
+                sound = True
+                raise
+            # A transaction that has failed answers a commit by rolling back.
+            if await _run(connection, "COMMIT") != "COMMIT":
+                sound = True
+                raise StoreUnavailable("PostgreSQL: the transaction was rolled back after an error")
+            sound = True
+        finally:
+            transaction.end()
+            # What ended otherwise, cancelled in the middle of an answer, say, is rolled back by hanging up.
+            self._pool.give_back(connection, sound=sound)
+
+
+async def open_postgres(dsn: str, *, create: bool, seconds: float, connections: int) -> PostgresStore:
+    """Open a database on a server; see `open_store`.
+
+    Raises
+    ------
+    SchemaRefused, NotDurable, StoreUnavailable
+    """
+    try:
+        await check_schema(dsn, seconds=seconds)
+    except SchemaMissing:
+        if not create:
+            raise
+        await migrate(dsn, seconds=seconds, only_new=True)
+    store = PostgresStore(dsn, seconds=seconds, connections=connections)
+    try:
+        async with store._pool.lend() as connection:
+            await require_durable(connection)
+    except BaseException:
+        await store.close()
+        raise
+    return store
+
+
+async def _run(connection: Connection, statements: str) -> str:
+    try:
+        return await connection.execute(statements)
+    except Exception as error:
+        raise translate(error) from None
+
+
+def _begin(pools: Sequence[str]) -> str:
+    """Begin and lock in one round trip; the locks are taken one after the other, in one order for all."""
+    locks = sorted({_lock(pool) for pool in pools})
+    return "; ".join(
+        ["BEGIN ISOLATION LEVEL READ COMMITTED", *(f"SELECT pg_advisory_xact_lock({lock})" for lock in locks)]
+    )
+
+
+def _lock(pool: str) -> int:
+    """The number of a pool's lock: 64 bits, of a space of their own."""
+    return int.from_bytes(blake2b(pool.encode(), digest_size=8, person=b"scoring pool").digest(), signed=True)

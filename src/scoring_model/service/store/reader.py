@@ -1,0 +1,247 @@
+"""What both stores do alike, over two things that each database does its own way: `_rows` and `_each`."""
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from scoring_model.service.core.rows import (
+    ApiKeyRow,
+    BundleRow,
+    ClientRow,
+    IdempotencyRow,
+    IdentityRow,
+    LinkRow,
+    PersonKeyRow,
+    Row,
+    VerificationRow,
+    WebhookRow,
+)
+from scoring_model.service.core.store import Past
+from scoring_model.service.store import statements as sql
+from scoring_model.service.store.statements import Each
+
+_LABEL: Final = struct.Struct("<qb")
+_BEFORE_ALL: Final = (-(2**63), b"")
+_KEY_FIELDS: Final = len(ApiKeyRow._fields)
+
+Values = Sequence[Any]
+"""One row as the database gives it."""
+
+
+class SqlReader(ABC):
+    """A `Reader` over a connection."""
+
+    @abstractmethod
+    async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
+        """Run a statement; returns its rows."""
+
+    @abstractmethod
+    async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
+        """Run a statement for many keys; returns the rows of all."""
+
+    async def fact(self, name: str) -> bytes | None:
+        """See `Reader.fact`."""
+        rows = await self._rows(sql.FACT, name)
+        return rows[0][1] if rows else None
+
+    async def bundles(self) -> list[BundleRow]:
+        """See `Reader.bundles`."""
+        return [BundleRow._make(row) for row in await self._rows(sql.BUNDLES)]
+
+    async def credentials(self, digest: bytes) -> tuple[ApiKeyRow, ClientRow] | None:
+        """See `Reader.credentials`."""
+        rows = await self._rows(sql.CREDENTIALS, digest)
+        if not rows:
+            return None
+        values = tuple(rows[0])
+        return ApiKeyRow._make(values[:_KEY_FIELDS]), ClientRow._make(values[_KEY_FIELDS:])
+
+    async def clients(self) -> list[ClientRow]:
+        """See `Reader.clients`."""
+        return [ClientRow._make(row) for row in await self._rows(sql.CLIENTS)]
+
+    async def api_keys(self, client: int) -> list[ApiKeyRow]:
+        """See `Reader.api_keys`."""
+        return [ApiKeyRow._make(row) for row in await self._rows(sql.API_KEYS, client)]
+
+    async def identity(self, client: int, resource: bytes) -> IdentityRow | None:
+        """See `Reader.identity`."""
+        rows = await self._rows(sql.IDENTITY, resource, client)
+        return IdentityRow._make(rows[0]) if rows else None
+
+    async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
+        """See `Reader.identities_of`."""
+        return [IdentityRow._make(row) for row in await self._rows(sql.IDENTITIES_OF, key_id)]
+
+    async def verification(self, client: int, resource: bytes) -> VerificationRow | None:
+        """See `Reader.verification`."""
+        rows = await self._rows(sql.VERIFICATION, resource, client)
+        return VerificationRow._make(rows[0]) if rows else None
+
+    async def verification_by_id(self, resource: bytes) -> VerificationRow | None:
+        """See `Reader.verification_by_id`."""
+        rows = await self._rows(sql.VERIFICATION_BY_ID, resource)
+        return VerificationRow._make(rows[0]) if rows else None
+
+    async def verifications_of(self, key_id: bytes) -> list[VerificationRow]:
+        """See `Reader.verifications_of`."""
+        return [VerificationRow._make(row) for row in await self._rows(sql.VERIFICATIONS_OF, key_id)]
+
+    async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
+        """See `Reader.verifications_of_identity`."""
+        rows = await self._rows(sql.VERIFICATIONS_OF_IDENTITY, identity_id)
+        return [VerificationRow._make(row) for row in rows]
+
+    async def completed(
+        self, client: int, after: tuple[int, bytes] | None, limit: int
+    ) -> list[VerificationRow]:
+        """See `Reader.completed`."""
+        rows = await self._rows(sql.COMPLETED, client, *(after or _BEFORE_ALL), limit)
+        return [VerificationRow._make(row) for row in rows]
+
+    async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
+        """See `Reader.labels`."""
+        found: dict[bytes, list[tuple[str, int, int]]] = {}
+        for _, of, label, known_at, told_at in await self._each(sql.LABELS, _singles(verification_ids)):
+            found.setdefault(of, []).append((label, known_at, told_at))
+        return found
+
+    async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
+        """See `Reader.person_keys`."""
+        rows = map(PersonKeyRow._make, await self._each(sql.PERSON_KEYS, _singles(key_ids)))
+        return {row.key_id: row for row in rows}
+
+    async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
+        """See `Reader.persons`."""
+        rows = map(PersonKeyRow._make, await self._each(sql.PERSONS, persons))
+        return {(row.client, cast(bytes, row.person)): row for row in rows}
+
+    async def idempotency(self, digests: Sequence[bytes]) -> Mapping[bytes, IdempotencyRow]:
+        """See `Reader.idempotency`."""
+        rows = map(IdempotencyRow._make, await self._each(sql.IDEMPOTENCY, _singles(digests)))
+        return {row.digest: row for row in rows}
+
+    async def webhook(self, client: int, resource: bytes) -> WebhookRow | None:
+        """See `Reader.webhook`."""
+        rows = await self._rows(sql.WEBHOOK, resource, client)
+        return WebhookRow._make(rows[0]) if rows else None
+
+    async def webhooks(self, client: int, after: bytes | None, limit: int) -> list[WebhookRow]:
+        """See `Reader.webhooks`."""
+        return [WebhookRow._make(row) for row in await self._rows(sql.WEBHOOKS, client, after or b"", limit)]
+
+
+class SqlTransaction(SqlReader):
+    """A `Transaction` over a connection that has begun one."""
+
+    _lease = sql.LEASE
+
+    @abstractmethod
+    async def _insert(self, kind: type[Row], rows: Sequence[Row]) -> None:
+        """Insert rows of one kind."""
+
+    @abstractmethod
+    async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
+        """See `Transaction.histories`."""
+
+    @abstractmethod
+    async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
+        """Append labels to the events of an instant; returns the hashes that have one."""
+
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """See `Transaction.insert`."""
+        if not rows:
+            return
+        kind = type(rows[0])
+        await self._insert(kind, rows)
+        if kind is LinkRow:
+            links = cast(Sequence[LinkRow], rows)
+            told = [(link.hash, _latest(link.labels)) for link in links if link.labels]
+            await self._each(sql.LABEL_TIMES, told)
+
+    async def new_client(self, row: ClientRow) -> int:
+        """See `Transaction.new_client`."""
+        client = int((await self._rows(sql.NEW_CLIENT, *row[1:]))[0][0])
+        if not row.pool:
+            await self._rows(sql.OWN_POOL, client)
+        return client
+
+    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, int]:
+        """See `Transaction.advance`."""
+        return dict([tuple(row) for row in await self._each(sql.ADVANCE, list(counts.items()))])
+
+    async def listening(self, clients: Sequence[int]) -> frozenset[int]:
+        """See `Transaction.listening`."""
+        return frozenset([row[0] for row in await self._each(sql.LISTENING, _singles(clients))])
+
+    async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
+        """See `Transaction.settle`."""
+        return frozenset([row[0] for row in await self._each(sql.SETTLE, rows)])
+
+    async def lease_pending(self, now: int, until: int, limit: int) -> list[VerificationRow]:
+        """See `Transaction.lease_pending`."""
+        rows = map(VerificationRow._make, await self._rows(self._lease, now, until, limit))
+        return sorted(rows, key=lambda row: (row.created_at, row.id))
+
+    async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
+        """See `Transaction.link_labels`."""
+        if not packed:
+            return
+        latest = _latest(packed)
+        there = await self._append_labels(list(dict.fromkeys(hashes)), time, packed)
+        await self._each(sql.LABEL_TIMES, [(value, latest) for value in there])
+
+    async def newest(self, hashes: Sequence[bytes]) -> int | None:
+        """See `Transaction.newest`."""
+        rows = await self._each(sql.NEWEST, _singles(hashes))
+        return max((instant for row in rows for instant in row if instant is not None), default=None)
+
+    async def erase(self, key_id: bytes, now: int) -> None:
+        """See `Transaction.erase`."""
+        for statement, dated in sql.ERASE:
+            await self._rows(statement, *((key_id, now) if dated else (key_id,)))
+
+    async def set_fact(self, name: str, value: bytes) -> None:
+        """See `Transaction.set_fact`."""
+        await self._rows(sql.SET_FACT, name, value)
+
+    async def forget_answers(self, digests: Sequence[bytes]) -> None:
+        """See `Transaction.forget_answers`."""
+        await self._each(sql.FORGET_ANSWERS, _singles(digests))
+
+    async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
+        """See `Transaction.rewrap`."""
+        await self._each(sql.REWRAP, rows)
+
+    async def keys_under_other_masters(self, master_id: bytes, limit: int) -> list[PersonKeyRow]:
+        """See `Transaction.keys_under_other_masters`."""
+        return [PersonKeyRow._make(row) for row in await self._rows(sql.OTHER_MASTERS, master_id, limit)]
+
+    async def update_webhook(self, row: WebhookRow) -> None:
+        """See `Transaction.update_webhook`."""
+        await self._each(sql.UPDATE_WEBHOOK, [row])
+
+    async def delete_webhook(self, resource: bytes) -> None:
+        """See `Transaction.delete_webhook`."""
+        await self._rows(sql.DELETE_WEBHOOK, resource)
+
+    async def revoke_api_key(self, digest: bytes, at: int) -> None:
+        """See `Transaction.revoke_api_key`."""
+        await self._rows(sql.REVOKE_API_KEY, digest, at)
+
+    async def expire_api_key(self, digest: bytes, at: int) -> None:
+        """See `Transaction.expire_api_key`."""
+        await self._rows(sql.EXPIRE_API_KEY, digest, at)
+
+    async def revoke_client(self, client: int, at: int) -> None:
+        """See `Transaction.revoke_client`."""
+        await self._rows(sql.REVOKE_CLIENT, client, at)
+
+
+def _singles(keys: Sequence[object]) -> list[tuple[object]]:
+    return [(key,) for key in keys]
+
+
+def _latest(packed: bytes) -> int:
+    return max(int(instant) for instant, _ in _LABEL.iter_unpack(packed))

@@ -1,0 +1,72 @@
+"""Which tables a database has: those of this version, older ones, newer ones, or none.
+
+Alembic makes tables and writes their version down; comparing it takes plain SQL, so that serving needs neither
+Alembic nor SQLAlchemy.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+HEAD: Final = "0001"
+"""The version of the tables that this code reads and writes: the newest one of `migrations.versions`."""
+
+VERSION_TABLE: Final = "alembic_version"
+
+_COMMAND: Final = "scoring-model database migrate --database URL"
+
+
+class SchemaRefused(Exception):
+    """The tables of a database are not those that this version of the code works with."""
+
+
+class SchemaMissing(SchemaRefused):
+    """The database is empty."""
+
+
+class SchemaOlder(SchemaRefused):
+    """The database has to be migrated first."""
+
+
+class SchemaNewer(SchemaRefused):
+    """The database belongs to a later version of the code."""
+
+
+class SchemaForeign(SchemaRefused):
+    """The tables of the database are someone else's."""
+
+
+def check_version(version: str | None, tables: Collection[str]) -> None:
+    """Refuse tables that are not those of this version.
+
+    Parameters
+    ----------
+    version : str or None
+        What `alembic_version` says.
+    tables : collection of str
+        Names of the tables of the database.
+
+    Raises
+    ------
+    SchemaRefused
+        By the name of what is wrong; the text says what to do.
+    """
+    if version == HEAD:
+        return
+    if version is None and set(tables) <= {VERSION_TABLE}:
+        raise SchemaMissing(f"The database has no tables yet. Make them with: {_COMMAND}")
+    if version is None:
+        raise SchemaForeign("The database has tables that are not those of scoring-model. Name another one.")
+    if not version.isdecimal():
+        raise SchemaForeign(
+            f"The database says that its tables have version {version[:40]!r}, not one of ours."
+        )
+    if version < HEAD:
+        raise SchemaOlder(
+            f"The tables of the database have version {version}, this program needs {HEAD}. "
+            f"Back the database up, then run: {_COMMAND}"
+        )
+    raise SchemaNewer(
+        f"The tables of the database have version {version}, this program knows {HEAD} at most. "
+        "Install the version of scoring-model that made them, or a later one. "
+        f"(`{_COMMAND}` never takes tables back.)"
+    )

@@ -1,0 +1,107 @@
+"""Connections to a file of SQLite, set up so that what is committed is on the disk."""
+
+import sqlite3
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from scoring_model.service.store.durability import NotDurable
+from scoring_model.service.store.sqlite.errors import translate
+
+_STATEMENTS: Final = 256
+"""Prepared statements that a connection keeps: more than there are."""
+
+_SETUP_SECONDS: Final = 5.0
+"""While several processes start, one of them may mend the log or change its mode."""
+
+_PRAGMAS: Final = (
+    "PRAGMA secure_delete = ON",  # what is erased is overwritten in the file
+    "PRAGMA foreign_keys = OFF",  # there are none: every one would cost a look-up for each row
+    "PRAGMA temp_store = MEMORY",  # no temporary file may hold what will be erased
+    # A mapped file would turn an error of the disk into the death of the process (SIGBUS), and the pages that
+    # count are in the cache of the connection.
+    "PRAGMA mmap_size = 0",
+)
+
+BACKSTOP_PAGES: Final = 8_000
+"""Pages of the log at which SQLite itself makes a checkpoint within a commit, should ours have failed (32 MB)."""
+
+
+def connect(
+    path: Path, *, cache_mebibytes: int, sync: bool = True, busy_seconds: float = 0.0
+) -> sqlite3.Connection:
+    """Open a connection in autocommit mode.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder must exist.
+    cache_mebibytes : int
+        Pages that the connection keeps in memory at most.
+    sync : bool
+        Whether a commit waits for the disk.
+    busy_seconds : float
+        How long a statement waits for a lock of SQLite, blocking its thread.
+
+    Raises
+    ------
+    StoreUnavailable
+        If the file can't be opened.
+    NotDurable
+        If SQLite does not sync, or can't keep a write-ahead log here.
+    """
+    try:
+        connection = sqlite3.connect(
+            path,
+            timeout=_SETUP_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,  # commits run in a thread, one statement at a time
+            cached_statements=_STATEMENTS,
+        )
+    except sqlite3.Error as error:
+        raise translate(error) from error
+    try:
+        _set_up(connection, cache_mebibytes=cache_mebibytes, sync=sync)
+        connection.execute(f"PRAGMA busy_timeout = {int(1000 * busy_seconds)}")
+    except sqlite3.Error as error:
+        connection.close()
+        raise translate(error) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection, *, cache_mebibytes: int, sync: bool) -> None:
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise NotDurable(
+            f"SQLite can't keep a write-ahead log beside the database (it says {mode!r}). "
+            "Put the database on a local file system."
+        )
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+    connection.execute(f"PRAGMA cache_size = {-1024 * cache_mebibytes}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {BACKSTOP_PAGES}")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'OFF'}")
+    if sync:
+        require_sync(connection)
+
+
+def require_sync(connection: sqlite3.Connection) -> None:
+    """Make sure that a commit waits for the disk.
+
+    Raises
+    ------
+    NotDurable
+        If `synchronous` is neither FULL nor EXTRA (https://www.sqlite.org/pragma.html#pragma_synchronous).
+    """
+    level = connection.execute("PRAGMA synchronous").fetchone()[0]
+    if level < 2:
+        raise NotDurable(f"SQLite does not wait for the disk: synchronous is {level}, it must be 2 (FULL).")
+
+
+@cache
+def native(statement: str) -> str:
+    """A shared statement as SQLite numbers its arguments."""
+    return statement.replace("$", "?")

@@ -1,0 +1,208 @@
+"""SQL that both databases share, made from the kinds of rows.
+
+Arguments are written as PostgreSQL does, `$1`; SQLite reads `?1`. A statement over many keys comes in two forms:
+SQLite runs the one for each key, which costs it no more than a list would; a server gets all keys in one round trip.
+"""
+
+from dataclasses import dataclass
+from types import UnionType
+from typing import Final, get_args, get_type_hints
+
+from scoring_model.service.core.rows import (
+    TABLES,
+    ApiKeyRow,
+    BundleRow,
+    ClientRow,
+    FactRow,
+    IdempotencyRow,
+    IdentityRow,
+    LabelRow,
+    PersonKeyRow,
+    Row,
+    VerificationRow,
+    WebhookRow,
+)
+
+_SERVER_TYPES: Final = {bytes: "bytea", int: "bigint", str: "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A statement for every one of many keys.
+
+    Parameters
+    ----------
+    one : str
+        For one key: its parts are the arguments.
+    many : str
+        For all: the arguments are arrays, one for each part.
+    """
+
+    one: str
+    many: str
+
+
+def server_types(kind: type[Row]) -> list[str]:
+    """The types of PostgreSQL in which the fields of a kind of rows travel."""
+    types = []
+    for hint in get_type_hints(kind).values():
+        plain = (
+            next(t for t in get_args(hint) if t is not type(None)) if isinstance(hint, UnionType) else hint
+        )
+        types.append(_SERVER_TYPES[plain])
+    return types
+
+
+def columns(kind: type[Row], alias: str = "") -> str:
+    """The columns of a kind of rows, in the order of its fields."""
+    return ", ".join(f"{alias}{name}" for name in kind._fields)
+
+
+def select(kind: type[Row], rest: str) -> str:
+    """A query for rows of a kind; `rest` is what follows the table's name."""
+    return f"SELECT {columns(kind)} FROM {TABLES[kind]} {rest}"
+
+
+def insert_one(kind: type[Row]) -> str:
+    """An insertion of one row."""
+    places = ", ".join(f"${place}" for place in range(1, len(kind._fields) + 1))
+    return f"INSERT INTO {TABLES[kind]} ({columns(kind)}) VALUES ({places})"
+
+
+def arrays(types: list[str]) -> str:
+    """A table made of arrays, one for each column."""
+    return "unnest(" + ", ".join(f"${place}::{name}[]" for place, name in enumerate(types, 1)) + ")"
+
+
+def insert_many(kind: type[Row]) -> str:
+    """An insertion of rows that come as arrays, one for each column."""
+    return f"INSERT INTO {TABLES[kind]} ({columns(kind)}) SELECT * FROM {arrays(server_types(kind))}"
+
+
+def _update_by_id(kind: type[Row], key: str, fixed: tuple[str, ...], condition: str) -> Each:
+    """An update of all columns but some by rows of which every field is given; returns the keys that were there."""
+    table, names = TABLES[kind], kind._fields
+    places = {name: place for place, name in enumerate(names, 1)}
+    changed = [name for name in names if name not in (key, *fixed)]
+    # SQLite wants every numbered argument to be used, at least the last one.
+    one = ", ".join(f"{name} = ${places[name]}" for name in changed)
+    many = ", ".join(f"{name} = given.{name}" for name in changed)
+    return Each(
+        f"UPDATE {table} SET {one} WHERE {key} = ${places[key]} {condition} RETURNING {key}",
+        f"UPDATE {table} SET {many} FROM {arrays(server_types(kind))} AS given({columns(kind)}) "
+        f"WHERE {table}.{key} = given.{key} {condition} RETURNING {table}.{key}",
+    )
+
+
+def _select_each(kind: type[Row], key: str, rest: str = "") -> Each:
+    return Each(
+        select(kind, f"WHERE {key} = $1 {rest}"), select(kind, f"WHERE {key} = any($1::bytea[]) {rest}")
+    )
+
+
+FACT: Final = select(FactRow, "WHERE name = $1")
+SET_FACT: Final = (
+    "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+BUNDLES: Final = select(BundleRow, "ORDER BY first_served_at, model_version, policy_version")
+CREDENTIALS: Final = (
+    f"SELECT {columns(ApiKeyRow, 'k.')}, {columns(ClientRow, 'c.')} "
+    "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest = $1"
+)
+CLIENTS: Final = select(ClientRow, "ORDER BY client")
+_NEW_CLIENT: Final = ", ".join(name for name in ClientRow._fields if name != "client")
+_NEW_CLIENT_PLACES: Final = ", ".join(f"${place}" for place in range(1, len(ClientRow._fields)))
+NEW_CLIENT: Final = f"INSERT INTO clients ({_NEW_CLIENT}) VALUES ({_NEW_CLIENT_PLACES}) RETURNING client"
+OWN_POOL: Final = "UPDATE clients SET pool = CAST(client AS TEXT) WHERE client = $1"
+REVOKE_CLIENT: Final = "UPDATE clients SET revoked_at = $2 WHERE client = $1 AND revoked_at IS NULL"
+API_KEYS: Final = select(ApiKeyRow, "WHERE client = $1 ORDER BY created_at, digest")
+REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 AND revoked_at IS NULL"
+EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
+
+IDENTITY: Final = select(IdentityRow, "WHERE id = $1 AND client = $2")
+IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
+VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
+VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
+VERIFICATIONS_OF: Final = select(VerificationRow, "WHERE key_id = $1 ORDER BY id")
+VERIFICATIONS_OF_IDENTITY: Final = select(
+    VerificationRow,
+    # By way of the person's key, which is indexed.
+    "WHERE key_id = (SELECT key_id FROM identities WHERE id = $1) AND identity_id = $1 ORDER BY id",
+)
+COMPLETED: Final = select(
+    VerificationRow,
+    "WHERE client = $1 AND status = 'COMPLETED' AND (completed_at, id) > ($2, $3) "
+    "ORDER BY completed_at, id LIMIT $4",
+)
+SETTLE: Final = _update_by_id(
+    VerificationRow, "id", ("client", "created_at"), "AND verifications.status = 'PENDING'"
+)
+_WAITING: Final = (
+    "SELECT id FROM verifications WHERE status = 'PENDING' AND (leased_until IS NULL OR leased_until < $1) "
+    "ORDER BY created_at, id LIMIT $3"
+)
+LEASE: Final = (
+    f"UPDATE verifications SET leased_until = $2 WHERE id IN ({_WAITING}) "
+    f"RETURNING {columns(VerificationRow)}"
+)
+LEASE_SKIPPING: Final = (
+    f"UPDATE verifications SET leased_until = $2 WHERE id = any(ARRAY({_WAITING} FOR UPDATE SKIP LOCKED)) "
+    f"RETURNING {columns(VerificationRow)}"
+)
+"""On a server others may be leasing at the same time. The array is made once: a plan could run a list again."""
+
+LABELS: Final = _select_each(LabelRow, "verification_id", "ORDER BY number")
+PERSON_KEYS: Final = _select_each(PersonKeyRow, "key_id")
+PERSONS: Final = Each(
+    select(PersonKeyRow, "WHERE client = $1 AND person = $2"),
+    f"SELECT {columns(PersonKeyRow, 'k.')} FROM person_keys k "
+    "JOIN unnest($1::bigint[], $2::bytea[]) AS wanted(client, person) "
+    "ON k.client = wanted.client AND k.person = wanted.person",
+)
+REWRAP: Final = _update_by_id(PersonKeyRow, "key_id", ("client", "person"), "")
+OTHER_MASTERS: Final = select(PersonKeyRow, "WHERE master_id <> $1 LIMIT $2")
+ERASE: Final = (
+    ("DELETE FROM person_keys WHERE key_id = $1", False),
+    (
+        "UPDATE identities SET payload = NULL, status = 'REDACTED', updated_at = $2 "
+        "WHERE key_id = $1 AND status <> 'REDACTED'",
+        True,
+    ),
+    ("UPDATE verifications SET payload = NULL, links = NULL WHERE key_id = $1", False),
+)
+"""What erasing a person's key does, and whether the step takes the instant too."""
+
+IDEMPOTENCY: Final = _select_each(IdempotencyRow, "digest")
+FORGET_ANSWERS: Final = Each(
+    "DELETE FROM idempotency WHERE digest = $1",
+    "DELETE FROM idempotency WHERE digest = any($1::bytea[])",
+)
+WEBHOOK: Final = select(WebhookRow, "WHERE id = $1 AND client = $2")
+WEBHOOKS: Final = select(WebhookRow, "WHERE client = $1 AND id > $2 ORDER BY id LIMIT $3")
+UPDATE_WEBHOOK: Final = _update_by_id(WebhookRow, "id", ("client", "created_at"), "")
+DELETE_WEBHOOK: Final = "DELETE FROM webhooks WHERE id = $1"
+LISTENING: Final = Each(
+    "SELECT DISTINCT client FROM webhooks WHERE client = $1 AND active = 1",
+    "SELECT DISTINCT client FROM webhooks WHERE client = any($1::bigint[]) AND active = 1",
+)
+ADVANCE: Final = Each(
+    "UPDATE clients SET sequence = sequence + $2 WHERE client = $1 RETURNING client, sequence - $2",
+    "UPDATE clients SET sequence = clients.sequence + given.steps "
+    "FROM unnest($1::bigint[], $2::bigint[]) AS given(client, steps) WHERE clients.client = given.client "
+    "RETURNING clients.client, clients.sequence - given.steps",
+)
+NEWEST: Final = Each(
+    "SELECT (SELECT max(time) FROM links WHERE hash = $1), (SELECT time FROM label_times WHERE hash = $1)",
+    "SELECT (SELECT max(time) FROM links WHERE hash = given.hash), "
+    "(SELECT time FROM label_times WHERE hash = given.hash) FROM unnest($1::bytea[]) AS given(hash)",
+)
+"""The newest event of each hash, and the newest label told of any."""
+
+LABEL_TIMES: Final = Each(
+    "INSERT INTO label_times (hash, time) VALUES ($1, $2) ON CONFLICT (hash) "
+    "DO UPDATE SET time = max(label_times.time, excluded.time)",
+    "INSERT INTO label_times (hash, time) SELECT hash, max(time) "
+    "FROM unnest($1::bytea[], $2::bigint[]) AS given(hash, time) GROUP BY hash ORDER BY hash "
+    "ON CONFLICT (hash) DO UPDATE SET time = greatest(label_times.time, excluded.time)",
+)
+"""Labelled events are few, but may lie anywhere in the history of a hash: their newest instant is kept apart."""

@@ -1,0 +1,336 @@
+"""The commands of the service on a real SQLite database and, where it takes one, beside a running service."""
+
+import contextlib
+import dataclasses
+import json
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import urllib.error
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import typer
+
+from running_service import Running, running, until
+from scoring_model.cli import main
+from scoring_model.cli.app import app
+from scoring_model.service.core.masters import add_master_key, generate_master_key
+from scoring_model.service.settings import ServiceSettings
+
+ROOT: Final = Path(__file__).parents[2]
+URL: Final = "sqlite:///scoring.db"
+UNKNOWN: Final = "01890a5d-ac96-774b-bcce-b302099a8057"
+SIGNALS: Final = {"vpn": True, "emailAgeDays": 3, "deviceId": "d-1"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def service(sealed: Path, folder: Path) -> Iterator[Running]:
+    """A service on the database `URL`, its bundles in `shelf`."""
+    with running(folder, "--bundle", sealed, "--bundles", "shelf", "--database", URL) as found:
+        yield found
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the program in this process: exit code, standard output, standard error."""
+    capsys.readouterr()
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def done(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run what must succeed on the database; its standard output."""
+    code, said, error = run(capsys, *arguments, "--database", URL)
+    assert code == 0, error
+    return said
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run what must fail for its input: exit code 1, one error, no traceback; return the error."""
+    code, _, error = run(capsys, *arguments, "--database", URL)
+    assert (code, "Traceback" in error, error.count("error: ")) == (1, False, 1)
+    return error[error.index("error: ") :]
+
+
+def new_client(capsys: pytest.CaptureFixture[str], *options: object) -> dict[str, str]:
+    """The headers of a new client."""
+    made = json.loads(done(capsys, "clients", "create", "Shop", "--json", *options))
+    assert made.keys() == {"clientId", "apiKey"}
+    return {"x-client-id": made["clientId"], "x-api-key": made["apiKey"]}
+
+
+def scored(service: Running, client: dict[str, str]) -> str:
+    """The id of a new verification."""
+    status, answer = service.request("POST", "/scoring/v1/verifications", {"signals": SIGNALS}, client)
+    assert (status, answer["status"]) == (201, "COMPLETED")
+    return str(answer["id"])
+
+
+def is_refused(service: Running, client: dict[str, str]) -> bool:
+    """Whether the credentials of a client are good for nothing."""
+    try:
+        service.request("GET", "/scoring/v1/webhooks", headers=client)
+    except urllib.error.HTTPError as error:
+        return error.code == 401
+    return False
+
+
+def test_migrating_again_changes_nothing(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """The first call makes the tables, the second leaves what is in them."""
+    assert "up to date" in done(capsys, "database", "migrate")
+    new_client(capsys)
+    before = done(capsys, "clients", "list")
+    done(capsys, "database", "migrate")
+    assert done(capsys, "clients", "list") == before != ""
+    assert (folder / "scoring.db").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["clients", "list"],
+        ["clients", "create", "x"],
+        ["keys", "rotate"],
+        ["verifications", "replay", UNKNOWN],
+        ["labels", "import", "labels.csv"],
+    ],
+)
+def test_no_command_makes_a_database_by_the_way(
+    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str]
+) -> None:
+    """A name that was misspelt is an error that names the command that makes one, and nothing is made."""
+    (folder / "scoring.db.key").write_text(generate_master_key())
+    (folder / "scoring.db.key").chmod(0o600)
+    (folder / "labels.csv").write_text("verificationId,label,knownAt\n")
+    assert "database migrate" in refused(capsys, *words)
+    assert {path.name for path in folder.iterdir()} == {"scoring.db.key", "labels.csv"}
+
+
+def test_the_database_may_come_from_the_environment(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command without --database takes the variable; without either it is wrong usage."""
+    assert run(capsys, "database", "migrate")[0] == 2
+    monkeypatch.setenv("SCORING_MODEL_DATABASE", URL)
+    assert run(capsys, "database", "migrate")[0] == 0
+    assert (folder / "scoring.db").exists()
+
+
+def test_a_password_is_never_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither errors nor tracebacks of a database that is away show the password of its URL."""
+    url = "postgresql://risk:s3cret@127.0.0.1:1/scoring"
+    for words in (["database", "migrate"], ["clients", "list"], ["--debug", "clients", "list"]):
+        code, said, error = run(capsys, *words, "--database", url)
+        assert code == 1, error
+        assert "error: " in error
+        assert "s3cret" not in said + error
+
+
+def test_a_client_from_its_first_key_to_its_end(capsys: pytest.CaptureFixture[str], service: Running) -> None:
+    """A new key answers at once, a rotated one beside it, and soon after the end neither does; no key is listed."""
+    first = new_client(capsys)
+    scored(service, first)
+    code, said, told = run(capsys, "clients", "rotate", first["x-client-id"], "--database", URL, "--json")
+    assert (code, "shown this once" in told) == (0, True)
+    second = {**first, "x-api-key": json.loads(said)["apiKey"]}
+    assert second != first
+    scored(service, first)
+    scored(service, second)
+    done(capsys, "clients", "revoke", first["x-client-id"])
+    for client in (first, second):
+        until(lambda headers=client: is_refused(service, headers), "the end of the key")  # type: ignore[misc]
+    listed = json.loads(done(capsys, "clients", "list", "--json"))
+    assert [client["revokedAt"] is not None for client in listed] == [True]
+    everything = done(capsys, "clients", "list") + json.dumps(listed) + service.log.read_text()
+    assert not any(client["x-api-key"] in everything for client in (first, second))
+
+
+def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """Scopes, quota and pool are those that were given."""
+    done(capsys, "database", "migrate")
+    new_client(capsys, "--scopes", "webhooks,identities", "--quota", "10/1", "--pool", "group")
+    (client,) = json.loads(done(capsys, "clients", "list", "--json"))
+    assert (client["scopes"], client["quota"], client["pool"]) == (
+        ["identities", "webhooks"],
+        "10/1",
+        "group",
+    )
+    said = done(capsys, "clients", "list")
+    for words in (client["clientId"], "Shop", "identities,webhooks", "10/1", "pool group", "1 keys"):
+        assert words in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["create", "x", "--scopes", "all"], "scope"),
+        (["create", "x", "--quota", "many"], "quota"),
+        (["create", " "], "name"),
+        (["rotate", "cl_nobody"], "client"),
+        (["revoke", "cl_nobody"], "client"),
+        (["rotate", "cl_nobody", "--grace", "soon"], "duration"),
+    ],
+)
+def test_what_can_not_be_done_with_a_client_is_told(
+    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str], told: str
+) -> None:
+    """The error names what is wrong."""
+    done(capsys, "database", "migrate")
+    assert told in refused(capsys, "clients", *words)
+
+
+def test_replay(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
+    """A verdict is the same (0); with a changed row different (3); after erasure erased (4)."""
+    client = new_client(capsys)
+    verification = scored(service, client)
+    replay = ["verifications", "replay", verification, "--bundles", "shelf"]
+    assert done(capsys, *replay) == "same\n"
+    assert json.loads(done(capsys, *replay, "--json")) == {"verificationId": verification, "replay": "same"}
+    forge("UPDATE verifications SET score = score + 1")
+    assert run(capsys, *replay, "--database", URL)[:2] == (3, "different\n")
+    service.request("DELETE", f"/scoring/v1/verifications/{verification}/signals", None, client)
+    assert run(capsys, *replay, "--database", URL)[:2] == (4, "erased\n")
+
+
+def test_replay_names_what_it_lacks(capsys: pytest.CaptureFixture[str], service: Running) -> None:
+    """No such verification, no id at all, no bundle that decided: each is an error of its own."""
+    verification = scored(service, new_client(capsys))
+    assert "no such verification" in refused(capsys, "verifications", "replay", UNKNOWN)
+    assert "UUID" in refused(capsys, "verifications", "replay", "x")
+    shutil.rmtree("shelf")
+    assert "the bundle of model" in refused(capsys, "verifications", "replay", verification)
+
+
+def test_labels(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
+    """Labels of verifications that are there are imported once, and identifiers that are not are listed."""
+    verification = scored(service, new_client(capsys))
+    text = f"verificationId,label,knownAt\n{verification},fraud,2026-01-01T00:00:00Z\n{UNKNOWN},fraud,2026-01-01\n"
+    (folder / "labels.csv").write_text(text)
+    words = ["labels", "import", "labels.csv"]
+    first, again = (json.loads(done(capsys, *words, "--json")) for _ in range(2))
+    assert first == {"imported": 1, "repeated": 0, "unknown": [UNKNOWN]}
+    assert again == {"imported": 0, "repeated": 1, "unknown": [UNKNOWN]}
+    said = done(capsys, *words)
+    assert said == f"0 labels imported, 1 were known already\nunknown: {UNKNOWN}\n"
+
+
+def test_bad_labels_are_all_told_and_none_is_imported(
+    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
+) -> None:
+    """One bad row keeps the good ones out too."""
+    verification = scored(service, new_client(capsys))
+    good = f"{verification},fraud,2026-01-01\n"
+    (folder / "labels.csv").write_text(
+        f"verificationId,label,knownAt\n{good}x,fraud,2026-01-01\n{UNKNOWN},,2999-01-01\n"
+    )
+    error = refused(capsys, "labels", "import", "labels.csv")
+    for words in ("row 1: verificationId: not_a_uuid", "row 2: label: missing", "row 2: knownAt: in_future"):
+        assert words in error
+    (folder / "labels.csv").write_text("verificationId,label,knownAt\n" + good)
+    assert "1 labels imported" in done(capsys, "labels", "import", "labels.csv")
+
+
+def test_rotation_of_the_master_key(
+    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
+) -> None:
+    """The file gets a key on top, all persons are wrapped anew beside the running service, and replay goes on."""
+    client, key = new_client(capsys), folder / "scoring.db.key"
+    verification, old = scored(service, client), key.read_text()
+    assert done(capsys, "keys", "rotate") == "1 keys of persons are wrapped anew\n"
+    new = key.read_text().splitlines()
+    assert (len(new), new[1:]) == (2, old.splitlines())
+    key.write_text(new[0])  # the old key is of no more use
+    assert done(capsys, "verifications", "replay", verification, "--bundles", "shelf") == "same\n"
+    scored(service, client)
+
+
+def test_a_rotation_that_was_interrupted_goes_on(
+    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
+) -> None:
+    """Run again before it has ended, it adds no further key; ended, it does."""
+    scored(service, new_client(capsys))
+    key = folder / "scoring.db.key"
+    add_master_key(key)
+    code, _, told = run(capsys, "keys", "rotate", "--database", URL)
+    assert (code, "going on with it" in told, len(key.read_text().split())) == (0, True, 2)
+    done(capsys, "keys", "rotate")
+    assert len(key.read_text().split()) == 3
+
+
+def test_a_variable_must_give_the_new_key_itself(
+    capsys: pytest.CaptureFixture[str], service: Running, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a new key first nothing is wrapped and it is said; with one everything is."""
+    scored(service, new_client(capsys))
+    old = (folder / "scoring.db.key").read_text()
+    monkeypatch.setenv("KEYS", old)
+    rotate = ["keys", "rotate", "--master-key", "env:KEYS", "--database", URL]
+    code, said, told = run(capsys, *rotate)
+    assert (code, said, "put a new one before it" in told) == (
+        0,
+        "0 keys of persons are wrapped anew\n",
+        True,
+    )
+    monkeypatch.setenv("KEYS", f"{generate_master_key()}\n{old}")
+    assert run(capsys, *rotate)[1] == "1 keys of persons are wrapped anew\n"
+
+
+def test_the_demonstration(sealed: Path, folder: Path) -> None:
+    """With the bundle there it prints credentials and a curl command that works as it stands; a second start too."""
+    shutil.copytree(sealed, folder / "runs" / "first")
+    for _ in range(2):
+        with demonstration(folder) as (process, printed):
+            curl = printed[printed.index("curl ") :]
+            answer = json.loads(subprocess.run(["bash", "-c", curl], capture_output=True, check=True).stdout)
+            assert answer["status"] == "COMPLETED"
+            process.terminate()
+            assert process.wait(timeout=60) == 0
+
+
+@contextlib.contextmanager
+def demonstration(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """Start it on a free port; process and what it printed until the service answered."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, str(ROOT / "pipelines" / "demo_service.py"), "--port", port]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdout is not None
+        printed, last = "", f"http://127.0.0.1:{port}\n"
+        while (line := process.stdout.readline()) != last:
+            assert line, printed
+            printed += line
+        yield process, printed
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def forge(statement: str) -> None:
+    """Change the database behind the back of everybody."""
+    with sqlite3.connect("scoring.db") as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_every_setting_is_an_option_of_serve() -> None:
+    """Flags and settings have the same names, and `--config` alone is no setting."""
+    program: Any = typer.main.get_command(app)
+    serve = program.commands["serve"]
+    names = [parameter.name for parameter in serve.params if "--help" not in parameter.opts]
+    assert sorted(names) == sorted(["config", *(field.name for field in dataclasses.fields(ServiceSettings))])

@@ -1,0 +1,53 @@
+"""The guide to the client runs."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scoring_model.client as package
+from either_client import API_KEY, CLIENT_ID
+from scoring_peer import Peer
+
+PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def run(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
+    """Run every example, one after the other; return the names that they leave."""
+    for name, value in (("URL", peer.url), ("CLIENT_ID", CLIENT_ID), ("API_KEY", API_KEY)):
+        monkeypatch.setenv(f"SCORING_{name}", value)
+    names: dict[str, Any] = {"__name__": "guide"}
+    for block in BLOCKS:
+        exec(compile(block, "docs/client.md", "exec", dont_inherit=True), names)
+    names["client"].close()
+    return names
+
+
+def test_every_example_runs(
+    peer: Peer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order of the page, and they do what the page says."""
+    names = run(peer, monkeypatch)
+    printed = capsys.readouterr().out
+    assert "STEPPED_UP 612\nNAME_UNUSUAL" in printed
+    assert "404 not_found" in printed
+    assert names["scores"] == [612, 612, 612]
+    assert names["receive"](b"{}", {}, [names["secret"]], set()) == 400
+
+
+def test_every_method_and_error_is_on_the_page() -> None:
+    """The tables name all of them, and nothing that is not there."""
+    for group in ("Identities", "Verifications", "Webhooks", "Health"):
+        row = re.search(rf"\| `client\.{group.lower()}` \| (.*) \|", PAGE)
+        assert row is not None
+        methods = {name for name in vars(getattr(package, group)) if not name.startswith("_")}
+        assert set(re.findall(r"`(\w+)`", row[1])) == methods
+    errors = {
+        name
+        for name, thing in vars(package).items()
+        if isinstance(thing, type) and issubclass(thing, Exception)
+    }
+    assert all(f"`{name}`" in PAGE or f" {name}" in PAGE for name in errors)

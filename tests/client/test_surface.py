@@ -1,0 +1,101 @@
+"""What a program sees of the client: both of one mould, light, and with nothing of the model in it."""
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import scoring_model.client as package
+from scoring_model.client import AsyncClient, Client
+
+GROUPS = ("Identities", "Verifications", "Webhooks", "Health")
+FOLDER = Path(package.__file__).parent
+LOADS = "import json, sys, scoring_model.client\nprint(json.dumps(sorted(sys.modules)))"
+
+
+def methods(kind: type) -> dict[str, Callable[..., object]]:
+    """The public methods of a class, by name."""
+    return {name: method for name, method in vars(kind).items() if not name.startswith("_")}
+
+
+OPERATIONS = [(group, name) for group in GROUPS for name in methods(getattr(package, group))]
+
+
+def test_the_whole_interface_is_there() -> None:
+    """Every operation of the interface and beyond has a method."""
+    expected = {
+        "Identities": {"create", "get", "erase"},
+        "Verifications": {"create", "get", "wait", "erase_signals"},
+        "Webhooks": {"create", "get", "update", "delete", "list", "test", "rotate_secret"},
+        "Health": {"live", "ready"},
+    }
+    assert {group: set(methods(getattr(package, group))) for group in GROUPS} == expected
+
+
+@pytest.mark.parametrize(("group", "name"), OPERATIONS)
+def test_both_clients_are_of_one_mould(group: str, name: str) -> None:
+    """The same names, parameters and words; one awaits, the other does not."""
+    blocking = methods(getattr(package, group))[name]
+    awaited = methods(getattr(package, f"Async{group}"))[name]
+    assert inspect.signature(blocking) == inspect.signature(awaited)
+    assert inspect.getdoc(blocking) == inspect.getdoc(awaited)
+    assert inspect.getdoc(blocking)
+    waits = inspect.isasyncgenfunction if name == "list" else inspect.iscoroutinefunction
+    assert waits(awaited)
+    assert not waits(blocking)
+
+
+def test_both_clients_are_opened_alike() -> None:
+    """The same options under the same names."""
+    assert list(inspect.signature(Client).parameters) == list(inspect.signature(AsyncClient).parameters)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.relative_to(FOLDER).as_posix()
+)
+def test_it_imports_httpx_the_standard_library_and_itself(path: Path) -> None:
+    """Nothing else of the project, nothing else at all."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            root = name.partition(".")[0]
+            assert root in {"httpx"} | sys.stdlib_module_names or name.startswith("scoring_model.client")
+
+
+def test_importing_it_brings_no_model() -> None:
+    """In a fresh interpreter: neither the model, nor the service, nor a numerical library."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LOADS], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stdout))
+    ours = {name for name in loaded if name.startswith("scoring_model.")}
+    assert all(name.startswith("scoring_model.client") for name in ours)
+    assert {name.partition(".")[0] for name in loaded}.isdisjoint(
+        [
+            "numpy",
+            "onnxruntime",
+            "numba",
+            "pyarrow",
+            "pandas",
+            "pydantic",
+            "starlette",
+            "uvicorn",
+            "sqlalchemy",
+            "cryptography",
+            "yaml",
+        ]
+    )
+
+
+def test_clients_close_their_connections() -> None:
+    """After a `with` block a client is closed, also when the block fails."""
+    with pytest.raises(KeyError), Client("http://127.0.0.1:1", client_id="a", api_key="b") as client:
+        raise KeyError
+    with pytest.raises(RuntimeError, match="closed"):
+        client.identities.get("x")

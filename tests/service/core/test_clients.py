@@ -1,0 +1,313 @@
+"""The clients of the service and their keys (contract, "Authentication" and "Rate limit"), on real databases."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring_model.service.core.clients import (
+    ClientSummary,
+    InvalidClient,
+    NewClient,
+    RevokedClient,
+    UnknownClient,
+    create_client,
+    format_scopes,
+    key_digest,
+    list_clients,
+    parse_quota,
+    parse_scopes,
+    revoke,
+    rotate_key,
+)
+from scoring_model.service.core.credentials import Credentials
+from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.store import Store
+from scoring_model.service.store import open_store
+
+NOW = 1_800_000_000_000_000
+SECOND = 1_000_000
+ALL = frozenset(Scope)
+
+
+class Hands:
+    """A clock that is set by hand."""
+
+    def __init__(self, time: int) -> None:
+        self.time = time
+
+    def now(self) -> int:
+        """The instant that was set."""
+        return self.time
+
+    def event(self, reference: str | None) -> int:
+        """The same."""
+        return self.time
+
+
+def played(store_url: str, scenario: Callable[[Store], Awaitable[None]]) -> None:
+    """Play a scenario on an open store."""
+
+    async def play() -> None:
+        store = await open_store(store_url)
+        try:
+            await scenario(store)
+        finally:
+            await store.close()
+
+    asyncio.run(play())
+
+
+async def ada(store: Store, *, pool: str | None = None) -> NewClient:
+    """A client of everything."""
+    return await create_client(store, name="Ada", scopes=ALL, pool=pool, now=NOW)
+
+
+async def is_let_in(store: Store, client_id: str, api_key: str, now: int = NOW) -> bool:
+    """Whether a process that remembers nothing lets a pair in."""
+    return await Credentials(store, Hands(now)).authenticate(client_id, api_key) is not None
+
+
+async def the_one(store: Store) -> ClientSummary:
+    """The only client there is."""
+    [client] = await list_clients(store)
+    return client
+
+
+def test_authentication_a_new_client_is_let_in(store_url: str) -> None:
+    """Its pair is good at once, with the scopes, the quota and a pool of its own."""
+
+    async def scenario(store: Store) -> None:
+        new = await create_client(
+            store, name=" Zoe\u0308 ", scopes=[Scope.WEBHOOKS], quota=10, quota_seconds=1, now=NOW
+        )
+        other = await ada(store)
+        caller = await Credentials(store, Hands(NOW)).authenticate(new.client_id, new.api_key)
+        assert caller is not None
+        assert (caller.client_id, caller.scopes) == (new.client_id, frozenset({Scope.WEBHOOKS}))
+        assert (caller.quota, caller.quota_seconds, caller.pool) == (10, 1, str(caller.client))
+        assert not await is_let_in(store, new.client_id, other.api_key)
+        zoe, _ = await list_clients(store)
+        assert (zoe.name, zoe.quota, zoe.quota_seconds, zoe.created_at) == ("Zoë", 10, 1, NOW)
+
+    played(store_url, scenario)
+
+
+def test_rate_limit_the_quota_is_6000_a_minute_unless_said_otherwise(store_url: str) -> None:
+    """What interface and contract promise is the default."""
+
+    async def scenario(store: Store) -> None:
+        await ada(store)
+        client = await the_one(store)
+        assert (client.quota, client.quota_seconds) == (6000, 60)
+
+    played(store_url, scenario)
+
+
+def test_authentication_keys_are_256_random_bits_and_only_their_hash_is_kept(store_url: str) -> None:
+    """Ids and keys have their forms, no two are equal, and the database knows the SHA-256 alone."""
+
+    async def scenario(store: Store) -> None:
+        new = [await ada(store) for _ in range(20)]
+        assert len({client.client_id for client in new}) == len({client.api_key for client in new}) == 20
+        for client in new:
+            assert re.fullmatch(r"cl_[0-9A-Za-z]{22}", client.client_id)
+            assert re.fullmatch(r"sk_[0-9A-Za-z_-]{43}", client.api_key)
+        async with store.reading() as reader:
+            found = await reader.credentials(key_digest(new[3].api_key))
+            rows = [await reader.clients(), await reader.api_keys(found[1].client if found else 0)]
+        assert found is not None
+        assert found[1].client_id == new[3].client_id
+        assert len(found[0].digest) == 32
+        assert new[3].api_key not in repr(rows)
+        assert new[3].api_key not in repr(new[3])
+        assert new[3].api_key not in repr(await list_clients(store))
+
+    played(store_url, scenario)
+
+
+def test_privacy_pools_exist_only_by_name(store_url: str) -> None:
+    """Clients of one named pool share it; nobody can name the pool that another has to itself."""
+
+    async def scenario(store: Store) -> None:
+        for pool in ("banks", " banks ", None, None):
+            await ada(store, pool=pool)
+        pools = [client.pool for client in await list_clients(store)]
+        assert pools[:2] == ["banks", "banks"]
+        assert len(set(pools)) == 3
+        for own in (pools[2], f" {pools[3]}", "٣"):
+            with pytest.raises(InvalidClient, match="pool must not be a number"):
+                await ada(store, pool=own)
+        assert len(await list_clients(store)) == 4
+
+    played(store_url, scenario)
+
+
+def test_a_client_that_breaks_rules_is_refused_with_all_of_them(store_url: str) -> None:
+    """Every rule that is broken is told, and nothing is written."""
+
+    async def scenario(store: Store) -> None:
+        with pytest.raises(InvalidClient) as caught:
+            await create_client(
+                store, name=" ", scopes=[], quota=0, quota_seconds=86_401, pool="a\x00" + "b" * 99, now=NOW
+            )
+        assert str(caught.value).split("; ") == [
+            "name must have 1 to 100 characters, got 0",
+            "scopes must be at least one",
+            "quota must be 1 to 1000000000 requests",
+            "quota must be of 1 to 86400 seconds",
+            "pool must have 1 to 100 characters, got 101",
+            "pool must have no control characters",
+        ]
+        for name in ("x" * 101, "a\nb", "\ud800"):
+            with pytest.raises(InvalidClient):
+                await create_client(store, name=name, scopes=ALL, now=NOW)
+        assert await list_clients(store) == []
+        await create_client(store, name="x" * 100, scopes=ALL, now=NOW)
+
+    played(store_url, scenario)
+
+
+def test_authentication_rotation_leaves_both_keys_good_for_a_while(store_url: str) -> None:
+    """The old key ends with its grace, the new one does not."""
+
+    async def scenario(store: Store) -> None:
+        new = await ada(store)
+        second = await rotate_key(store, new.client_id, grace_seconds=60, now=NOW)
+        for later, old_is_good in ((0, True), (60 * SECOND - 1, True), (60 * SECOND, False)):
+            assert await is_let_in(store, new.client_id, new.api_key, NOW + later) == old_is_good
+            assert await is_let_in(store, new.client_id, second, NOW + later)
+
+    played(store_url, scenario)
+
+
+def test_authentication_at_most_two_keys_are_live(store_url: str) -> None:
+    """A second rotation ends the oldest key at once, and the grace of none is stretched."""
+
+    async def scenario(store: Store) -> None:
+        new = await ada(store)
+        second = await rotate_key(store, new.client_id, grace_seconds=60, now=NOW + 1)
+        third = await rotate_key(store, new.client_id, grace_seconds=3600, now=NOW + 2)
+        good = [await is_let_in(store, new.client_id, key, NOW + 2) for key in (new.api_key, second, third)]
+        assert good == [False, True, True]
+        keys = (await the_one(store)).keys
+        assert [key.is_live(NOW + 2) for key in keys] == good
+        assert keys[1].expires_at == NOW + 2 + 3600 * SECOND
+        fourth = await rotate_key(store, new.client_id, grace_seconds=0, now=NOW + 3)
+        keys = (await the_one(store)).keys
+        assert [key.is_live(NOW + 3) for key in keys] == [False, False, False, True]
+        assert keys[1].expires_at == NOW + 2 + 3600 * SECOND  # ended by revocation
+        assert await is_let_in(store, new.client_id, fourth, NOW + 3)
+
+    played(store_url, scenario)
+
+
+def test_authentication_a_rotation_never_lengthens_a_key(store_url: str) -> None:
+    """When the newest key has expired, it stays so, and one that ends soon is not given longer."""
+
+    async def scenario(store: Store) -> None:
+        new = await ada(store)
+        async with store.writing([]) as transaction:
+            await transaction.expire_api_key(key_digest(new.api_key), NOW + 10)
+        await rotate_key(store, new.client_id, grace_seconds=3600, now=NOW + 5)
+        assert (await the_one(store)).keys[0].expires_at == NOW + 10
+        await rotate_key(store, new.client_id, grace_seconds=3600, now=NOW + 20)
+        assert (await the_one(store)).keys[0].expires_at == NOW + 10
+
+    played(store_url, scenario)
+
+
+def test_authentication_rotations_at_once_leave_two_live_keys(store_url: str) -> None:
+    """They take turns, whoever started first."""
+
+    async def scenario(store: Store) -> None:
+        new = await ada(store)
+        await asyncio.gather(*(rotate_key(store, new.client_id, now=NOW + i) for i in range(5)))
+        keys = (await the_one(store)).keys
+        assert len(keys) == 6
+        assert sum(key.is_live(NOW + 5) for key in keys) == 2
+
+    played(store_url, scenario)
+
+
+def test_authentication_a_revoked_client_is_shut_out(store_url: str) -> None:
+    """All its keys end, others' do not, doing it again changes nothing, and it gets no new key."""
+
+    async def scenario(store: Store) -> None:
+        new, other = await ada(store), await ada(store)
+        second = await rotate_key(store, new.client_id, now=NOW)
+        await revoke(store, new.client_id, now=NOW + 1)
+        for key in (new.api_key, second):
+            assert not await is_let_in(store, new.client_id, key, NOW + 1)
+        assert await is_let_in(store, other.client_id, other.api_key, NOW + 1)
+        before = await list_clients(store)
+        await revoke(store, new.client_id, now=NOW + 2)
+        assert await list_clients(store) == before
+        assert before[0].revoked_at == NOW + 1
+        assert not any(key.is_live(NOW + 1) for key in before[0].keys)
+        with pytest.raises(RevokedClient, match=new.client_id):
+            await rotate_key(store, new.client_id, now=NOW + 2)
+
+    played(store_url, scenario)
+
+
+def test_authentication_revocation_takes_at_most_5_s(store_url: str) -> None:
+    """A process that has just seen the key notices within 5 s of its clock."""
+
+    async def scenario(store: Store) -> None:
+        clock = Hands(NOW)
+        credentials = Credentials(store, clock)
+        new = await ada(store)
+        assert await credentials.authenticate(new.client_id, new.api_key)
+        await revoke(store, new.client_id, now=NOW)
+        clock.time += 5 * SECOND
+        assert await credentials.authenticate(new.client_id, new.api_key) is None
+
+    played(store_url, scenario)
+
+
+def test_what_is_unknown_is_refused_by_name(store_url: str) -> None:
+    """Commands on a client that is not there say so, and a negative grace is refused."""
+
+    async def scenario(store: Store) -> None:
+        with pytest.raises(UnknownClient, match="cl_none"):
+            await rotate_key(store, "cl_none", now=NOW)
+        with pytest.raises(UnknownClient, match="cl_none"):
+            await revoke(store, "cl_none", now=NOW)
+        new = await ada(store)
+        with pytest.raises(InvalidClient, match="grace"):
+            await rotate_key(store, new.client_id, grace_seconds=-1, now=NOW)
+
+    played(store_url, scenario)
+
+
+@given(st.integers(1, 10**9), st.integers(1, 86_400))
+def test_a_quota_is_read_as_it_is_written(quota: int, seconds: int) -> None:
+    """Requests, a slash, seconds."""
+    assert parse_quota(f"{quota}/{seconds}") == (quota, seconds)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "6000", "6000/", "/60", "-1/60", "6000/60s", "0/60", "1/0", "1/86401", "9999999999/1", "٣/1"]
+)
+def test_other_quotas_are_refused(text: str) -> None:
+    """What has another form, or is out of range, is told."""
+    with pytest.raises(InvalidClient, match="quota"):
+        parse_quota(text)
+
+
+@given(st.sets(st.sampled_from(list(Scope)), min_size=1))
+def test_scopes_are_read_as_they_are_written(scopes: set[Scope]) -> None:
+    """In any order, with blanks or without."""
+    text = format_scopes(scopes)
+    assert parse_scopes(text) == parse_scopes(", ".join(reversed(text.split(",")))) == scopes
+
+
+@pytest.mark.parametrize("text", ["", "identities,", "all", "identities;webhooks", "Identities"])
+def test_other_scopes_are_refused(text: str) -> None:
+    """The error lists those that there are."""
+    with pytest.raises(InvalidClient, match="identities, verifications, webhooks"):
+        parse_scopes(text)

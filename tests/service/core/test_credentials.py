@@ -1,0 +1,385 @@
+"""The contract of credentials (contract, "Authentication")."""
+
+import asyncio
+import gc
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring_model.service.core import credentials as module
+from scoring_model.service.core.clients import key_digest
+from scoring_model.service.core.credentials import Credentials
+from scoring_model.service.core.resources import Caller, Scope
+from scoring_model.service.core.rows import ApiKeyRow, ClientRow
+from scoring_model.service.core.store import Reader, Store, StoreUnavailable
+
+SECOND = 1_000_000
+ADA = ClientRow(1, "cl_ada", "Ada", "1", "identities,webhooks", 6000, 60, 0, 0, None)
+BOB = ClientRow(2, "cl_bob", "Bob", "shared", "verifications", 10, 1, 0, 0, None)
+CALLER = Caller(1, "cl_ada", "1", frozenset({Scope.IDENTITIES, Scope.WEBHOOKS}), 6000, 60)
+
+
+class Hands:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.time = 1_000 * SECOND
+
+    def now(self) -> int:
+        """The instant that was set."""
+        return self.time
+
+    def event(self, reference: str | None) -> int:
+        """The same."""
+        return self.time
+
+
+class Keys:
+    """Keys of a store, which counts who asks, and may keep them waiting or fail."""
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, tuple[ApiKeyRow, ClientRow]] = {}
+        self.asked: list[bytes] = []
+        self.gate: asyncio.Event | None = None
+        self.away = False
+
+    def give(
+        self, api_key: str, client: ClientRow, *, expires_at: int | None = None, revoked_at: int | None = None
+    ) -> None:
+        """Keep a key of a client."""
+        row = ApiKeyRow(key_digest(api_key), client.client, 0, expires_at, revoked_at)
+        self.rows[row.digest] = row, client
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Reader]:
+        """Let someone ask."""
+        yield cast(Reader, self)
+
+    async def credentials(self, digest: bytes) -> tuple[ApiKeyRow, ClientRow] | None:
+        """What there is now, told when the gate opens."""
+        self.asked.append(digest)
+        found = self.rows.get(digest)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.away:
+            raise StoreUnavailable
+        return found
+
+
+class World:
+    """Ada and Bob with a key each, and someone who checks credentials."""
+
+    def __init__(self) -> None:
+        self.clock, self.keys = Hands(), Keys()
+        self.keys.give("sk_ada", ADA)
+        self.keys.give("sk_bob", BOB)
+        self.credentials = Credentials(cast(Store, self.keys), self.clock)
+
+    async def ask(self, client_id: str, api_key: str) -> Caller | None:
+        """Show a pair."""
+        return await self.credentials.authenticate(client_id, api_key)
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    """Play a scenario, in which nothing may go wrong unheard."""
+    unheard: list[dict[str, Any]] = []
+
+    async def listening() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+        await scenario
+        gc.collect()
+        await asyncio.sleep(0)
+
+    asyncio.run(listening())
+    assert unheard == []
+
+
+def test_authentication_a_good_pair_is_its_client() -> None:
+    """It comes with pool, scopes and quota; the store is asked by SHA-256 alone."""
+
+    async def scenario() -> None:
+        world = World()
+        assert await world.ask("cl_ada", "sk_ada") == CALLER
+        assert (await world.ask("cl_bob", "sk_bob")) == Caller(
+            2, "cl_bob", "shared", frozenset({Scope.VERIFICATIONS}), 10, 1
+        )
+        assert world.keys.asked[0] == hashlib.sha256(b"sk_ada").digest()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("client_id", "api_key"),
+    [
+        ("cl_ada", "sk_bob"),
+        ("cl_ada", "sk_none"),
+        ("cl_none", "sk_ada"),
+        ("CL_ADA", "sk_ada"),
+        ("cl_ada ", "sk_ada"),
+        ("", ""),
+        ("cl_" + 22 * "0", "sk_none"),
+        ("cl_äda", "sk_ädä"),
+        ("\ud800", "\ud800"),
+    ],
+)
+def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id: str, api_key: str) -> None:
+    """Nobody is let in, whatever was remembered before; what is no text at all does no harm."""
+
+    async def scenario() -> None:
+        world = World()
+        assert await world.ask(client_id, api_key) is None
+        await world.ask("cl_ada", "sk_ada")
+        await world.ask("cl_bob", "sk_bob")
+        assert await world.ask(client_id, api_key) is None
+
+    run(scenario())
+
+
+def test_authentication_the_stranger_is_nobody() -> None:
+    """Even a key whose hash were that of the stand-in would open nothing."""
+    key, client = module._STRANGER
+    assert not module._is_good(key, client, client.client_id, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "client", "is_good"),
+    [
+        ({"revoked_at": 999 * SECOND}, ADA, False),
+        ({"expires_at": 1_000 * SECOND}, ADA, False),
+        ({"expires_at": 1_000 * SECOND + 1}, ADA, True),
+        ({}, ADA._replace(revoked_at=999 * SECOND), False),
+    ],
+)
+def test_authentication_expired_and_revoked_pairs_are_nobody(
+    fields: dict[str, int], client: ClientRow, is_good: bool
+) -> None:
+    """A key ends at the instant at which it expires; a revoked client has no good key."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.give("sk_ada", client, **fields)
+        assert (await world.ask("cl_ada", "sk_ada") is not None) == is_good
+
+    run(scenario())
+
+
+def test_authentication_good_pairs_are_remembered_for_at_most_5_s() -> None:
+    """Within 5 s the store is not asked again; a revocation is noticed after them at the latest."""
+
+    async def scenario() -> None:
+        world = World()
+        await world.ask("cl_ada", "sk_ada")
+        world.keys.give("sk_ada", ADA, revoked_at=world.clock.time)
+        world.clock.time += 5 * SECOND - 1
+        assert await world.ask("cl_ada", "sk_ada") == CALLER
+        assert len(world.keys.asked) == 1
+        world.clock.time += 1
+        assert await world.ask("cl_ada", "sk_ada") is None
+        assert await world.ask("cl_ada", "sk_ada") is None
+        assert len(world.keys.asked) == 3
+
+    run(scenario())
+
+
+def test_authentication_what_is_remembered_does_not_outlive_the_key() -> None:
+    """A key that expires within the 5 s is not believed after its end."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.give("sk_ada", ADA, expires_at=world.clock.time + SECOND)
+        assert await world.ask("cl_ada", "sk_ada") == CALLER
+        world.clock.time += SECOND
+        assert await world.ask("cl_ada", "sk_ada") is None
+
+    run(scenario())
+
+
+def test_authentication_a_clock_set_back_does_not_stretch_the_memory() -> None:
+    """What was seen later than now is asked for again."""
+
+    async def scenario() -> None:
+        world = World()
+        await world.ask("cl_ada", "sk_ada")
+        world.keys.give("sk_ada", ADA, revoked_at=1)
+        world.clock.time -= SECOND
+        assert await world.ask("cl_ada", "sk_ada") is None
+
+    run(scenario())
+
+
+pairs = st.tuples(
+    st.sampled_from(["cl_ada", "cl_bob", "cl_none"]), st.sampled_from(["sk_ada", "sk_bob", "sk_none"])
+)
+GOOD = {("cl_ada", "sk_ada"), ("cl_bob", "sk_bob")}
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(pairs, st.integers(0, 6 * SECOND)), max_size=15))
+def test_authentication_known_and_unknown_do_the_same_work(shown: list[tuple[tuple[str, str], int]]) -> None:
+    """Whatever came before, a pair that is not a remembered good one costs exactly one look-up."""
+
+    async def scenario() -> None:
+        world = World()
+        asked_at: dict[tuple[str, str], int] = {}
+        for pair, pause in shown:
+            world.clock.time += pause
+            world.keys.asked.clear()
+            found = await world.ask(*pair)
+            assert (found is not None) == (pair in GOOD)
+            is_fresh = world.clock.time - asked_at.get(pair, -10 * SECOND) < 5 * SECOND
+            assert world.keys.asked == ([] if is_fresh else [key_digest(pair[1])])
+            if pair in GOOD and not is_fresh:
+                asked_at[pair] = world.clock.time
+
+    asyncio.run(scenario())
+
+
+def test_authentication_compares_in_constant_time_whether_the_key_is_known_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every look-up is followed by one comparison of client ids that does not stop at the first difference."""
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(left: bytes, right: bytes) -> bool:
+        compared.append((left, right))
+        return left == right
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+
+    async def scenario() -> None:
+        world = World()
+        for pair in (("cl_ada", "sk_ada"), ("cl_ada", "sk_bob"), ("cl_ada", "sk_none")):
+            await world.ask(*pair)
+
+    run(scenario())
+    assert compared == [(b"cl_ada", b"cl_ada"), (b"cl_ada", b"cl_bob"), (b"cl_ada", b"cl_" + 22 * b"0")]
+
+
+def test_simultaneous_misses_of_a_key_share_a_look_up() -> None:
+    """However many ask at the same time, under whatever client ids, and each gets its own answer."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.gate = asyncio.Event()
+        asking = [asyncio.create_task(world.ask(name, "sk_ada")) for name in ["cl_ada", "cl_bob"] * 5]
+        await asyncio.sleep(0.001)
+        assert len(world.keys.asked) == 1
+        world.keys.gate.set()
+        assert await asyncio.gather(*asking) == [CALLER, None] * 5
+        assert len(world.keys.asked) == 1
+
+    run(scenario())
+
+
+def test_who_gives_up_does_not_spoil_a_shared_look_up() -> None:
+    """The first to ask goes away; the others are answered."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.gate = asyncio.Event()
+        first, second = (asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(2))
+        await asyncio.sleep(0.001)
+        first.cancel()
+        await asyncio.sleep(0.001)
+        world.keys.gate.set()
+        assert await second == CALLER
+        assert first.cancelled()
+        assert len(world.keys.asked) == 1
+
+    run(scenario())
+
+
+def test_a_look_up_that_takes_long_is_not_joined_after_5_s() -> None:
+    """It may have seen the key before a revocation: who asks later asks again, and nothing old is remembered."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.gate = asyncio.Event()
+        early = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
+        await asyncio.sleep(0.001)
+        world.keys.give("sk_ada", ADA, revoked_at=world.clock.time)
+        world.clock.time += 5 * SECOND
+        late = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
+        await asyncio.sleep(0.001)
+        world.keys.gate.set()
+        assert await late is None
+        assert await early == CALLER  # it was good when it was asked for
+        assert await world.ask("cl_ada", "sk_ada") is None
+
+    run(scenario())
+
+
+def test_a_joined_look_up_is_remembered_from_its_beginning() -> None:
+    """Who joins after 4 s gets an answer that is believed for one more."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.gate = asyncio.Event()
+        asking = [asyncio.create_task(world.ask("cl_ada", "sk_ada"))]
+        await asyncio.sleep(0.001)
+        world.keys.give("sk_ada", ADA, revoked_at=world.clock.time)
+        world.clock.time += 4 * SECOND
+        asking.append(asyncio.create_task(world.ask("cl_ada", "sk_ada")))
+        await asyncio.sleep(0.001)
+        world.keys.gate.set()
+        assert await asyncio.gather(*asking) == [CALLER, CALLER]
+        world.clock.time += SECOND
+        assert await world.ask("cl_ada", "sk_ada") is None
+
+    run(scenario())
+
+
+def test_a_store_that_is_away_is_told_to_all_and_not_remembered() -> None:
+    """All that share the look-up hear of it, the next one asks again, and given-up failures are no warnings."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.gate, world.keys.away = asyncio.Event(), True
+        asking = [asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(3)]
+        alone = asyncio.create_task(world.ask("cl_bob", "sk_bob"))
+        await asyncio.sleep(0.001)
+        alone.cancel()
+        world.keys.gate.set()
+        found = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(error) for error in found] == [StoreUnavailable] * 3
+        world.keys.away = False
+        assert await world.ask("cl_ada", "sk_ada") == CALLER
+
+    run(scenario())
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pairs that were asked for longest ago give way; bad pairs are not remembered at all."""
+    monkeypatch.setattr(module, "MOST_REMEMBERED", 4)
+
+    async def scenario() -> None:
+        world = World()
+        for i in range(5):
+            world.keys.give(f"sk_{i}", ADA)
+            await world.ask("cl_ada", f"sk_{i}")
+            await world.ask("cl_none", f"sk_{i}")
+        world.keys.asked.clear()
+        await world.ask("cl_ada", "sk_4")
+        await world.ask("cl_ada", "sk_1")
+        assert world.keys.asked == []
+        await world.ask("cl_ada", "sk_0")
+        assert world.keys.asked == [key_digest("sk_0")]
+
+    run(scenario())
+
+
+def test_keys_are_not_held() -> None:
+    """Nothing that is remembered has the text of a key in it."""
+
+    async def scenario() -> None:
+        world = World()
+        await world.ask("cl_ada", "sk_ada")
+        assert "sk_ada" not in repr(vars(world.credentials))
+
+    run(scenario())

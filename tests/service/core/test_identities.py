@@ -1,0 +1,293 @@
+"""Identities: what is made of a body, how it is kept, and how its person is erased."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scoring_model.service.core import ids
+from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
+from scoring_model.service.core.resources import Identity, IdentityStatus, VerificationStatus
+from scoring_model.service.core.rows import IdentityRow, PersonKeyRow
+from service_use import START, World, applicants, opened, signals_of, table, tell, together
+
+INPUTS = ("firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls", "externalId")
+
+
+async def keys_of(world: World, *identities: bytes) -> list[bytes]:
+    """The person's key of each identity."""
+    rows = {row.id: row.key_id for row in await table(world.url, IdentityRow)}
+    return [rows[identity] for identity in identities]
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "told"),
+    [
+        ({}, "VALIDATED", ["identity.created", "identity.validated"]),
+        ({"dob": None}, "INCOMPLETE", ["identity.created"]),
+        ({"dob": "2019-02-03"}, "INVALID", ["identity.created", "identity.invalid"]),
+        ({"dob": "2019-02-03", "imageUrls": []}, "INCOMPLETE", ["identity.created"]),
+    ],
+)
+def test_identity_is_what_its_body_makes_it(
+    store_url: str, sealed: Path, changes: dict[str, object], status: str, told: list[str]
+) -> None:
+    """Status, times and events of a new identity, and that it is read back as it was answered."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        body = {**applicants(sealed)[0].identity, "externalId": "own", **changes}
+        made = (await world.service.create_identity(caller, body, None)).resource
+        assert (made.status, made.created_at, made.updated_at) == (status, START, START)
+        assert bool(made.validation_errors) is (changes.get("dob") == "2019-02-03")
+        world.clock.advance(60)
+        assert await world.service.identity(caller, made.id) == made
+        assert made.values["externalId"] == "own"
+        events = await world.events(caller)
+        assert [(event.type, event.sequence) for event in events] == list(
+            zip(told, range(1, 1 + len(told)), strict=True)
+        )
+        for event in events:
+            assert json.loads(event.data) == {"id": ids.to_text(made.id), "status": status}
+
+    tell(store_url, sealed, story)
+
+
+def test_identity_that_breaks_rules_is_not_stored(store_url: str, sealed: Path) -> None:
+    """A malformed body leaves no row, no key and no event."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        with pytest.raises(Invalid) as caught:
+            await world.identity(caller, {"firstName": "Ann", "dob": "soon", "status": "VALIDATED"})
+        assert {error.pointer for error in caught.value.errors} == {"/dob", "/status"}
+        assert await table(store_url, IdentityRow) == []
+        assert await table(store_url, PersonKeyRow) == []
+        assert await world.events(caller) == []
+
+    tell(store_url, sealed, story)
+
+
+def test_identity_is_there_for_its_client_alone(store_url: str, sealed: Path) -> None:
+    """Another client's id, of the same pool too, and an unknown one are both not there."""
+
+    async def story(world: World) -> None:
+        caller, mate = await world.client("bank"), await world.client("bank")
+        identity = await world.identity(caller, applicants(sealed)[0].identity)
+        for who, what in ((mate, identity), (caller, ids.new_id(0))):
+            with pytest.raises(NotFound):
+                await world.service.identity(who, what)
+            with pytest.raises(NotFound):
+                await world.service.erase_identity(who, what)
+        assert (await world.service.identity(caller, identity)).status is IdentityStatus.VALIDATED
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_a_person_of_a_client_has_one_key(store_url: str, sealed: Path) -> None:
+    """Identities of one person share a key, of other clients and other persons they do not."""
+
+    async def story(world: World) -> None:
+        caller, mate = await world.client("bank"), await world.client("bank")
+        person, stranger = applicants(sealed)[:2]
+        shouted = {**person.identity, "lastName": person.identity["lastName"].upper()}
+        same = [await world.identity(caller, body) for body in (person.identity, shouted)]
+        together_made = await together(
+            world,
+            *(world.identity(caller, {**stranger.identity, "externalId": f"e{i}"}) for i in range(3)),
+        )
+        elsewhere = await world.identity(mate, person.identity)
+        unknown = [await world.identity(caller, {"firstName": "Ann"}) for _ in range(2)]
+        assert len(set(await keys_of(world, *same))) == 1
+        assert len(set(await keys_of(world, *together_made))) == 1
+        assert len(set(await keys_of(world, same[0], together_made[0], elsewhere, *unknown))) == 5
+        assert len(await table(store_url, PersonKeyRow)) == 5
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_erasure_takes_the_person_from_everything(store_url: str, sealed: Path) -> None:
+    """All identities of the person are redacted, verdicts stay without a subject, link rows stay without an id."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        person = applicants(sealed)[0]
+        first = await world.identity(caller, {**person.identity, "externalId": "own"})
+        second = await world.identity(caller, {**person.identity, "documentType": "PASSPORT"})
+        made = (await world.verify(caller, identity=second, signals=person.signals, subject="s")).resource
+        links, told = await world.link_rows(), len(await world.events(caller))
+        world.clock.advance(60)
+        answered = await world.service.erase_identity(caller, first)
+        at = world.clock.now()
+        assert answered == Identity(first, {}, IdentityStatus.REDACTED, (), START, at)
+        for identity in (first, second):
+            found = await world.service.identity(caller, identity)
+            assert (found.status, found.values, found.updated_at) == (IdentityStatus.REDACTED, {}, at)
+        kept = await world.service.verification(caller, made.id)
+        assert kept == replace(made, subject_id=None)
+        row = await world.row(made.id)
+        assert row.payload is row.links is None
+        assert row.row_digest is not None
+        assert await world.link_rows() == links
+        assert await table(store_url, PersonKeyRow) == []
+        assert [(event.type, event.resource) for event in (await world.events(caller))[told:]] == [
+            ("identity.redacted", identity) for identity in (first, second)
+        ]
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_erasure_touches_nobody_else(store_url: str, sealed: Path) -> None:
+    """Other persons, the same person of another client, and what is only like them stay readable."""
+
+    async def story(world: World) -> None:
+        caller, mate = await world.client("bank"), await world.client("bank")
+        person, stranger = applicants(sealed)[:2]
+        mine = await world.identity(caller, person.identity)
+        theirs = await world.identity(mate, person.identity)
+        other = await world.identity(caller, {**stranger.identity, "address": person.identity["address"]})
+        partial = await world.identity(caller, {"firstName": person.identity["firstName"]})
+        kept = [(mate, theirs), (caller, other), (caller, partial)]
+        subject = (await world.verify(caller, signals=person.signals, subject="s")).resource
+        verified = (await world.verify(mate, identity=theirs, subject="t")).resource
+        before = [await world.service.identity(who, what) for who, what in kept]
+        await world.service.erase_identity(caller, mine)
+        assert [await world.service.identity(who, what) for who, what in kept] == before
+        assert await world.service.verification(caller, subject.id) == subject
+        assert await world.service.verification(mate, verified.id) == verified
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_erasing_twice_answers_the_same(store_url: str, sealed: Path) -> None:
+    """A second erasure, by another identity of the person too, changes nothing and tells nobody."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        body = applicants(sealed)[0].identity
+        first, second = await world.identity(caller, body), await world.identity(caller, body)
+        answered = await world.service.erase_identity(caller, first)
+        events = await world.events(caller)
+        world.clock.advance(60)
+        assert await world.service.erase_identity(caller, first) == answered
+        assert (await world.service.erase_identity(caller, second)).updated_at == answered.updated_at
+        assert await world.events(caller) == events
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_who_comes_back_after_erasure_is_new(store_url: str, sealed: Path) -> None:
+    """The same person gets a new key and is not redacted, while history still knows of the link."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        person = applicants(sealed)[0]
+        old = await world.identity(caller, person.identity)
+        await world.verify(caller, identity=old, signals=person.signals)
+        (old_key,) = await keys_of(world, old)
+        await world.service.erase_identity(caller, old)
+        new = await world.identity(caller, person.identity)
+        assert (await keys_of(world, new)) != [old_key]
+        made = await world.verify(caller, identity=new, signals=person.signals)
+        assert (await world.features(made.resource.id))["link_person_1d_records"] == 1
+        assert (await world.service.identity(caller, old)).status is IdentityStatus.REDACTED
+        assert (await world.service.identity(caller, new)).status is IdentityStatus.VALIDATED
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_erasure_changes_nobody_elses_history(store_url: str, sealed: Path) -> None:
+    """Who shares an address and a device with the erased gets the row that they would have got."""
+    person, neighbour = applicants(sealed)[:2]
+    shared = {**neighbour.identity, "address": person.identity["address"]}
+
+    async def row(world: World, *, erase: bool) -> dict[str, float]:
+        caller = await world.client()
+        identity = await world.identity(caller, person.identity)
+        await world.verify(caller, identity=identity, signals=person.signals)
+        if erase:
+            await world.service.erase_identity(caller, identity)
+        other = await world.identity(caller, shared)
+        world.clock.advance(60)
+        made = await world.verify(caller, identity=other, signals=person.signals)
+        return await world.features(made.resource.id)
+
+    async def story(world: World) -> None:
+        erased = await row(world, erase=True)
+        world.clock.advance(-60)
+        kept = await row(world, erase=False)
+        assert erased == pytest.approx(kept, nan_ok=True)
+        assert kept["link_address_1d_records"] == kept["link_device_1d_records"] == 1
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_who_is_erased_while_a_verification_waits_is_not_verified(
+    store_url: str, sealed: Path
+) -> None:
+    """The identity is looked at once more under the lock, by whichever process it was erased."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        first, second = [await world.identity(caller, one.identity) for one in applicants(sealed)[:2]]
+        async with opened(store_url, sealed) as other:
+            world.store.gate.clear()
+            waiting = asyncio.ensure_future(world.verify(caller, identity=first))
+            while not world.store.knocking:
+                await asyncio.sleep(0.001)
+            await other.service.erase_identity(caller, first)
+            world.store.gate.set()
+            with pytest.raises(IdentityNotValidated):
+                await waiting
+        refused, erased = await together(
+            world, world.verify(caller, identity=second), world.service.erase_identity(caller, second)
+        )
+        assert isinstance(refused, IdentityNotValidated)
+        assert erased.status is IdentityStatus.REDACTED
+        assert await world.link_rows() == set()
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_erasing_the_signals_erases_the_person(store_url: str, sealed: Path) -> None:
+    """By a verification: its signals, its subject, its row and every other one of the same person."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        signals = signals_of(sealed)
+        mine = [(await world.verify(caller, signals=one, subject="s")).resource for one in signals[:2]]
+        other = (await world.verify(caller, signals=signals[2], subject="t")).resource
+        nobody = [(await world.verify(caller, signals=one)).resource for one in signals[3:5]]
+        links, events = await world.link_rows(), await world.events(caller)
+        for _ in range(2):
+            answered = await world.service.erase_signals(caller, mine[0].id)
+            assert (answered.id, answered.subject_id, answered.score) == (mine[0].id, None, mine[0].score)
+            assert answered == await world.service.verification(caller, mine[0].id)
+        assert (await world.service.verification(caller, mine[1].id)).subject_id is None
+        assert await world.service.verification(caller, other.id) == other
+        await world.service.erase_signals(caller, nobody[0].id)
+        payloads = [(await world.row(one.id)).payload is None for one in (*mine, other, *nobody)]
+        assert payloads == [True, True, False, True, False]
+        assert await world.link_rows() == links
+        assert await world.events(caller) == events
+        again = (await world.verify(caller, signals=signals[0], subject="s")).resource
+        assert again.status is VerificationStatus.COMPLETED
+        assert (await world.features(again.id))["link_person_1d_records"] == 2
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_erasing_the_signals_of_an_identity_redacts_it(store_url: str, sealed: Path) -> None:
+    """The person of a verification with an identity is the identity's: it is redacted, and webhooks are told."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        identity = await world.identity(caller, applicants(sealed)[0].identity)
+        made = (await world.verify(caller, identity=identity)).resource
+        await world.service.erase_signals(caller, made.id)
+        assert (await world.service.identity(caller, identity)).status is IdentityStatus.REDACTED
+        assert (await world.told(caller, identity))[-1] == "identity.redacted"
+
+    tell(store_url, sealed, story)

@@ -1,0 +1,95 @@
+import re
+import uuid
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring_model.service.core import ids
+from scoring_model.service.core.ids import from_text, new_id, to_text
+
+NOW = 1_645_557_742_000_750  # 2022-02-22T19:22:22.000750Z, the millisecond of RFC 9562's example
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids as the first ones of a process."""
+    monkeypatch.setattr(ids, "_ticks", ids._Ticks())
+
+
+def test_layout_is_that_of_version_7() -> None:
+    """Milliseconds, version, fraction of the millisecond, variant (RFC 9562, section 5.7 and appendix A.6)."""
+    number = int.from_bytes(new_id(NOW), "big")
+    assert number >> 80 == 0x017F22E279B0
+    assert number >> 64 & 0xFFFF == 0x7000 | 750 * 4096 // 1000
+    assert number >> 62 & 0b11 == 0b10
+
+
+def test_library_reads_version_and_variant() -> None:
+    """Python's own UUIDs agree on what an id is."""
+    read = uuid.UUID(bytes=new_id(NOW))
+    assert (read.version, read.variant) == (7, uuid.RFC_4122)
+
+
+@given(st.lists(st.integers(0, 2**52), min_size=2, max_size=50))
+def test_ids_grow_whatever_the_clock_does(instants: list[int]) -> None:
+    """An id is greater than every earlier one, with a clock that stands still or steps back too."""
+    made = [new_id(now) for now in instants]
+    assert all(earlier[:8] < later[:8] for earlier, later in pairwise(made))
+
+
+def test_ids_of_one_instant_carry_over_the_millisecond() -> None:
+    """More ids at one instant than a millisecond has fractions still grow, and stay of version 7."""
+    made = [new_id(NOW) for _ in range(5000)]
+    assert made == sorted(set(made))
+    assert {uuid.UUID(bytes=one).version for one in made} == {7}
+
+
+def test_rest_is_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that make an id at one instant make two."""
+    first = new_id(NOW)
+    monkeypatch.setattr(ids, "_ticks", ids._Ticks())
+    second = new_id(NOW)
+    assert first[:8] == second[:8]
+    assert first[8:] != second[8:]
+
+
+@given(st.binary(min_size=16, max_size=16), st.booleans())
+def test_text_comes_back(resource: bytes, upper: bool) -> None:
+    """Text is that of Python's UUIDs, and is read in either case."""
+    text = to_text(resource)
+    assert text == str(uuid.UUID(bytes=resource))
+    assert from_text(text.upper() if upper else text) == resource
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-" * 36,
+        "00010203040506070809" + "0a0b0c0d0e0f",
+        "{00010203-0405-0607-0809-0a0b0c0d0e0f}",
+        "urn:uuid:00010203-0405-0607-0809-0a0b0c0d0e0f",
+        "00010203-0405-0607-0809-0a0b0c0d0e0",
+        "00010203-0405-0607-0809-0a0b0c0d0e0f0",
+        "00010203-0405-0607-0809-0a0b0c0d0e0f\n",
+        "000102030-405-0607-0809-0a0b0c0d0e0f",
+        "00010203-0405-0607-0809-0a0b0c0d0e g",
+        "00010203-0405-0607-0809-0a0b0c0d0e  ",
+        " 0010203-0405-0607-0809-0a0b0c0d0e0f",
+        "0001020g-0405-0607-0809-0a0b0c0d0e0f",
+        "٠0010203-0405-0607-0809-0a0b0c0d0e0f",
+        "00010203-0405-0607-0809-0a0b0c0d0e\x000",
+    ],
+)
+def test_malformed_text_is_none(text: str) -> None:
+    """What is not exactly five dashed groups of hexadecimal digits is no id."""
+    assert from_text(text) is None
+
+
+@given(st.text(alphabet="0aF-g ٠", min_size=30, max_size=38))
+def test_reading_agrees_with_a_pattern(text: str) -> None:
+    """Reading accepts what the pattern of RFC 9562, section 4, accepts, and nothing else."""
+    pattern = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    assert (from_text(text) is not None) == (re.fullmatch(pattern, text) is not None)

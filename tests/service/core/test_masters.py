@@ -1,0 +1,327 @@
+import base64
+import hashlib
+import os
+import shlex
+import stat
+import subprocess
+import sys
+import time
+import traceback
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring_model.service.core import masters
+from scoring_model.service.core.masters import (
+    MasterKey,
+    MasterKeyError,
+    MasterKeys,
+    UnknownMasterKey,
+    Unreadable,
+    add_master_key,
+    generate_master_key,
+    load_master_keys,
+    parse_master_keys,
+)
+
+SECRET = bytes(range(32))
+LINE = base64.b64encode(SECRET).decode()
+OTHER = bytes(range(1, 33))
+OTHER_LINE = base64.b64encode(OTHER).decode()
+
+
+def _file(folder: Path, text: str, mode: int = 0o600) -> Path:
+    path = folder / "master.key"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def _command(*arguments: str) -> str:
+    return "command:" + shlex.join([sys.executable, "-I", "-S", "-c", *arguments])
+
+
+def test_id_is_the_beginning_of_a_hash() -> None:
+    """A key's id is the first 8 bytes of its SHA-256."""
+    assert MasterKey(SECRET).id == hashlib.sha256(SECRET).digest()[:8]
+
+
+@given(st.binary(max_size=64), st.binary(max_size=64))
+def test_wrapping_comes_back(plaintext: bytes, place: bytes) -> None:
+    """What a key wrapped it unwraps at the same place, and it is 28 bytes longer."""
+    key = MasterKey(SECRET)
+    sealed = key.seal(plaintext, place=place)
+    assert len(sealed) == len(plaintext) + 28
+    assert key.open(sealed, place=place) == plaintext
+
+
+def test_every_changed_bit_is_refused() -> None:
+    """No bit of what was wrapped can be flipped, and none of it be left out."""
+    key = MasterKey(SECRET)
+    sealed = key.seal(b"text", place=b"here")
+    for bit in range(8 * len(sealed)):
+        changed = bytearray(sealed)
+        changed[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(Unreadable):
+            key.open(bytes(changed), place=b"here")
+    for length in range(len(sealed)):
+        with pytest.raises(Unreadable):
+            key.open(sealed[:length], place=b"here")
+
+
+def test_another_key_or_place_is_refused() -> None:
+    """A wrapping opens under its own key and at its own place alone."""
+    sealed = MasterKey(SECRET).seal(b"text", place=b"here")
+    with pytest.raises(Unreadable):
+        MasterKey(OTHER).open(sealed, place=b"here")
+    with pytest.raises(Unreadable):
+        MasterKey(SECRET).open(sealed, place=b"there")
+
+
+def test_equal_texts_are_wrapped_differently() -> None:
+    """Every wrapping has a nonce of its own."""
+    key = MasterKey(SECRET)
+    assert len({key.seal(b"text", place=b"here")[:12] for _ in range(100)}) == 100
+
+
+def test_first_line_is_current_and_comments_say_nothing() -> None:
+    """The first key wraps, those after it are found by id, comments and empty lines are passed over."""
+    keys = parse_master_keys(f"# made by hand\n\n  {LINE}  \n# older\n{OTHER_LINE}", source="text")
+    assert keys == MasterKeys(MasterKey(SECRET), (MasterKey(OTHER),))
+    assert keys.find(MasterKey(SECRET).id) is keys.current
+    assert keys.find(MasterKey(OTHER).id) is keys.older[0]
+
+
+def test_unknown_id_is_named() -> None:
+    """A key that the source lacks is told by its id."""
+    missing = MasterKey(OTHER).id
+    with pytest.raises(UnknownMasterKey, match=missing.hex()) as caught:
+        MasterKeys(MasterKey(SECRET)).find(missing)
+    assert caught.value.master_id == missing
+
+
+def test_keys_do_not_show() -> None:
+    """Neither a key nor a set of keys shows its bytes."""
+    shown = repr(MasterKeys(MasterKey(SECRET), (MasterKey(OTHER),)))
+    for secret, line in ((SECRET, LINE), (OTHER, OTHER_LINE)):
+        assert repr(secret) not in shown
+        assert line not in shown
+        assert secret.hex() not in shown
+
+
+def test_all_bad_lines_are_told_at_once_and_none_is_shown() -> None:
+    """Errors name the lines and the rule, never what stands there."""
+    almost = LINE[:-4]
+    with pytest.raises(MasterKeyError) as caught:
+        parse_master_keys(f"{LINE}\n{almost}\n#\n!{OTHER_LINE[1:]}", source="file:x")
+    assert str(caught.value) == (
+        "file:x: line 2 must be base64 of 32 bytes, got 30; "
+        "line 4 must be base64 of 32 bytes, got something else"
+    )
+    shown = "".join(traceback.format_exception(caught.value))
+    assert almost not in shown
+    assert OTHER_LINE[1:] not in shown
+
+
+def test_nothing_is_read_past_in_a_line() -> None:
+    """What base64 has no letter for is not left out, as some readers do."""
+    for line in (f"{LINE[:9]}!{LINE[9:]}", f"{LINE} {LINE}", f"{LINE} # comment"):
+        with pytest.raises(MasterKeyError, match="line 1 must be base64 of 32 bytes, got something else"):
+            parse_master_keys(line, source="text")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing\n"])
+def test_a_source_without_a_key_is_refused(text: str) -> None:
+    """There is always a current key."""
+    with pytest.raises(MasterKeyError, match="there is no key"):
+        parse_master_keys(text, source="text")
+
+
+@pytest.mark.parametrize("source", ["", "file:", "env:", "command:", "master.key", "vault:x", "FILE:x"])
+def test_an_unknown_kind_of_source_is_refused(source: str) -> None:
+    """A source is a file, a variable or a command."""
+    with pytest.raises(MasterKeyError, match="must be file:PATH, env:NAME or command:PROGRAM"):
+        load_master_keys(source)
+
+
+def test_file_is_read(tmp_path: Path) -> None:
+    """A file that its owner alone may read is a source."""
+    assert load_master_keys(f"file:{_file(tmp_path, LINE)}").current == MasterKey(SECRET)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o777])
+def test_file_that_others_may_use_is_refused(tmp_path: Path, mode: int) -> None:
+    """Any right of the group or of others on the file is refused, naming the mode."""
+    path = _file(tmp_path, LINE, mode)
+    with pytest.raises(MasterKeyError, match=f"owner alone, got mode {mode:o}"):
+        load_master_keys(f"file:{path}")
+
+
+def test_missing_file_folder_pipe_and_bytes_are_refused(tmp_path: Path) -> None:
+    """What can't be read as text says why, and a pipe without a writer holds nobody."""
+    pipe, junk = tmp_path / "pipe", _file(tmp_path, "")
+    os.mkfifo(pipe, 0o600)
+    junk.write_bytes(b"\xff\xfe")
+    for path, why in (
+        (tmp_path / "missing", "No such file"),
+        (tmp_path, "Is a directory|regular file"),
+        (pipe, "regular file"),
+        (junk, "UTF-8"),
+    ):
+        with pytest.raises(MasterKeyError, match=why):
+            load_master_keys(f"file:{path}")
+
+
+def test_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment variable may hold several lines; an unset one is refused."""
+    monkeypatch.setenv("MASTER_KEYS_OF_A_TEST", f"{LINE}\n{OTHER_LINE}\n")
+    assert load_master_keys("env:MASTER_KEYS_OF_A_TEST").older == (MasterKey(OTHER),)
+    monkeypatch.delenv("MASTER_KEYS_OF_A_TEST")
+    with pytest.raises(MasterKeyError, match="no such variable"):
+        load_master_keys("env:MASTER_KEYS_OF_A_TEST")
+
+
+def test_command_is_run_without_a_shell() -> None:
+    """What a command prints is read; what a shell would make of its arguments is not made."""
+    told = "import sys; print('# ' + sys.argv[1]); print(sys.argv[2])"
+    assert load_master_keys(_command(told, "$(exit 3); `x` > y", LINE)).current == MasterKey(SECRET)
+
+
+def test_failing_command_is_told_without_its_arguments_and_output(capfd: pytest.CaptureFixture[str]) -> None:
+    """A command that fails, prints no keys or can't be found is told by its program alone."""
+    token = "token-of-the-operator"
+    for body, why in (
+        (f"import sys; print('{LINE}'); print('{LINE}', file=sys.stderr); sys.exit(3)", "status 3"),
+        (f"print('no {LINE}')", "line 1 must be base64"),
+        ("import sys; sys.stdout.buffer.write(b'\\xff')", "not UTF-8"),
+    ):
+        with pytest.raises(MasterKeyError, match=why) as caught:
+            load_master_keys(_command(body, token))
+        assert LINE not in str(caught.value)
+        assert token not in str(caught.value)
+    with pytest.raises(MasterKeyError, match=r"command:/no/such/program: No such file"):
+        load_master_keys(f"command:/no/such/program {token}")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("command", ["command: ", "command:'", 'command:a "b'])
+def test_command_that_is_none_is_refused(command: str) -> None:
+    """A command names a program and closes its quotes."""
+    with pytest.raises(MasterKeyError, match="must name a program"):
+        load_master_keys(command)
+
+
+def test_slow_command_is_ended_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command has its time, and a child of it that holds the pipe is waited for no longer."""
+    monkeypatch.setattr(masters, "COMMAND_SECONDS", 1.0)
+    child = tmp_path / "child"
+    script = f"sleep 60 & echo $! > {child}; wait"
+    with pytest.raises(MasterKeyError, match="did not end within 1 s"):
+        load_master_keys("command:" + shlex.join(["sh", "-c", script]))
+    _wait_until_gone(int(child.read_text()))
+
+
+def _wait_until_gone(process: int) -> None:
+    for _ in range(500):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
+        except FileNotFoundError:
+            return
+        if state == "Z":  # dead; whoever adopted it has not looked yet
+            return
+        time.sleep(0.01)
+    raise AssertionError("the child still runs")
+
+
+def test_generated_keys_are_lines_of_a_source() -> None:
+    """A generated key is a source of its own, and no two are equal."""
+    made = {generate_master_key() for _ in range(10)}
+    assert len({parse_master_keys(line, source="text").current.id for line in made}) == 10
+
+
+def test_added_key_is_current_and_nothing_is_lost(tmp_path: Path) -> None:
+    """A new key stands above all that was in the file, comments included."""
+    path = _file(tmp_path, f"# mine\n{LINE}\n")
+    add_master_key(path)
+    keys = load_master_keys(f"file:{path}")
+    assert keys.current != MasterKey(SECRET)
+    assert keys.older == (MasterKey(SECRET),)
+    assert path.read_text().endswith(f"# mine\n{LINE}\n")
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_added_key_makes_a_missing_file_private(tmp_path: Path) -> None:
+    """A new file is its owner's alone, whatever the umask."""
+    path, before = tmp_path / "master.key", os.umask(0)
+    try:
+        add_master_key(path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert load_master_keys(f"file:{path}").older == ()
+
+
+def test_added_key_goes_where_a_link_points(tmp_path: Path) -> None:
+    """A symbolic link stays one; the file behind it gets the key."""
+    (tmp_path / "real").mkdir()
+    target = _file(tmp_path / "real", LINE)
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    add_master_key(link)
+    assert link.is_symlink()
+    assert load_master_keys(f"file:{target}").older == (MasterKey(SECRET),)
+
+
+def test_file_that_is_no_source_stays_as_it_is(tmp_path: Path) -> None:
+    """A key is not put on top of what is no file of master keys, or one that others may read."""
+    for text, mode, why in (("my diary", 0o600, "line 1"), (LINE, 0o644, "owner alone")):
+        path = _file(tmp_path, text, mode)
+        with pytest.raises(MasterKeyError, match=why):
+            add_master_key(path)
+        assert path.read_text() == text
+    with pytest.raises(MasterKeyError, match="No such file"):
+        add_master_key(tmp_path / "missing" / "master.key")
+
+
+def test_owner_keeps_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When another user, such as root, rotates the key of a service, the file is given to its owner again."""
+    path, given = _file(tmp_path, LINE), list[tuple[int, int]]()
+    before, give = path.stat(), os.fchown
+
+    def recorded(handle: int, user: int, group: int) -> None:
+        given.append((user, group))
+        give(handle, user, group)
+
+    monkeypatch.setattr(os, "geteuid", lambda: before.st_uid + 1)
+    monkeypatch.setattr(os, "fchown", recorded)
+    add_master_key(path)
+    assert given == [(before.st_uid, before.st_gid)]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_keys_that_are_added_at_once_are_all_there(tmp_path: Path) -> None:
+    """Of processes that add keys to one file at the same time none takes another's away."""
+    path = tmp_path / "master.key"
+    script = (
+        "import sys; from pathlib import Path; from scoring_model.service.core.masters import add_master_key\n"
+        "print(flush=True); sys.stdin.readline()\n"
+        "for _ in range(20): add_master_key(Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            for _ in range(3)
+        ]
+        for process in running:
+            assert process.stdout is not None
+            process.stdout.readline()
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.close()
+        assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    keys = load_master_keys(f"file:{path}")
+    assert len({key.id for key in (keys.current, *keys.older)}) == 60

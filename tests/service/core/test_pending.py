@@ -1,0 +1,402 @@
+"""Verifications that were taken and not scored: finished later, once, by whoever comes first, or given up."""
+
+import asyncio
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring_model.service.core import pending as work
+from scoring_model.service.core.errors import Unavailable
+from scoring_model.service.core.pending import LEASE
+from scoring_model.service.core.queue import QueueLimits
+from scoring_model.service.core.resources import Caller, Verification, VerificationStatus
+from scoring_model.service.core.rows import VerificationRow
+from scoring_model.service.core.store import StoreUnavailable
+from service_use import (
+    HOUR,
+    START,
+    World,
+    applicants,
+    eventually,
+    opened,
+    signals_of,
+    tell,
+    together,
+)
+
+LATE = QueueLimits(scoring_seconds=-1.0)
+"""Everything has waited too long at once."""
+
+
+async def taken(url: str, sealed: Path, caller: Caller, *requests: dict[str, Any]) -> list[Verification]:
+    """Let a service take requests that it has no time to score."""
+    async with opened(url, sealed, limits=LATE) as busy:
+        answers = [await busy.verify(caller, **request) for request in requests]
+    assert all(answer.pending for answer in answers)
+    return [answer.resource for answer in answers]
+
+
+async def status(world: World, caller: Caller, resource: bytes) -> VerificationStatus:
+    """How far a verification has come, as its client sees it."""
+    return (await world.service.verification(caller, resource)).status
+
+
+class Broken:
+    """Features that can't be computed."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def finish(self, *_: object) -> None:
+        """Fail."""
+        raise ValueError("canary-text")
+
+
+def test_verification_what_is_pending_is_finished_with_its_events(store_url: str, sealed: Path) -> None:
+    """Scored at the moment of the scoring, told to webhooks then, and like any other from then on."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        person, alone = applicants(sealed)[0], signals_of(sealed)[1]
+        identity = await world.identity(caller, person.identity)
+        found = await taken(
+            store_url,
+            sealed,
+            caller,
+            {"identity": identity, "signals": person.signals, "subject": "a"},
+            {"signals": alone, "subject": "b"},
+        )
+        told = len(await world.events(caller))
+        world.clock.advance(2 * 3600)
+        assert await world.pending.step() == 2
+        for one in found:
+            now = await world.service.verification(caller, one.id)
+            assert now.status is VerificationStatus.COMPLETED
+            assert (now.created_at, now.completed_at) == (START, START + 2 * HOUR)
+            assert now.score is not None
+            assert now.outcome is not None
+            assert now.subject_id == one.subject_id
+            row = await world.row(one.id)
+            assert (row.reference, row.leased_until, row.attempts) == (None, None, 1)
+            assert len(row.links or b"") == 16 * {"a": 4, "b": 2}[one.subject_id or ""]
+            assert (await world.features(one.id))["event_hour"] == 14
+            assert (await world.told(caller, one.id))[0] == "verification.completed"
+        assert len(await world.events(caller)) == told + 4
+        assert await world.pending.step() == 0
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_until_it_is_scored_nobody_sees_it(store_url: str, sealed: Path) -> None:
+    """Only what is completed counts: the others' history begins with the scoring."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        await taken(store_url, sealed, caller, {"signals": {"deviceId": "d"}})
+        assert await world.events(caller) == []
+        before = await world.verify(caller, signals={"deviceId": "d"})
+        await world.pending.step()
+        after = await world.verify(caller, signals={"deviceId": "d"})
+        seen = [(await world.features(one.resource.id))["link_device_1d_records"] for one in (before, after)]
+        assert seen == [0, 2]
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_what_is_pending_is_leased_by_one_of_two(store_url: str, sealed: Path) -> None:
+    """Two processes that look at the same time share the work, and each row is scored once."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        requests = [{"signals": {"deviceId": "d"}, "subject": f"s{i}"} for i in range(24)]
+        found = await taken(store_url, sealed, caller, *requests)
+        async with opened(store_url, sealed) as other:
+            counts = [0, 0]
+            while sum(counts) < 24:
+                steps = await asyncio.gather(world.pending.step(), other.pending.step())
+                counts = [a + b for a, b in zip(counts, steps, strict=True)]
+        assert sum(counts) == 24
+        seen = [(await world.features(one.id))["link_device_1d_records"] for one in found]
+        assert sorted(seen) == list(range(24))
+        assert len(await world.link_rows()) == 48
+        assert len(await world.events(caller)) == 48
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_a_lease_keeps_others_away_until_it_is_over(store_url: str, sealed: Path) -> None:
+    """What a process took that then died is taken over after its lease, not before."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(store_url, sealed, caller, {"signals": {"vpn": True}})
+        async with world.store.writing([]) as transaction:
+            (row,) = await transaction.lease_pending(world.clock.now(), world.clock.now() + LEASE, 16)
+            await transaction.settle([row._replace(attempts=1, leased_until=world.clock.now() + LEASE)])
+        world.clock.at += LEASE
+        assert await world.pending.step() == 0
+        world.clock.at += 1
+        assert await world.pending.step() == 1
+        assert await status(world, caller, found.id) is VerificationStatus.COMPLETED
+        assert (await world.row(found.id)).attempts == 2
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_none_is_scored_twice(store_url: str, sealed: Path) -> None:
+    """Who comes late, when another has finished the row, changes nothing, and what it saw of it is not seen twice."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(store_url, sealed, caller, {"signals": {"deviceId": "d"}})
+        candidate = await world.service._verifications.pending_candidate(
+            await world.row(found.id), caller.pool
+        )
+        assert candidate is not None
+        await world.pending.step()
+        done = await world.row(found.id)
+        links, events = await world.link_rows(), await world.events(caller)
+        world.clock.advance(60)
+        again, after = await together(
+            world, world.queue.score(candidate, None), world.verify(caller, signals={"deviceId": "d"})
+        )
+        assert again.value == done == await world.row(found.id)
+        assert (await world.features(after.resource.id))["link_device_1d_records"] == 1
+        assert len(await world.link_rows()) == len(links) + 1
+        assert len(await world.events(caller)) == len(events) + 2
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_three_failures_are_an_error(
+    store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two attempts leave it PENDING, the third ends it, with an event and without an outcome."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(store_url, sealed, caller, {"signals": {"vpn": True}, "subject": "s"})
+        world.verdicts._matrix = Broken(world.verdicts._matrix)  # type: ignore[assignment]
+        for attempt in (1, 2):
+            assert await world.pending.step() == 1
+            row = await world.row(found.id)
+            assert (row.status, row.attempts) == ("PENDING", attempt)
+            assert await world.events(caller) == []
+            world.clock.at += LEASE + 1
+        await world.pending.step()
+        now = await world.service.verification(caller, found.id)
+        assert now.status is VerificationStatus.ERROR
+        assert (now.outcome, now.score, now.model_version) == (None, None, None)
+        assert (now.reasons, now.subject_id, now.completed_at) == ((), "s", world.clock.at)
+        assert await world.told(caller, found.id) == ["verification.error"]
+        assert await world.link_rows() == set()
+        world.clock.at += 10 * LEASE
+        assert await world.pending.step() == 0
+
+    with caplog.at_level(logging.DEBUG):
+        tell(store_url, sealed, story)
+    assert "canary-text" not in caplog.text
+
+
+def test_verification_a_first_attempt_that_failed_counts(store_url: str, sealed: Path) -> None:
+    """Who could not be scored while the client waited has two attempts left."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        world.verdicts._matrix = Broken(world.verdicts._matrix)  # type: ignore[assignment]
+        found = (await world.verify(caller, signals={"vpn": True})).resource
+        for expected in ("PENDING", "ERROR"):
+            await world.pending.step()
+            assert (await world.row(found.id)).status == expected
+            world.clock.at += LEASE + 1
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_what_does_not_open_is_an_error_in_the_end(store_url: str, sealed: Path) -> None:
+    """A row whose bytes were changed is tried three times, and does not keep others from being finished."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        bad, good = await taken(
+            store_url, sealed, caller, {"signals": {"vpn": True}}, {"signals": {"vpn": False}}
+        )
+        # The oldest first: what fails comes before what does not.
+        async with world.store.writing([]) as transaction:
+            row = await world.row(bad.id)
+            await transaction.settle([row._replace(payload=(row.payload or b"")[:-1] + b"?")])
+        for expected in ("PENDING", "PENDING", "ERROR"):
+            await world.pending.step()
+            assert (await world.row(bad.id)).status == expected
+            assert await status(world, caller, good.id) is VerificationStatus.COMPLETED
+            world.clock.at += LEASE + 1
+        assert await world.told(caller, bad.id) == ["verification.error"]
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_signals_that_no_model_takes_are_an_error_in_the_end(
+    store_url: str, sealed: Path
+) -> None:
+    """A row for another model than this one is left to others twice, then it is an ERROR that keeps its signals."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(
+            store_url, sealed, caller, {"signals": {"vpn": True, "own": 1}, "subject": "s"}
+        )
+        schema = world.service._verifications._schema
+        signals = {"vpn": schema.signals["formSeconds"]}
+        world.service._verifications._schema = replace(schema, signals=signals)
+        for expected in ("PENDING", "PENDING", "ERROR"):
+            await world.pending.step()
+            assert (await world.row(found.id)).status == expected
+            world.clock.at += LEASE + 1
+        assert (await world.service.verification(caller, found.id)).subject_id == "s"
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_whoever_is_erased_meanwhile_is_an_error(store_url: str, sealed: Path) -> None:
+    """Of an identity, by signals, and between the look and the lock: nothing is scored and nothing comes back."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        person, second = applicants(sealed)[:2]
+        identity, later = [await world.identity(caller, one.identity) for one in (person, second)]
+        found = await taken(
+            store_url,
+            sealed,
+            caller,
+            {"identity": identity, "key": "canary-key"},
+            {"signals": {"vpn": True}, "subject": "s"},
+            {"identity": later},
+        )
+        await world.service.erase_identity(caller, identity)
+        await world.service.erase_signals(caller, found[1].id)
+        candidate = await world.service._verifications.pending_candidate(
+            await world.row(found[2].id), caller.pool
+        )
+        assert candidate is not None
+        await world.service.erase_identity(caller, later)
+        await world.queue.score(candidate, None)
+        await world.pending.step()
+        for one in found:
+            now = await world.service.verification(caller, one.id)
+            assert (now.status, now.outcome, now.subject_id) == (VerificationStatus.ERROR, None, None)
+            assert await world.told(caller, one.id) == ["verification.error"]
+            row = await world.row(one.id)
+            assert (row.payload, row.links, row.reference) == (None, None, None)
+        assert await world.link_rows() == set()
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url: str, sealed: Path) -> None:
+    """A database that is away, a full queue and a clock that is behind say nothing about a verification."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(store_url, sealed, caller, {"signals": {"deviceId": "d"}})
+        world.clock.at += HOUR
+        await world.verify(caller, signals={"deviceId": "d"})
+        world.clock.at -= HOUR - LEASE
+        for _ in range(5):
+            assert await world.pending.step() == 1
+            row = await world.row(found.id)
+            assert (row.status, row.attempts) == ("PENDING", 0)
+            world.clock.at += LEASE + 1
+        score = world.queue.score
+
+        async def away(*_: object) -> None:
+            raise StoreUnavailable("away")
+
+        async def full(*_: object) -> None:
+            raise Unavailable
+
+        for unavailable in (away, full):
+            world.queue.score = unavailable  # type: ignore[assignment, method-assign]
+            await world.pending.step()
+            assert (await world.row(found.id)).attempts == 0
+            world.clock.at += LEASE + 1
+        world.queue.score = score  # type: ignore[method-assign]
+        world.clock.at += HOUR
+        await world.pending.step()
+        assert await status(world, caller, found.id) is VerificationStatus.COMPLETED
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_what_ends_every_process_is_given_up(store_url: str, sealed: Path) -> None:
+    """A row that was leased again and again and never came to an end is an ERROR without another attempt."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(store_url, sealed, caller, {"signals": {"vpn": True}})
+        async with world.store.writing([]) as transaction:
+            row = await world.row(found.id)
+            await transaction.settle([row._replace(attempts=work.MOST_LEASES)])
+        await world.pending.step()
+        assert await status(world, caller, found.id) is VerificationStatus.ERROR
+        assert await world.told(caller, found.id) == ["verification.error"]
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_requests_that_wait_come_first(store_url: str, sealed: Path) -> None:
+    """Nothing that is PENDING is taken up while a crowd waits."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        await taken(store_url, sealed, caller, {"signals": {"vpn": True}})
+        world.store.gate.clear()
+        crowd = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(40)]
+        await eventually(lambda: world.queue.waiting == 8)
+        await asyncio.sleep(0)
+        crowd.append(asyncio.ensure_future(world.verify(caller, signals={"vpn": True})))
+        await eventually(lambda: world.queue.waiting == 9)
+        assert await world.pending.step() == 0
+        world.store.gate.set()
+        await asyncio.gather(*crowd)
+        assert await world.pending.step() == 1
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_pending_ones_are_finished_by_a_service_that_is_open(
+    store_url: str, sealed: Path
+) -> None:
+    """Nobody has to ask: a service looks by itself, whosever request it was."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(store_url, sealed, caller, {"signals": {"vpn": True}})
+
+        async def finished() -> bool:
+            return await status(world, caller, found.id) is VerificationStatus.COMPLETED
+
+        async with opened(store_url, sealed, work=True):
+            await eventually(finished)
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_the_idempotency_key_of_a_pending_one_is_sealed(store_url: str, sealed: Path) -> None:
+    """The clock is asked with the key that the request had; in the database it does not stand in the clear."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        (found,) = await taken(store_url, sealed, caller, {"signals": {"vpn": True}, "key": "canary key ü"})
+        row: VerificationRow = await world.row(found.id)
+        assert row.reference is not None
+        assert "canary" not in row.reference
+        await world.pending.step()
+        assert world.clock.asked[-1] == "canary key ü"
+
+    tell(store_url, sealed, story)

@@ -1,0 +1,285 @@
+"""Group commit: batches, order, and that every request is answered whatever becomes of it."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from scoring_model.service.core.errors import NotFound, Unavailable
+from scoring_model.service.core.queue import QueueLimits
+from scoring_model.service.core.resources import Caller, VerificationStatus
+from scoring_model.service.core.store import StoreUnavailable, Transaction
+from scoring_model.service.core.verdicts import Done
+from service_use import World, applicants, blocked, signals_of, tell, together, verification_body
+
+Change = Callable[[Transaction], Awaitable[Done[str]]]
+
+
+def set_fact(name: str) -> Change:
+    """A change: a fact."""
+
+    async def change(transaction: Transaction) -> Done[str]:
+        await transaction.set_fact(name, b"1")
+        return Done(name, name.encode())
+
+    return change
+
+
+def failing(error: Exception) -> Change:
+    """A change that writes something and fails then."""
+
+    async def change(transaction: Transaction) -> Done[str]:
+        if not isinstance(error, NotFound):
+            await transaction.set_fact("half", b"1")
+        raise error
+
+    return change
+
+
+async def facts(world: World, *names: str) -> list[bool]:
+    """Which of some facts were written."""
+    async with world.store.reading() as reader:
+        return [await reader.fact(name) is not None for name in names]
+
+
+def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_together(
+    store_url: str, sealed: Path
+) -> None:
+    """Requests of many are gathered: the first is alone, all that came meanwhile share one transaction."""
+
+    async def story(world: World) -> None:
+        changes = [world.queue.change(str(i % 3), None, set_fact(f"f{i}")) for i in range(20)]
+        done = await together(world, *changes)
+        assert [d.value for d in done if isinstance(d, Done)] == [f"f{i}" for i in range(20)]
+        assert world.store.pools == [["first"], ["0", "1", "2"]]
+        assert all(await facts(world, *(f"f{i}" for i in range(20))))
+
+    tell(store_url, sealed, story)
+
+
+def test_changes_are_made_in_the_order_in_which_they_came(store_url: str, sealed: Path) -> None:
+    """Within a batch and from batch to batch the first to come is the first to be made."""
+
+    async def story(world: World) -> None:
+        made: list[int] = []
+
+        def noted(number: int) -> Change:
+            async def change(transaction: Transaction) -> Done[str]:
+                made.append(number)
+                return await set_fact(str(number))(transaction)
+
+            return change
+
+        await together(world, *(world.queue.change("p", None, noted(i)) for i in range(30)))
+        assert made == list(range(30))
+
+    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
+
+
+def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> None:
+    """The transaction that scores ends after so many, so that nobody waits for a crowd."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        signals = signals_of(sealed)[:9]
+        await together(world, *(world.verify(caller, signals=each) for each in signals))
+        assert len(world.store.pools) == 1 + 3  # 4, 4 and 1
+
+    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
+
+
+@pytest.mark.parametrize("poison", [1, 4, 7])
+def test_one_that_breaks_its_transaction_does_not_hurt_the_others(
+    store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture, poison: int
+) -> None:
+    """The others are committed once each, the bad one gets its error, and half of it is nowhere."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        works: list[Awaitable[object]] = [
+            world.queue.change("p", None, set_fact(f"f{i}"))
+            if i % 2
+            else world.verify(caller, signals=signals_of(sealed)[i], subject=f"s{i}")
+            for i in range(8)
+        ]
+        bad = world.queue.change("p", None, failing(RuntimeError("canary-text")))
+        works.insert(poison, bad)
+        done = await together(world, *works)
+        assert isinstance(done.pop(poison), RuntimeError)
+        assert not [found for found in done if isinstance(found, BaseException)]
+        assert await facts(world, "f1", "f3", "f5", "f7", "half") == [True] * 4 + [False]
+        events = await world.events(caller)
+        assert [event.sequence for event in events] == list(range(1, 9))
+
+    with caplog.at_level(logging.DEBUG):
+        tell(store_url, sealed, story)
+    (record,) = [record for record in caplog.records if record.name == "scoring_model.faults"]
+    assert json.loads(record.getMessage())["errors"][0]["type"] == "RuntimeError"
+    assert "canary-text" not in caplog.text
+
+
+def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, sealed: Path) -> None:
+    """A request error is the answer of one request; the transaction of all goes on."""
+
+    async def story(world: World) -> None:
+        done = await together(
+            world,
+            world.queue.change("p", None, set_fact("a")),
+            world.queue.change("p", None, failing(NotFound())),
+            world.queue.change("p", None, set_fact("b")),
+        )
+        assert isinstance(done[1], NotFound)
+        assert await facts(world, "a", "b") == [True, True]
+        assert len(world.store.pools) == 2
+
+    tell(store_url, sealed, story)
+
+
+def test_queue_full_is_unavailable(store_url: str, sealed: Path) -> None:
+    """One request more than may wait is refused at once, and those that wait are answered."""
+
+    async def story(world: World) -> None:
+        first = await blocked(world)
+        waiting = [asyncio.ensure_future(world.queue.change("p", None, set_fact(f"f{i}"))) for i in range(3)]
+        await asyncio.sleep(0)
+        assert world.queue.waiting == 3
+        with pytest.raises(Unavailable):
+            await world.queue.change("p", None, set_fact("over"))
+        world.store.gate.set()
+        await asyncio.gather(first, *waiting)
+        assert await facts(world, "f2", "over") == [True, False]
+
+    tell(store_url, sealed, story, limits=QueueLimits(waiting=3))
+
+
+def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url: str, sealed: Path) -> None:
+    """After the time for scoring a request leaves a row in the next commit, unscored, and says so."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        first = await blocked(world)
+        person, alone = applicants(sealed)[0], signals_of(sealed)[0]
+        late = [
+            asyncio.ensure_future(world.verify(caller, signals=alone, subject="s")),
+            asyncio.ensure_future(world.verify(caller, signals=person.signals)),
+        ]
+        change = asyncio.ensure_future(world.queue.change("p", None, set_fact("later")))
+        await asyncio.sleep(0.1)
+        in_time = asyncio.ensure_future(world.verify(caller, signals=alone))
+        await asyncio.sleep(0)
+        world.store.gate.set()
+        await first
+        for answer in await asyncio.gather(*late):
+            assert answer.pending
+            assert answer.resource.status is VerificationStatus.PENDING
+            assert answer.resource.completed_at is None
+            assert (answer.resource.score, answer.resource.outcome) == (None, None)
+            row = await world.row(answer.resource.id)
+            assert (row.status, row.attempts, row.leased_until) == ("PENDING", 0, None)
+            assert row.links is row.row_digest is None
+        assert (await change).value == "later"
+        answer = await in_time
+        assert not answer.pending
+        assert await world.told(caller, answer.resource.id) == [
+            "verification.completed",
+            "verification.passed",
+        ]
+        assert len(await world.events(caller)) == 2
+        assert {row.time for row in await world.link_rows()} == {answer.resource.completed_at}
+
+    tell(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.05))
+
+
+def test_any_number_of_late_ones_fit_into_one_commit(store_url: str, sealed: Path) -> None:
+    """What is not to be scored any more does not count towards the limit of a batch."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        first = await blocked(world)
+        late = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(12)]
+        await asyncio.sleep(0.1)
+        before = len(world.store.pools)
+        world.store.gate.set()
+        await first
+        assert all(answer.pending for answer in await asyncio.gather(*late))
+        assert len(world.store.pools) - before == 2
+
+    tell(store_url, sealed, story, limits=QueueLimits(batch=2, scoring_seconds=0.05))
+
+
+def test_no_commit_in_time_is_unavailable_and_what_was_given_up_is_not_made(
+    store_url: str, sealed: Path
+) -> None:
+    """Who has waited too long for a commit is refused; what is still in the queue then is dropped."""
+
+    async def story(world: World) -> None:
+        first = await blocked(world)
+        second = asyncio.ensure_future(world.queue.change("p", None, set_fact("waiting")))
+        done = await asyncio.gather(first, second, return_exceptions=True)
+        assert [type(found) for found in done] == [Unavailable, Unavailable]
+        world.store.gate.set()
+        await world.queue.change("p", None, set_fact("next"))
+        assert await facts(world, "waiting", "next") == [False, True]
+
+    tell(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.1))
+
+
+def test_who_goes_away_while_it_waits_is_passed_over(store_url: str, sealed: Path) -> None:
+    """A request that was cancelled before its transaction began changes nothing."""
+
+    async def story(world: World) -> None:
+        caller: Caller = await world.client()
+        first = await blocked(world)
+        body = verification_body(signals=signals_of(sealed)[0])
+        gone = asyncio.ensure_future(world.service.create_verification(caller, body, None))
+        stays = asyncio.ensure_future(world.queue.change("p", None, set_fact("stays")))
+        await asyncio.sleep(0.01)
+        gone.cancel()
+        await asyncio.sleep(0)
+        world.store.gate.set()
+        await asyncio.gather(first, stays)
+        assert await facts(world, "stays") == [True]
+        assert await world.events(caller) == []
+
+    tell(store_url, sealed, story)
+
+
+@pytest.mark.parametrize("when", ["error", "error_on_commit"])
+def test_a_database_that_is_away_is_told_to_all_of_a_batch(store_url: str, sealed: Path, when: str) -> None:
+    """`StoreUnavailable` is everybody's answer, nothing is written, and the next batch is made again."""
+
+    async def story(world: World) -> None:
+        setattr(world.store, when, StoreUnavailable("away"))
+        done = await together(world, *(world.queue.change("p", None, set_fact(f"f{i}")) for i in range(5)))
+        assert [type(found) for found in done] == [StoreUnavailable] * 5
+        setattr(world.store, when, None)
+        await world.queue.change("p", None, set_fact("after"))
+        assert await facts(world, "f0", "f4", "after") == [False, False, True]
+
+    tell(store_url, sealed, story)
+
+
+def test_closing_answers_everything(store_url: str, sealed: Path) -> None:
+    """What was taken before the end is made and answered before it."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        world.store.gate.clear()
+        works: list[asyncio.Future[object]] = [
+            asyncio.ensure_future(world.queue.change("p", None, set_fact(f"f{i}"))) for i in range(6)
+        ]
+        works.append(asyncio.ensure_future(world.verify(caller, signals=signals_of(sealed)[0])))
+        await asyncio.sleep(0.01)
+        closing = asyncio.ensure_future(world.service.close())
+        await asyncio.sleep(0.01)
+        assert not closing.done()
+        world.store.gate.set()
+        await closing
+        await asyncio.sleep(0)
+        assert all(work.done() and work.exception() is None for work in works)
+        assert all(await facts(world, "f0", "f5"))
+
+    tell(store_url, sealed, story, limits=QueueLimits(batch=2))

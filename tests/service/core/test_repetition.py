@@ -1,0 +1,314 @@
+"""The same POST twice: done once, answered twice, on one process and on two."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring_model.decision.policy import Outcome
+from scoring_model.service.core.errors import (
+    IdempotencyMismatch,
+    IdentityNotValidated,
+    InProgress,
+    Invalid,
+    NotFound,
+    Unavailable,
+    WebhookLimit,
+)
+from scoring_model.service.core.idempotency import LIFETIME
+from scoring_model.service.core.queue import QueueLimits
+from scoring_model.service.core.resources import Answer, IdentityStatus, VerificationStatus
+from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
+from scoring_model.service.core.store import StoreUnavailable
+from service_use import (
+    World,
+    applicants,
+    eventually,
+    once_of,
+    opened,
+    signals_of,
+    table,
+    tell,
+    verification_body,
+)
+
+HOOK = {"destinationUrl": "https://example.com/hook", "active": True}
+Call = Callable[[], Awaitable[Answer[Any]]]
+
+
+def test_idempotency_a_verification_is_made_once(store_url: str, sealed: Path) -> None:
+    """The same body gets the first answer again, marked as a replay, for as long as a day."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        signals = signals_of(sealed, Outcome.STEPPED_UP)[0]
+        first = await world.verify(caller, signals=signals, subject="s", key="k")
+        assert not first.replayed
+        world.clock.at += LIFETIME - 1
+        again = await world.verify(caller, signals=signals, subject="s", key="k")
+        assert again == replace(first, replayed=True)
+        assert len(await world.events(caller)) == 2
+        other = await world.verify(caller, signals=signals, subject="s", key="another")
+        assert other.resource.id != first.resource.id
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_a_key_may_be_used_again_after_a_day(store_url: str, sealed: Path) -> None:
+    """Once its answer is too old a key is as good as new, for another body too, and others of the batch go on."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        first = await world.verify(caller, signals={"vpn": True}, key="k")
+        world.clock.at += LIFETIME
+        second = await world.verify(caller, signals={"vpn": False}, key="k")
+        assert not second.replayed
+        assert second.resource.id != first.resource.id
+        again = await world.verify(caller, signals={"vpn": False}, key="k")
+        assert again == replace(second, replayed=True)
+        (row,) = await table(store_url, IdempotencyRow)
+        assert (row.resource, row.created_at) == (second.resource.id, world.clock.at)
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_another_body_is_refused(store_url: str, sealed: Path) -> None:
+    """Even one that breaks rules, or that the state forbids, is told of its key first."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        incomplete = await world.identity(caller, {"firstName": "Ann"})
+        await world.verify(caller, signals={"vpn": True}, key="k")
+        for body in (
+            verification_body(signals={"vpn": False}),
+            {"signals": {"vpn": "perhaps"}},
+            verification_body(identity=incomplete),
+        ):
+            with pytest.raises(IdempotencyMismatch):
+                await world.service.create_verification(caller, body, once_of("k", body))
+        with pytest.raises(IdempotencyMismatch):
+            await world.service.check_once(caller, once_of("k", "anything"))
+        assert await world.service.check_once(caller, once_of("new", "anything")) is None
+        assert len(await world.events(caller)) == 3
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_a_key_is_of_one_client_and_one_operation(store_url: str, sealed: Path) -> None:
+    """Another client, of the same pool too, and another path have keys of their own."""
+
+    async def story(world: World) -> None:
+        caller, mate = await world.client("bank"), await world.client("bank")
+        body = verification_body(signals={"vpn": True})
+        first = await world.service.create_verification(caller, body, once_of("k", body))
+        second = await world.service.create_verification(mate, body, once_of("k", body))
+        person = {"firstName": "Ann"}
+        once = once_of("k", body, "POST /scoring/v1/identities")
+        third = await world.service.create_identity(caller, person, once)
+        assert not any(answer.replayed for answer in (first, second, third))
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_what_failed_may_be_asked_again(store_url: str, sealed: Path) -> None:
+    """Only answers that are good are kept: a request that was refused is not answered for ever."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        identity = await world.identity(caller, {"firstName": "Ann"})
+        body = verification_body(identity=identity)
+        for _ in range(2):
+            with pytest.raises(IdentityNotValidated):
+                await world.service.create_verification(caller, body, once_of("k", body))
+        with pytest.raises(Invalid):
+            await world.service.create_verification(caller, {}, once_of("k", {}))
+        world.store.error = StoreUnavailable("away")
+        with pytest.raises(StoreUnavailable):
+            await world.verify(caller, signals={"vpn": True}, key="k")
+        world.store.error = None
+        assert not (await world.verify(caller, signals={"vpn": True}, key="k")).replayed
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_under_way_is_a_conflict(store_url: str, sealed: Path) -> None:
+    """While the first is not answered the second is told so, whatever its body; afterwards it is replayed."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        world.store.gate.clear()
+        first = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
+        await eventually(lambda: bool(world.store.knocking))
+        for signals in ({"vpn": True}, {"vpn": False}):
+            with pytest.raises(InProgress):
+                await world.verify(caller, signals=signals, key="k")
+        world.store.gate.set()
+        made = await first
+        assert await world.verify(caller, signals={"vpn": True}, key="k") == replace(made, replayed=True)
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(
+    store_url: str, sealed: Path
+) -> None:
+    """Who was refused for slowness and asks again gets what was made, not a second one."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        world.store.gate.clear()
+        with pytest.raises(Unavailable):
+            await world.verify(caller, signals={"vpn": True}, key="k")
+        second = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
+        await asyncio.sleep(0.01)
+        world.store.gate.set()
+        assert (await second).replayed
+        assert len(await world.events(caller)) == 2
+
+    tell(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.2))
+
+
+def test_idempotency_across_processes_the_later_gets_the_replay(store_url: str, sealed: Path) -> None:
+    """Of two that do the same at once one makes it, whichever; the other answers with what the first made."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        async with opened(store_url, sealed) as other:
+            for number in range(6):
+                key = f"k{number}"
+                answers = await asyncio.gather(
+                    *(each.verify(caller, signals={"vpn": True}, key=key) for each in (world, other))
+                )
+                assert sorted(answer.replayed for answer in answers) == [False, True]
+                assert answers[0].resource == answers[1].resource
+                with pytest.raises(IdempotencyMismatch):
+                    await other.verify(caller, signals={"vpn": False}, key=key)
+        assert len(await world.events(caller)) == 12
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_a_202_is_replayed_as_202(store_url: str, sealed: Path) -> None:
+    """Its replay is PENDING as it was then, also when it has been completed or has failed since."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        request: dict[str, Any] = {"signals": {"vpn": True}, "subject": "s", "key": "k"}
+        async with opened(store_url, sealed, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+            first = await busy.verify(caller, **request)
+        assert first.pending
+        assert await world.verify(caller, **request) == replace(first, replayed=True)
+        await world.pending.step()
+        assert (await world.service.verification(caller, first.resource.id)).score is not None
+        assert await world.verify(caller, **request) == replace(first, replayed=True)
+        await world.service.erase_signals(caller, first.resource.id)
+        again = await world.verify(caller, **request)
+        assert again.resource == replace(first.resource, subject_id=None)
+        assert again.resource.status is VerificationStatus.PENDING
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_an_identity_is_made_once_and_replayed_as_it_is(store_url: str, sealed: Path) -> None:
+    """The first answer again; after erasure the redacted resource, and no new person for the same request."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        body = applicants(sealed)[0].identity
+        once = once_of("k", body, "POST /scoring/v1/identities")
+        first = await world.service.create_identity(caller, body, once)
+        world.clock.advance(3600)
+        again = await world.service.create_identity(caller, body, once)
+        assert again == replace(first, replayed=True)
+        redacted = await world.service.erase_identity(caller, first.resource.id)
+        again = await world.service.create_identity(caller, body, once)
+        assert (again.replayed, again.resource) == (True, redacted)
+        assert again.resource.status is IdentityStatus.REDACTED
+        assert len(await table(store_url, IdentityRow)) == 1
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_of_webhooks_shows_the_first_answer_again(store_url: str, sealed: Path) -> None:
+    """Creation, rotation and test: with the secret that was shown, whatever became of the webhook since."""
+
+    async def story(world: World) -> None:
+        caller, service = await world.client(), world.service
+
+        def once(operation: str) -> Any:
+            return once_of("k", operation, operation)
+
+        made = await service.create_webhook(caller, HOOK, once("POST /webhooks"))
+        hook = made.resource.id
+        rotated = await service.rotate_secret(caller, hook, once("POST /rotate"))
+        tested = await service.test_webhook(caller, hook, once("POST /test"))
+        assert None not in (made.resource.secret, rotated.resource.secret)
+        assert tested.resource.secret is None
+        assert made.resource.secret != rotated.resource.secret
+        events = await world.events(caller)
+        await service.delete_webhook(caller, hook)
+        for answer, call in (
+            (made, lambda: service.create_webhook(caller, HOOK, once("POST /webhooks"))),
+            (rotated, lambda: service.rotate_secret(caller, hook, once("POST /rotate"))),
+            (tested, lambda: service.test_webhook(caller, hook, once("POST /test"))),
+        ):
+            call_: Call = call
+            assert await call_() == replace(answer, replayed=True)
+        assert await world.events(caller) == events
+        with pytest.raises(NotFound):
+            await service.webhook(caller, hook)
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_an_answer_that_was_kept_opens_in_its_own_row_alone(store_url: str, sealed: Path) -> None:
+    """Whoever writes to the database can't have one request answered with the secret of another's."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        once = once_of("k", HOOK, "POST /webhooks")
+        made = (await world.service.create_webhook(caller, HOOK, once)).resource
+        (row,) = await table(store_url, IdempotencyRow)
+        assert row.answer is not None
+        assert made.secret is not None
+        assert made.secret.encode() not in row.answer
+        with pytest.raises(Exception, match="do not open"):
+            await world.service._webhooks._replay(row._replace(digest=bytes(16)))
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_what_forbids_it_now_did_not_forbid_it_then(store_url: str, sealed: Path) -> None:
+    """A replay comes before conflicts and unknown ids that arose since."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        identity = await world.identity(caller, applicants(sealed)[0].identity)
+        made = await world.verify(caller, identity=identity, key="k")
+        await world.service.erase_identity(caller, identity)
+        assert await world.verify(caller, identity=identity, key="k") == replace(made, replayed=True)
+        once = once_of("hook", HOOK, "POST /webhooks")
+        hook = await world.service.create_webhook(caller, HOOK, once)
+        for _ in range(49):
+            await world.service.create_webhook(caller, HOOK, None)
+        with pytest.raises(WebhookLimit):
+            await world.service.create_webhook(caller, HOOK, None)
+        assert await world.service.create_webhook(caller, HOOK, once) == replace(hook, replayed=True)
+
+    tell(store_url, sealed, story)
+
+
+def test_idempotency_a_row_is_kept_without_a_word_of_the_request(store_url: str, sealed: Path) -> None:
+    """Status, id and keyed hashes: neither the key nor the body nor the answer stands in it."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        made = await world.verify(caller, signals={"vpn": True}, subject="canary", key="canary-key")
+        (row,) = await table(store_url, IdempotencyRow)
+        assert (row.client, row.status, row.resource) == (caller.client, 201, made.resource.id)
+        assert (len(row.digest), len(row.body_digest), row.answer) == (16, 32, None)
+
+    tell(store_url, sealed, story)

@@ -1,0 +1,205 @@
+import os
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring_model.service.core.masters import (
+    MasterKey,
+    MasterKeyError,
+    MasterKeys,
+    UnknownMasterKey,
+    Unreadable,
+)
+from scoring_model.service.core.vault import DataKey, Vault
+
+OLD, NEW, THIRD = (MasterKey(bytes(range(first, first + 32))) for first in range(3))
+NOW = 1_700_000_000_000_000
+PERSON = b"p" * 16
+ROW = b"r" * 16
+
+
+def _sealed(key: DataKey, plaintext: bytes = b"text") -> bytes:
+    return key.seal(plaintext, table="identities", column="payload", row=ROW)
+
+
+def _opened(key: DataKey, sealed: bytes) -> bytes:
+    return key.open(sealed, table="identities", column="payload", row=ROW)
+
+
+@given(st.binary(max_size=3000))
+def test_what_was_sealed_opens_again(plaintext: bytes) -> None:
+    """A key that went through its row opens what it sealed before."""
+    vault = Vault(MasterKeys(OLD))
+    row, key = vault.new_key(7, PERSON, NOW)
+    assert _opened(vault.open_key(row), _sealed(key, plaintext)) == plaintext
+
+
+def test_row_says_whose_key_it_is() -> None:
+    """The row names client, person and master key; its id is of version 7; the key itself is not in it."""
+    row, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    assert (row.client, row.person, row.master_id) == (7, PERSON, OLD.id)
+    assert uuid.UUID(bytes=row.key_id).version == 7
+    assert len(row.wrapped) == 12 + 32 + 16
+    assert "object at" in repr(key)
+
+
+def test_every_key_is_another() -> None:
+    """No two keys are equal, of one person or of none."""
+    vault = Vault(MasterKeys(OLD))
+    keys = [vault.new_key(7, person, NOW) for person in (PERSON, PERSON, None, None)]
+    assert len({row.key_id for row, _ in keys}) == 4
+    sealed = _sealed(keys[0][1])
+    for _, key in keys[1:]:
+        with pytest.raises(Unreadable):
+            _opened(key, sealed)
+
+
+def test_one_text_is_sealed_differently_each_time() -> None:
+    """Every ciphertext has a nonce of its own, so that equal values do not show."""
+    _, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    assert len({_sealed(key)[:12] for _ in range(100)}) == 100
+
+
+def test_every_changed_bit_is_refused() -> None:
+    """No bit of a ciphertext can be flipped, and none of it be left out."""
+    _, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    sealed = _sealed(key)
+    for bit in range(8 * len(sealed)):
+        changed = bytearray(sealed)
+        changed[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(Unreadable):
+            _opened(key, bytes(changed))
+    for length in range(len(sealed)):
+        with pytest.raises(Unreadable):
+            _opened(key, sealed[:length])
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("verifications", "payload", ROW),
+        ("identities", "links", ROW),
+        ("identities", "payload", b"s" * 16),
+        ("identitie", "spayload", ROW),
+        ("identities", "payloa", b"d\0" + ROW),
+    ],
+)
+def test_privacy_a_ciphertext_opens_at_its_own_place_alone(place: tuple[str, str, bytes]) -> None:
+    """Table, column and row are bound, and none of them can run into the next."""
+    _, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    with pytest.raises(Unreadable):
+        key.open(_sealed(key), table=place[0], column=place[1], row=place[2])
+
+
+def test_wrapped_key_belongs_to_its_row_and_client() -> None:
+    """A wrapped key that was put into another row, or given to another client, does not open."""
+    vault = Vault(MasterKeys(OLD))
+    (row, _), (other, _) = vault.new_key(7, PERSON, NOW), vault.new_key(7, PERSON, NOW)
+    changed = bytes([row.wrapped[0] ^ 1]) + row.wrapped[1:]
+    for wrong in (
+        row._replace(wrapped=other.wrapped),
+        row._replace(client=8),
+        row._replace(wrapped=changed),
+        row._replace(wrapped=b""),
+    ):
+        with pytest.raises(Unreadable):
+            vault.open_key(wrong)
+
+
+def test_rewrapping_keeps_the_key() -> None:
+    """After a rotation the new master key alone opens what was sealed before it."""
+    row, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    wrapped = Vault(MasterKeys(NEW, (OLD,))).rewrap(row)
+    assert (wrapped.master_id, wrapped[:3]) == (NEW.id, row[:3])
+    assert _opened(Vault(MasterKeys(NEW)).open_key(wrapped), _sealed(key)) == b"text"
+    with pytest.raises(UnknownMasterKey):
+        Vault(MasterKeys(OLD)).open_key(wrapped)
+
+
+def test_older_keys_open_and_do_not_wrap() -> None:
+    """Before everything is wrapped again older keys still open; new persons get the current one."""
+    row, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    vault = Vault(MasterKeys(NEW, (OLD,)))
+    assert _opened(vault.open_key(row), _sealed(key)) == b"text"
+    assert vault.new_key(7, PERSON, NOW)[0].master_id == NEW.id
+
+
+class _Source:
+    """A source of master keys that can be changed, and counts how often it is read."""
+
+    def __init__(self, keys: MasterKeys) -> None:
+        self.keys: MasterKeys | None = keys
+        self.reads = 0
+
+    def __call__(self) -> MasterKeys:
+        self.reads += 1
+        if self.keys is None:
+            raise MasterKeyError("it is gone")
+        return self.keys
+
+
+def test_unknown_master_key_is_looked_for_in_the_source() -> None:
+    """A vault that meets a key of a rotation reads its source once, and wraps under the new key from then on."""
+    row, _ = Vault(MasterKeys(NEW)).new_key(7, PERSON, NOW)
+    source = _Source(MasterKeys(NEW, (OLD,)))
+    vault = Vault(MasterKeys(OLD), reload=source)
+    vault.open_key(row)
+    vault.open_key(row)
+    assert source.reads == 1
+    assert vault.masters == source.keys
+    assert vault.new_key(7, PERSON, NOW)[0].master_id == NEW.id
+
+
+def test_source_that_does_not_help_is_left_alone_for_a_while() -> None:
+    """A lost master key does not run the operator's command for every request, but is found once it is back."""
+    clock = [1000.0]
+    row, _ = Vault(MasterKeys(NEW)).new_key(7, PERSON, NOW)
+    source = _Source(MasterKeys(OLD))
+    vault = Vault(MasterKeys(OLD), reload=source, monotonic=lambda: clock[0])
+    for _ in range(3):
+        with pytest.raises(UnknownMasterKey):
+            vault.open_key(row)
+    assert source.reads == 1
+    source.keys = None
+    clock[0] += 5.0
+    with pytest.raises(UnknownMasterKey):
+        vault.open_key(row)
+    assert (source.reads, vault.masters) == (2, MasterKeys(OLD))
+    source.keys = MasterKeys(THIRD)
+    clock[0] += 5.0
+    with pytest.raises(UnknownMasterKey):
+        vault.open_key(row)
+    assert (source.reads, vault.masters) == (3, MasterKeys(OLD))
+    source.keys = MasterKeys(NEW, (OLD,))
+    clock[0] += 5.0
+    vault.open_key(row)
+    assert source.reads == 4
+
+
+def test_learning_reads_only_for_what_is_unknown() -> None:
+    """A vault that is told of a rotation takes the new key; of what it knows, or can't find, it says nothing."""
+    source = _Source(MasterKeys(NEW, (OLD,)))
+    vault = Vault(MasterKeys(OLD), reload=source)
+    vault.learn(OLD.id)
+    assert source.reads == 0
+    vault.learn(NEW.id)
+    assert vault.masters.current == NEW
+    vault.learn(os.urandom(8))
+    assert vault.masters.current == NEW
+
+
+def test_privacy_erasure_is_not_defeated_by_what_was_opened() -> None:
+    """A vault keeps nothing of a key: without its row nothing opens, however often it was opened before."""
+    vault = Vault(MasterKeys(OLD))
+    row, _ = vault.new_key(7, PERSON, NOW)
+    opened = vault.open_key(row)
+    assert vault.open_key(row) is not opened
+    assert not [
+        held for held in vars(vault).values() if isinstance(held, DataKey) or row.key_id in _keys(held)
+    ]
+
+
+def _keys(held: object) -> set[object]:
+    return set(held) if isinstance(held, dict) else set()

@@ -1,0 +1,223 @@
+"""What may be asked for as a verification, what is refused and how, and what is read back."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring_model.decision.policy import Outcome
+from scoring_model.service.core import ids
+from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
+from scoring_model.service.core.resources import Caller, VerificationStatus
+from service_use import World, applicants, signals_of, tell, verification_body
+
+NOBODY = ids.new_id(0)
+IDENTITY, PREVIOUS = "/identityId", "/previousVerificationId"
+
+
+async def refused(world: World, caller: Caller, body: Mapping[str, object]) -> set[tuple[str, str]]:
+    """Pointer and code of everything that is wrong with a body; nothing is stored of it."""
+    events = await world.events(caller)
+    with pytest.raises(Invalid) as caught:
+        await world.service.create_verification(caller, body, None)
+    assert await world.events(caller) == events
+    return {(error.pointer, error.code) for error in caught.value.errors}
+
+
+async def stepped_up(world: World, caller: Caller, **parts: Any) -> bytes:
+    """A verification whose outcome is STEPPED_UP."""
+    found = (await world.verify(caller, **parts)).resource
+    assert found.outcome is Outcome.STEPPED_UP
+    return found.id
+
+
+def test_verification_needs_an_identity_or_signals(store_url: str, sealed: Path) -> None:
+    """Neither is refused, also with a subject alone; each alone and both together are taken."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        for body in ({}, {"subjectId": "s"}, {"identityId": None, "signals": None}):
+            assert await refused(world, caller, body) == {("", "missing")}
+        identity = await world.identity(caller, applicants(sealed)[0].identity)
+        bodies: list[dict[str, Any]] = [
+            {"identity": identity},
+            {"signals": {}},
+            {"identity": identity, "signals": {"vpn": True}},
+        ]
+        for parts in bodies:
+            found = (await world.verify(caller, **parts)).resource
+            assert found.status is VerificationStatus.COMPLETED
+            assert found.identity_id == parts.get("identity")
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_breaks_all_rules_at_once(store_url: str, sealed: Path) -> None:
+    """A wrong type of a used signal, a nested one, an unknown field and ids that are none, all in one answer."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        body = {
+            "identityId": "x",
+            "previousVerificationId": 7,
+            "signals": {"vpn": "perhaps", "deep": {}},
+            "outcome": "PASSED",
+        }
+        assert {pointer for pointer, _ in await refused(world, caller, body)} == {
+            IDENTITY,
+            PREVIOUS,
+            "/signals/vpn",
+            "/signals/deep",
+            "/outcome",
+        }
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_of_an_identity_that_is_not_there(store_url: str, sealed: Path) -> None:
+    """An unknown id and another client's are the same error at the same place, with those of the other id."""
+
+    async def story(world: World) -> None:
+        caller, other = await world.client(), await world.client()
+        theirs = await world.identity(other, applicants(sealed)[0].identity)
+        their_verification = (await world.verify(other, identity=theirs)).resource.id
+        for identity in (theirs, NOBODY):
+            body = verification_body(identity=identity)
+            assert await refused(world, caller, body) == {(IDENTITY, "not_found")}
+            for previous in (their_verification, NOBODY):
+                body = verification_body(identity=identity, previous=previous)
+                assert await refused(world, caller, body) == {
+                    (IDENTITY, "not_found"),
+                    (PREVIOUS, "not_found"),
+                }
+        # Of whom a verification would be is not known here, so that nothing is said of the other id.
+        own = await stepped_up(world, caller, signals=signals_of(sealed, Outcome.STEPPED_UP)[0], subject="s")
+        body = verification_body(identity=NOBODY, previous=own)
+        assert await refused(world, caller, body) == {(IDENTITY, "not_found")}
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_of_an_identity_that_is_not_validated(store_url: str, sealed: Path) -> None:
+    """Incomplete, implausible and erased ones are a conflict; what the body has wrong is told before that."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        person = applicants(sealed)[0].identity
+        incomplete = await world.identity(caller, {"firstName": "Ann"})
+        invalid = await world.identity(caller, {**person, "dob": "2020-01-01"})
+        erased = await world.identity(caller, person)
+        await world.service.erase_identity(caller, erased)
+        for identity in (incomplete, invalid, erased):
+            with pytest.raises(IdentityNotValidated):
+                await world.verify(caller, identity=identity)
+            body = verification_body(identity=identity, previous=NOBODY)
+            assert await refused(world, caller, body) == {(PREVIOUS, "not_found")}
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_follows_one_of_the_same_identity(store_url: str, sealed: Path) -> None:
+    """The person is that of names and date of birth, whichever identity of theirs and however written."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        person, stranger = applicants(sealed, Outcome.STEPPED_UP)[:2]
+        identity = await world.identity(caller, person.identity)
+        first = await stepped_up(world, caller, identity=identity, signals=person.signals)
+        shouted = {**person.identity, "firstName": f"  {person.identity['firstName'].upper()} "}
+        again = await world.identity(caller, {**shouted, "documentType": "PASSPORT"})
+        for own in (identity, again):
+            found = (await world.verify(caller, identity=own, previous=first, subject="any")).resource
+            assert found.previous_id == first
+            assert (await world.service.verification(caller, found.id)).previous_id == first
+        other = await world.identity(caller, stranger.identity)
+        for body in (
+            verification_body(identity=other, previous=first),
+            verification_body(signals=person.signals, previous=first),
+            verification_body(signals=person.signals, subject="any", previous=first),
+        ):
+            assert await refused(world, caller, body) == {(PREVIOUS, "not_stepped_up")}
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_follows_one_of_the_same_subject(store_url: str, sealed: Path) -> None:
+    """Without an identity the person is the client's own reference; without that nobody can be followed."""
+
+    async def story(world: World) -> None:
+        caller, other = await world.client("bank"), await world.client("bank")
+        first_signals, second_signals = signals_of(sealed, Outcome.STEPPED_UP)[:2]
+        first = await stepped_up(world, caller, signals=first_signals, subject="s")
+        found = (await world.verify(caller, signals={"vpn": True}, subject=" s ", previous=first)).resource
+        assert found.previous_id == first
+        nobody = await stepped_up(world, caller, signals=second_signals)
+        for body in (
+            verification_body(signals={}, subject="t", previous=first),
+            verification_body(signals={}, previous=first),
+            verification_body(signals={}, previous=nobody),
+            verification_body(signals={}, subject="s", previous=nobody),
+        ):
+            assert await refused(world, caller, body) == {(PREVIOUS, "not_stepped_up")}
+        body = verification_body(signals={}, subject="s", previous=first)
+        assert await refused(world, other, body) == {(PREVIOUS, "not_found")}
+
+    tell(store_url, sealed, story)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
+def test_verification_follows_none_that_asked_for_nothing(
+    store_url: str, sealed: Path, outcome: Outcome
+) -> None:
+    """Only a verification that was STEPPED_UP has one that follows."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        found = (await world.verify(caller, signals=signals_of(sealed, outcome)[0], subject="s")).resource
+        assert found.outcome is outcome
+        body = verification_body(signals={}, subject="s", previous=found.id)
+        assert await refused(world, caller, body) == {(PREVIOUS, "not_stepped_up")}
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: Path) -> None:
+    """A name that the model does not know is taken, changes nothing and stays with the verification."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        signals = signals_of(sealed)[0]
+        extra = {"visits": 3, "ratio": 0.25, "text": "läuft", "flag": False, "nothing": None}
+        plain = (await world.verify(caller, signals=signals)).resource
+        world.clock.advance(40 * 86_400)
+        more = (await world.verify(caller, signals={**signals, **extra})).resource
+        assert plain.score is not None
+        row = await world.row(more.id)
+        async with world.store.reading() as reader:
+            key = await world.persons.key_of(reader, row.key_id)
+        assert key is not None
+        kept = world.persons.verification_payload(row, key)[0]
+        assert kept == {**signals, **{name: value for name, value in extra.items() if value is not None}}
+        assert [type(kept[name]) for name in ("visits", "ratio", "flag")] == [int, float, bool]
+        same, other = await world.features(plain.id), await world.features(more.id)
+        assert other == pytest.approx(same, nan_ok=True)
+
+    tell(store_url, sealed, story)
+
+
+def test_verification_is_read_by_its_client_alone(store_url: str, sealed: Path) -> None:
+    """Read back it is what was answered; to anybody else, of the same pool too, it is not there."""
+
+    async def story(world: World) -> None:
+        caller, mate = await world.client("bank"), await world.client("bank")
+        for outcome in Outcome:
+            made = (await world.verify(caller, signals=signals_of(sealed, outcome)[0], subject="s")).resource
+            assert await world.service.verification(caller, made.id) == made
+            for who, what in ((mate, made.id), (caller, NOBODY)):
+                with pytest.raises(NotFound):
+                    await world.service.verification(who, what)
+                with pytest.raises(NotFound):
+                    await world.service.erase_signals(who, what)
+
+    tell(store_url, sealed, story)

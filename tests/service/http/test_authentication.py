@@ -1,0 +1,124 @@
+"""The contract's section Authentication, as far as HTTP goes."""
+
+from ipaddress import ip_network
+
+import pytest
+
+from fake_service import GOOD, NARROW, OTHER, Client, FakeService
+from scoring_model.service.http import HttpSettings
+
+LIST = "/scoring/v1/webhooks"
+WRONG = [
+    {},
+    {"x-client-id": "cl_1"},
+    {"x-api-key": "sk_1"},
+    {"x-client-id": "cl_1", "x-api-key": "sk_2"},
+    {"x-client-id": "cl_9", "x-api-key": "sk_9"},
+    {"x-client-id": "", "x-api-key": ""},
+]
+
+
+@pytest.mark.parametrize("credentials", WRONG)
+def test_authentication_refusals_are_alike(credentials: dict[str, str]) -> None:
+    """Whatever is wrong with a pair, the answer is the same but for the request's id."""
+    client = Client()
+    answers = [client.ask("GET", LIST, credentials=pair) for pair in (credentials, WRONG[3])]
+    bodies = []
+    for answer in answers:
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == 'ApiKey realm="scoring"'
+        body = answer.json()
+        assert body.pop("instance") == f"urn:uuid:{body.pop('requestId')}"
+        bodies.append(body)
+    assert bodies[0] == bodies[1]
+    assert {*answers[0].headers} == {*answers[1].headers}
+
+
+@pytest.mark.parametrize("twice", ["x-client-id", "x-api-key"])
+def test_authentication_of_a_header_that_comes_twice(twice: str) -> None:
+    """A header that comes twice counts as missing, even with the same value."""
+    assert Client().ask("GET", LIST, headers={twice: GOOD[twice]}).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/scoring", "/scoring/", "/scoring/v1/nothing", "/scoring/v2/identities"])
+def test_authentication_comes_before_the_path(path: str) -> None:
+    """Nobody learns without credentials what there is below /scoring."""
+    client = Client()
+    assert client.ask("GET", path, credentials=None).status_code == 401
+    assert client.ask("GET", path).status_code == 404
+
+
+def test_authentication_scopes() -> None:
+    """Without the scope every operation of a path that exists is refused with 403."""
+    client = Client()
+    for path in ("identities", "verifications", "webhooks"):
+        answer = client.ask("POST", f"/scoring/v1/{path}", credentials=NARROW)
+        assert answer.status_code == 403
+        assert answer.json()["code"] == "missing_scope"
+        assert path in answer.json()["detail"]
+
+
+def test_authentication_separates_clients() -> None:
+    """What belongs to another client is not found."""
+    client = Client()
+    path = f"/scoring/v1/identities/{client.new_identity()['id']}"
+    assert client.ask("GET", path).status_code == 200
+    for method in ("GET", "DELETE"):
+        assert client.ask(method, path, credentials=OTHER).status_code == 404
+
+
+def test_authentication_failures_are_limited_by_address() -> None:
+    """After 60 failures an address is told to wait; a good pair from there and others elsewhere are not."""
+    client = Client()
+    for _ in range(60):
+        assert client.ask("GET", LIST, credentials=WRONG[3]).status_code == 401
+    answer = client.ask("GET", LIST, credentials=WRONG[3])
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"] == "1"
+    assert "ratelimit" not in answer.headers
+    assert client.ask("GET", LIST).status_code == 200
+    assert client.service.failed_from == ["192.0.2.1"] * 61
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "counted"),
+    [
+        ("192.0.2.1", [], "192.0.2.1"),
+        ("192.0.2.1", ["198.51.100.7"], "192.0.2.1"),  # no configured proxy
+        ("10.0.0.1", [], "10.0.0.1"),
+        ("10.0.0.1", ["203.0.113.9, 198.51.100.7"], "198.51.100.7"),
+        ("10.0.0.1", ["203.0.113.9", "198.51.100.7", "10.0.0.2"], "198.51.100.7"),
+        ("10.0.0.1", ["203.0.113.9, 10.9.9.9"], "203.0.113.9"),
+        ("10.0.0.1", ["198.51.100.7:443"], "198.51.100.7"),
+        ("10.0.0.1", ["[2001:db8::1]:443"], "2001:db8::/64"),
+        ("10.0.0.1", ["198.51.100.7, nonsense"], "10.0.0.1"),
+        ("10.0.0.1", ["198.51.100.7, nonsense, 10.0.0.3"], "10.0.0.3"),
+        ("::ffff:10.0.0.1", ["198.51.100.7"], "198.51.100.7"),
+        ("::ffff:192.0.2.1", [], "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", [], "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", [], "fe80::/64"),
+        ("", [], "unknown"),
+    ],
+)
+def test_authentication_address(peer: str, forwarded: list[str], counted: str) -> None:
+    """The rightmost address that no configured proxy has is counted, of IPv6 its /64."""
+    settings = HttpSettings(trusted_proxies=(ip_network("10.0.0.0/8"),), access_log=False)
+    client = Client(settings=settings)
+    headers = [("x-forwarded-for", value) for value in forwarded]
+    client.ask("GET", LIST, credentials=None, address=peer, headers=headers)
+    assert client.service.failed_from == [counted]
+
+
+def test_authentication_success_consults_no_limit() -> None:
+    """A valid pair is never refused for its neighbours."""
+    service = FakeService()
+    service.failures_left = 0
+    assert Client(service).ask("GET", LIST).status_code == 200
+    assert service.failed_from == []
+
+
+def test_authentication_refusals_spend_no_token() -> None:
+    """A 401 spends nobody's tokens."""
+    client = Client()
+    client.ask("GET", LIST, credentials=WRONG[3])
+    assert client.service.tokens == []

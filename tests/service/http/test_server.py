@@ -1,0 +1,305 @@
+"""One process on real sockets: its connections, and its end."""
+
+import asyncio
+import json
+import random
+
+import pytest
+
+from http_server import LIVE, Running, serve, stop
+from scoring_model.service.http import protocol
+
+CREDENTIALS = b"x-client-id: cl_1\r\nx-api-key: sk_1\r\n"
+
+
+def post(path: bytes, body: bytes, *headers: bytes) -> bytes:
+    """Write a request."""
+    lines = [b"Host: a", b"content-type: application/json", *headers]
+    if not any(b"length" in header or b"chunked" in header for header in headers):
+        lines.append(b"content-length: %d" % len(body))
+    return b"POST " + path + b" HTTP/1.1\r\n" + CREDENTIALS + b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def test_answers_have_a_date_and_name_no_server() -> None:
+    """Headers tell the time, and nothing of what software it is."""
+
+    async def use(server: Running) -> None:
+        status, headers, body = await server.answer(LIVE)
+        assert (status, body) == (200, b'{"status":"live"}')
+        assert "date" in headers
+        assert "server" not in headers
+        assert headers["x-request-id"]
+
+    serve(use)
+
+
+def test_pipelined_requests_are_answered_in_order() -> None:
+    """Requests that come at once on one connection are all answered, in their order."""
+
+    async def use(server: Running) -> None:
+        connection = await server.connect()
+        paths = [b"/health/live", b"/nothing", b"/health/ready"]
+        connection.writer.write(b"".join(b"GET " + path + b" HTTP/1.1\r\nHost: a\r\n\r\n" for path in paths))
+        assert [(await connection.read())[0] for _ in paths] == [200, 404, 200]
+
+    serve(use)
+
+
+def test_bodies_that_are_too_long_are_refused_while_they_come() -> None:
+    """In chunks or told by length, 413 reaches a client in the middle of sending, and the connection lives on."""
+
+    async def use(server: Running) -> None:
+        chunk = b"8000\r\n" + b" " * 0x8000 + b"\r\n"
+        chunked = post(b"/scoring/v1/identities", chunk * 320, b"transfer-encoding: chunked") + b"0\r\n\r\n"
+        sized = post(b"/scoring/v1/identities", b" " * 10_000_000)
+        for request in (chunked, sized):
+            connection = await server.connect()
+            connection.writer.write(request)
+            status, _, body = await connection.read()
+            assert (status, json.loads(body)["code"]) == (413, "body_too_large")
+            connection.writer.write(LIVE)
+            assert (await connection.read())[0] == 200
+
+    serve(use)
+
+
+def test_bodies_that_never_end_end_with_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is thrown away has a bound."""
+    monkeypatch.setattr(protocol, "DISCARDED_BYTES", 1_000_000)
+
+    async def use(server: Running) -> None:
+        connection = await server.connect()
+        connection.writer.write(post(b"/scoring/v1/identities", b"", b"content-length: 9000000000"))
+        assert (await connection.read())[0] == 413
+        with pytest.raises(ConnectionError):
+            await flood(connection.writer)
+
+    serve(use)
+
+
+async def flood(writer: asyncio.StreamWriter) -> None:
+    """Send 640 MB, unless somebody stops it."""
+    for _ in range(10_000):
+        writer.write(b" " * 65_536)
+        await writer.drain()
+
+
+def test_clients_that_wait_for_leave_are_refused_without_it() -> None:
+    """`Expect: 100-continue` with too long a body gets 413 at once; with a good one it gets leave."""
+
+    async def use(server: Running) -> None:
+        expect = (b"expect: 100-continue",)
+        status, _, _ = await server.answer(
+            post(b"/scoring/v1/identities", b"", *expect, b"content-length: 999999")
+        )
+        assert status == 413
+        connection = await server.connect()
+        connection.writer.write(post(b"/scoring/v1/identities", b"", *expect, b"content-length: 2"))
+        assert await connection.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.writer.write(b"{}")
+        assert (await connection.read())[0] == 201
+
+    serve(use)
+
+
+def test_slow_bodies_are_given_up() -> None:
+    """A body that stops arriving ends in 408 and the end of the connection; a slow one that arrives is taken."""
+
+    async def use(server: Running) -> None:
+        connection = await server.connect()
+        connection.writer.write(post(b"/scoring/v1/identities", b"{", b"content-length: 2"))
+        await asyncio.sleep(0.1)
+        connection.writer.write(b"}")
+        assert (await connection.read())[0] == 201
+        connection.writer.write(post(b"/scoring/v1/identities", b"{", b"content-length: 2"))
+        assert (await connection.read())[0] == 408
+        assert await connection.ended()
+
+    serve(use, body_seconds=1.0)
+
+
+def test_slow_headers_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that says nothing, or never ends its headers, is closed."""
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+
+    async def use(server: Running) -> None:
+        silent, begun = await server.connect(), await server.connect()
+        begun.writer.write(b"GET /health/live HTTP/1.1\r\nHost: a\r\nx-a: ")
+        assert await silent.ended()
+        assert await begun.ended()
+        kept = await server.connect()
+        kept.writer.write(LIVE)
+        await kept.read()
+        await asyncio.sleep(0.5)  # idle between requests is something else
+        kept.writer.write(LIVE)
+        assert (await kept.read())[0] == 200
+
+    serve(use)
+
+
+@pytest.mark.parametrize("line", [b"x-a: " + b"a" * 400_000, b"a: b\r\n" * 60_000])
+def test_headers_that_never_end_are_refused(line: bytes) -> None:
+    """One header or many: past a bound the connection ends with 431."""
+
+    async def use(server: Running) -> None:
+        connection = await server.connect()
+        connection.writer.write(b"GET /health/live HTTP/1.1\r\n" + line)
+        status, headers, body = await connection.read()
+        assert (status, headers["connection"]) == (431, "close")
+        assert json.loads(body)["requestId"] == headers["x-request-id"]
+
+    serve(use)
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET /health/live HTTP/1.1\r\nHost: a\r\nx-a: \x00\r\n\r\n",
+        b"GET /health/live HTTP/1.1\r\nbad name: a\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET  HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused_as_a_problem(request_bytes: bytes) -> None:
+    """Bytes that are no HTTP/1.1 get 400 (or 404 where only the path is odd), as a problem with a request id."""
+
+    async def use(server: Running) -> None:
+        status, headers, body = await server.answer(request_bytes)
+        assert status in (400, 404)
+        assert headers["content-type"] == "application/problem+json"
+        assert headers["cache-control"] == "no-store"
+        assert json.loads(body)["instance"] == f"urn:uuid:{headers['x-request-id']}"
+        assert (await server.answer(LIVE))[0] == 200
+
+    serve(use)
+
+
+def test_headers_of_any_bytes_are_no_fault() -> None:
+    """Header values that are no text are wrong credentials, or nothing at all."""
+
+    async def use(server: Running) -> None:
+        odd = bytes(range(0x80, 0x100)) + b"\t\xc3"
+        request = (
+            b"GET /scoring/v1/webhooks HTTP/1.1\r\nHost: a\r\nx-client-id: " + odd + b"\r\nx-api-key: " + odd
+        )
+        assert (await server.answer(request + b"\r\n\r\n"))[0] == 401
+        for name in (b"idempotency-key", b"content-type", b"if-none-match", b"accept", b"x-forwarded-for"):
+            request = post(b"/scoring/v1/identities", b"{}", name + b": " + odd)
+            assert (await server.answer(request))[0] in (201, 415, 422)
+
+    serve(use)
+
+
+def test_upgrades_are_answered_as_what_they_are_besides() -> None:
+    """There are no websockets: whoever asks for one gets the page."""
+
+    async def use(server: Running) -> None:
+        request = LIVE.replace(b"\r\n\r\n", b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        assert (await server.answer(request))[0] == 200
+
+    serve(use)
+
+
+def test_random_damage_is_never_a_fault() -> None:
+    """Whatever bytes of a request are changed, the server neither fails nor stops."""
+    whole = post(
+        b"/scoring/v1/verifications?limit=1",
+        b'{"signals":{"a":1},"subjectId":"\\u00e9"}',
+        b"idempotency-key: k",
+    )
+    chance = random.Random(7)
+
+    async def use(server: Running) -> None:
+        for _ in range(300):
+            damaged = bytearray(whole)
+            for _ in range(chance.randint(1, 4)):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            connection = await server.connect()
+            connection.writer.write(bytes(damaged))
+            connection.writer.write_eof()
+            head = await connection.reader.readline()
+            assert head == b"" or int(head.split()[1]) < 500, bytes(damaged)
+        assert (await server.answer(LIVE))[0] == 200
+
+    serve(use, body_seconds=0.05)
+
+
+def test_shutdown_finishes_what_is_under_way() -> None:
+    """After SIGTERM a request under way is answered, idle connections end, new ones are refused, then all closes."""
+
+    async def use(server: Running) -> None:
+        idle, busy = await server.connect(), await server.connect()
+        idle.writer.write(LIVE)
+        await idle.read()
+        server.service.delay = 0.6
+        busy.writer.write(post(b"/scoring/v1/identities", b"{}"))
+        await asyncio.sleep(0.1)
+        stop()
+        assert await idle.ended()
+        with pytest.raises(ConnectionError):
+            await server.connect()
+        assert not server.closed
+        status, headers, _ = await busy.read()
+        assert (status, headers["connection"]) == (201, "close")
+        await server.task
+
+    serve(use)
+
+
+def test_shutdown_has_an_end() -> None:
+    """What takes longer than the grace is cancelled, and what the process holds is closed all the same."""
+
+    async def use(server: Running) -> None:
+        server.service.delay = 60
+        busy = await server.connect()
+        busy.writer.write(post(b"/scoring/v1/identities", b"{}"))
+        await asyncio.sleep(0.1)
+        stop()
+        status, headers, body = await busy.read()
+        assert (status, headers["connection"]) == (503, "close")
+        assert json.loads(body)["code"] == "unavailable"
+        async with asyncio.timeout(20):
+            await server.task
+        assert server.closed
+
+    serve(use, grace_seconds=1.0)
+
+
+def test_shutdown_at_the_second_signal() -> None:
+    """A second signal waits for nobody."""
+
+    async def use(server: Running) -> None:
+        server.service.delay = 60
+        busy = await server.connect()
+        busy.writer.write(post(b"/scoring/v1/identities", b"{}"))
+        await asyncio.sleep(0.1)
+        stop()
+        await asyncio.sleep(0.3)
+        assert not server.task.done()
+        stop()
+        async with asyncio.timeout(20):
+            await server.task
+
+    serve(use, grace_seconds=100.0)
+
+
+def test_head_has_no_body_on_the_wire() -> None:
+    """HEAD tells the length of what GET would send, sends nothing, and the connection goes on."""
+
+    async def use(server: Running) -> None:
+        connection = await server.connect()
+        connection.writer.write(LIVE.replace(b"GET", b"HEAD") + LIVE)
+        head = await connection.reader.readuntil(b"\r\n\r\n")
+        assert b"content-length: 17\r\n" in head
+        assert (await connection.read())[0] == 200
+
+    serve(use)

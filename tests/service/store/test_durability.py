@@ -1,0 +1,64 @@
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from databases import Databases
+from scoring_model.service.store import NotDurable, check_durability, open_store
+from scoring_model.service.store.sqlite.connection import require_sync
+
+
+@pytest.fixture
+def own_url(postgres: Databases) -> Iterator[str]:
+    """A database on a server, whose settings may be changed."""
+    with postgres.fresh() as url:
+        yield url
+
+
+def test_a_database_that_syncs_is_accepted(store_url: str) -> None:
+    """What comes with its default settings keeps what it acknowledges."""
+    asyncio.run(check_durability(store_url))
+
+
+@pytest.mark.parametrize("value", ["off", "local", "on"])
+def test_a_server_that_does_not_wait_is_refused(own_url: str, postgres: Databases, value: str) -> None:
+    """A database with `synchronous_commit` off is refused by that name, by the check and by opening it."""
+    name = own_url.rpartition("/")[2]
+    postgres.server.execute("postgres", f"ALTER DATABASE {name} SET synchronous_commit = {value}")
+
+    async def run() -> None:
+        await check_durability(own_url)
+        await (await open_store(own_url)).close()
+
+    if value == "off":
+        for attempt in (check_durability(own_url), open_store(own_url)):
+            with pytest.raises(NotDurable, match="synchronous_commit"):
+                asyncio.run(attempt)
+    else:
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize(("level", "name"), [(0, "OFF"), (1, "NORMAL"), (2, "FULL"), (3, "EXTRA")])
+def test_a_connection_that_does_not_wait_is_refused(level: int, name: str) -> None:
+    """SQLite waits for the disk at each commit from FULL on."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute(f"PRAGMA synchronous = {name}")
+    if level < 2:
+        with pytest.raises(NotDurable, match=str(level)):
+            require_sync(connection)
+    else:
+        require_sync(connection)
+    connection.close()
+
+
+def test_the_connections_of_a_store_are_set_up(sqlite_url: str) -> None:
+    """A file that is served is in WAL mode, syncs at each commit, and overwrites what is deleted."""
+
+    async def run() -> None:
+        async with await open_store(sqlite_url) as store:  # type: ignore[attr-defined]
+            for connection in (store._writer, store._reader, store._checkpoints._connection):
+                for pragma, value in {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}.items():
+                    assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
+
+    asyncio.run(run())

@@ -1,0 +1,282 @@
+"""Databases that go away and come back, are full, or take no more."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import asyncpg
+import pytest
+
+from databases import Databases, Server, running_server
+from scoring_model.service.core.rows import FactRow
+from scoring_model.service.core.store import Store, StoreUnavailable
+from scoring_model.service.store import check_durability, check_schema, migrate, open_store
+from scoring_model.service.store.sqlite.store import SqliteStore
+
+
+@pytest.fixture
+def frail() -> Iterator[Server]:
+    """A server that may be stopped, and takes few connections."""
+    with running_server("max_connections = 6\nsuperuser_reserved_connections = 0") as server:
+        Databases(server)
+        yield server
+
+
+async def write(store: Store, name: str) -> None:
+    """Write a fact."""
+    async with store.writing(["1"]) as transaction:
+        await transaction.set_fact(name, b"1")
+
+
+async def read(store: Store, name: str) -> bytes | None:
+    """Read a fact."""
+    async with store.reading() as reader:
+        return await reader.fact(name)
+
+
+async def take(store: Store) -> bool:
+    """Take a token."""
+    return (await store.take(b"client", capacity=9, per_second=1.0, now=10**15)).allowed
+
+
+async def connect_until_refused(url: str, connections: list[asyncpg.Connection]) -> None:
+    """Take every connection that there is."""
+    while True:
+        connections.append(await asyncpg.connect(url))
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
+def test_a_store_recovers_when_its_server_is_back(frail: Server, how: signal.Signals) -> None:
+    """While the server is away, by will or by a crash, every call says so; afterwards the same store works again."""
+
+    async def run() -> None:
+        url = frail.url("migrated")
+        store = await open_store(url, seconds=2, connections=2)
+        await write(store, "before")
+        assert await take(store)
+        async with store.writing(["1"]) as transaction:
+            await transaction.set_fact("half", b"1")
+            await asyncio.to_thread(frail.stop, how)
+            for call in (
+                transaction.set_fact("half", b"2"),
+                write(store, "a"),
+                read(store, "a"),
+                take(store),
+            ):
+                with pytest.raises(StoreUnavailable):
+                    await call
+            await asyncio.to_thread(frail.start)
+            # The transaction was cut off: leaving it says so.
+            raise LookupError
+
+    async def after() -> None:
+        store = await open_store(frail.url("migrated"), seconds=2, connections=2)
+        assert (await read(store, "before"), await read(store, "half")) == (b"1", None)
+        await store.close()
+
+    async def same() -> None:
+        store = await open_store(frail.url("migrated"), seconds=2, connections=2)
+        await asyncio.gather(write(store, "c"), read(store, "c"), take(store))
+        await asyncio.to_thread(frail.stop, how)
+        for call in (write(store, "d"), read(store, "c"), take(store)):
+            with pytest.raises(StoreUnavailable):
+                await call
+        await asyncio.to_thread(frail.start)
+        assert await read(store, "c") == b"1"
+        await asyncio.gather(write(store, "e"), read(store, "c"), take(store))
+        await store.close()
+
+    with pytest.raises((LookupError, StoreUnavailable)):
+        asyncio.run(run())
+    asyncio.run(after())
+    asyncio.run(same())
+
+
+def test_a_commit_that_could_not_be_made_is_told(frail: Server) -> None:
+    """A transaction whose server goes away before its commit ends with an error, and nothing of it is there."""
+
+    async def half(store: Store) -> None:
+        async with store.writing(["1"]) as transaction:
+            await transaction.set_fact("half", b"1")
+            await asyncio.to_thread(frail.stop)
+
+    async def run() -> None:
+        store = await open_store(frail.url("migrated"), seconds=2)
+        with pytest.raises(StoreUnavailable):
+            await half(store)
+        await asyncio.to_thread(frail.start)
+        assert await read(store, "half") is None
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_server_that_takes_no_more_is_unavailable(frail: Server) -> None:
+    """Too many connections are told as such, and calls succeed when there is room again."""
+
+    async def run() -> None:
+        url = frail.url("migrated")
+        store = await open_store(url, seconds=2, connections=2)
+        others: list[asyncpg.Connection] = []
+        with pytest.raises(asyncpg.TooManyConnectionsError):
+            await connect_until_refused(url, others)
+        assert await read(store, "a") is None  # over the connection that it has
+        with pytest.raises(StoreUnavailable, match="TooManyConnections"):
+            await take(store)
+        for connection in others:
+            await connection.close()
+        await asyncio.sleep(0.1)
+        assert await take(store)
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_statement_that_is_cut_off_is_told(postgres_url: str, postgres: Databases) -> None:
+    """A session that its administrator ends in the middle of a statement tells it so; the next statement works."""
+
+    async def run() -> None:
+        store = await open_store(postgres_url, seconds=30)
+        async with store.writing(["1"]):
+            waiting = asyncio.create_task(write(store, "a"))
+            while not waiting.done():
+                await asyncio.to_thread(
+                    postgres.server.execute,
+                    "postgres",
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+                )
+            with pytest.raises(StoreUnavailable, match=r"AdminShutdown|ConnectionDoesNotExist"):
+                await waiting
+        await write(store, "a")
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_not_there_is_unavailable(frail: Server) -> None:
+    """Opening, migrating and checking say that there is no server, and not its password."""
+    frail.stop()
+    url = frail.url("migrated").replace("scoring@", "scoring:pa55word@")
+    for attempt in (open_store(url), migrate(url), check_schema(url), check_durability(url)):
+        with pytest.raises(StoreUnavailable) as caught:
+            asyncio.run(attempt)
+        assert "pa55word" not in repr(caught.value)
+
+
+def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
+    """A call waits for a connection as long as it may and is then told."""
+
+    async def run() -> None:
+        store = await open_store(postgres_url, seconds=0.3, connections=1)
+        async with store.reading():
+            with pytest.raises(StoreUnavailable):
+                await read(store, "a")
+        assert await read(store, "a") is None
+        await store.close()
+
+    asyncio.run(run())
+
+
+FULL = """
+import asyncio, os, resource, sys
+from scoring_model.service.core.rows import FactRow
+from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.store import open_store
+
+def allow(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+async def write(store, name, rows):
+    async with store.writing(["1"]) as transaction:
+        await transaction.insert([FactRow(f"{name} {row}", os.urandom(900)) for row in range(rows)])
+
+async def main(path):
+    store = await open_store(f"sqlite:///{path}")
+    await write(store, "before", 20)
+    for name, rows in (("at its end", 40), ("in its middle", 60_000)):
+        allow(os.path.getsize(path + "-wal"))  # no file can grow any more
+        try:
+            await write(store, name, rows)
+        except StoreUnavailable as error:
+            print(error)
+        async with store.reading() as reader:
+            assert await reader.fact("before 19") is not None
+            assert await reader.fact(f"{name} 0") is None
+        allow(resource.RLIM_INFINITY)
+        await write(store, "after " + name, 20)
+    await store.close()
+    store = await open_store(f"sqlite:///{path}")
+    async with store.reading() as reader:
+        for name in ("before", "after at its end", "after in its middle"):
+            assert await reader.fact(f"{name} 19") is not None
+        for name in ("at its end", "in its middle"):
+            assert await reader.fact(f"{name} 0") is None
+    await store.close()
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+def test_a_full_disk_writes_nothing_and_is_recovered_from(sqlite_url: str) -> None:
+    """Where a file can't grow, at a commit or before it, all is rolled back; with room again the store works."""
+    path = sqlite_url.removeprefix("sqlite:///")
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["SQLite:"] * 2
+
+
+def test_a_database_that_may_not_grow_writes_nothing(sqlite_url: str) -> None:
+    """SQLite rolls a transaction back by itself when the database is full: who goes on after it writes nothing."""
+
+    async def go_on(store: Store) -> None:
+        async with store.writing(["1"]) as transaction:
+            await transaction.set_fact("half", b"1")
+            with pytest.raises(StoreUnavailable, match="SQLITE_FULL"):
+                await transaction.insert([FactRow("big", bytes(10_000_000))])
+            with pytest.raises(StoreUnavailable, match="over"):
+                await transaction.set_fact("rest", b"1")
+
+    async def run() -> None:
+        store = await open_store(sqlite_url)
+        assert isinstance(store, SqliteStore)
+        store._writer.execute("PRAGMA max_page_count = 500")
+        with pytest.raises(StoreUnavailable, match="rolled back"):
+            await go_on(store)
+        await write(store, "small")
+        assert [await read(store, name) for name in ("half", "rest", "small")] == [None, None, b"1"]
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_what_was_acknowledged_survives_a_kill(store_url: str) -> None:
+    """Nothing lost: whatever was committed when the process is killed is there afterwards, and nothing half of it."""
+    program = (
+        "import asyncio, sys\n"
+        "from scoring_model.service.store import open_store\n"
+        "async def main():\n"
+        "    store = await open_store(sys.argv[1])\n"
+        "    for number in range(100_000):\n"
+        "        async with store.writing(['1']) as transaction:\n"
+        "            await transaction.set_fact(f'a{number}', b'')\n"
+        "            await transaction.set_fact(f'b{number}', b'')\n"
+        "        print(number, flush=True)\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, store_url], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        for _ in range(30):
+            writer.stdout.readline()
+        writer.kill()
+        last = int([b"29", *writer.stdout.read().split(b"\n")[:-1]][-1])
+
+    async def run() -> None:
+        store = await open_store(store_url)
+        for number in range(last + 2):
+            pair = [await read(store, f"{letter}{number}") for letter in "ab"]
+            assert pair == [b"", b""] or (number > last and pair == [None, None])
+        await store.close()
+
+    asyncio.run(run())

@@ -1,0 +1,78 @@
+import asyncio
+import re
+import sqlite3
+from collections.abc import Iterator
+
+import asyncpg
+import pytest
+
+from scoring_model.service.store import statements
+from scoring_model.service.store.postgres import store as on_postgres
+from scoring_model.service.store.sqlite import store as on_sqlite
+from scoring_model.service.store.sqlite.connection import native
+from scoring_model.service.store.statements import Each
+
+FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}
+SORTED = {"API_KEYS", "IDENTITIES_OF", "VERIFICATIONS_OF", "VERIFICATIONS_OF_IDENTITY", "LABELS"}
+"""These sort what one client, person or verification has of its own."""
+
+
+def shared() -> Iterator[tuple[str, str, str]]:
+    """Every shared statement that runs for requests: its name, as SQLite runs it, and as a server does."""
+    for name, value in vars(statements).items():
+        if name.startswith("_") or name in FOR_OPERATORS:
+            continue
+        if isinstance(value, Each):
+            yield name, value.one, value.many
+        elif name == "ERASE":
+            for place, (statement, _) in enumerate(value):
+                yield f"{name} {place}", statement, statement
+        elif isinstance(value, str) and re.match("SELECT|UPDATE|INSERT|DELETE", value):
+            yield name, value, value
+
+
+ON_SQLITE = {name: native(one) for name, one, _ in shared() if name != "LEASE_SKIPPING"} | {
+    "histories": on_sqlite._HISTORY,
+    "labels": on_sqlite._LABELS,
+    "set labels": on_sqlite._SET_LABELS,
+}
+ON_POSTGRES = {name: many for name, _, many in shared()} | {
+    "histories": on_postgres._HISTORIES,
+    "labels": on_postgres._APPEND,
+}
+
+
+@pytest.mark.parametrize("name", ON_SQLITE)
+def test_no_request_reads_a_whole_table_of_sqlite(name: str, sqlite_url: str) -> None:
+    """Every statement finds its rows by a key or an index, which its plan says."""
+    statement = ON_SQLITE[name]
+    connection = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
+    arguments = [None] * max(map(int, re.findall(r"\?(\d+)", statement)))
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", arguments)]
+    connection.close()
+    scans = [step for step in plan if step.startswith("SCAN") and "CONSTANT ROW" not in step]
+    # What waits is few: its index holds nothing else and is read from its beginning.
+    assert all("USING INDEX verifications_pending" in step for step in scans), plan
+    # Sorting reads every row that is asked for before it gives the first.
+    assert name in SORTED or not any("TEMP B-TREE" in step for step in plan), plan
+
+
+def test_no_request_reads_a_whole_table_of_a_server(postgres_url: str) -> None:
+    """The same on a server, whose plan is asked for as it will be made: whatever the arguments."""
+
+    async def run() -> dict[str, str]:
+        connection = await asyncpg.connect(
+            postgres_url, server_settings={"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
+        )
+        plans = {}
+        for name, statement in ON_POSTGRES.items():
+            await connection.execute(f"PREPARE asked AS {statement}")
+            nulls = ", ".join(["NULL"] * max(map(int, re.findall(r"\$(\d+)", statement))))
+            rows = await connection.fetch(f"EXPLAIN EXECUTE asked({nulls})")
+            await connection.execute("DEALLOCATE asked")
+            plans[name] = "\n".join(row[0] for row in rows)
+        await connection.close()
+        return plans
+
+    for name, plan in asyncio.run(run()).items():
+        assert "Seq Scan" not in plan, (name, plan)

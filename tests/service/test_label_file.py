@@ -1,0 +1,132 @@
+"""Files of labels: what is read, and that everything that is wrong is told at once."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from scoring_model.records.times import microseconds
+from scoring_model.service.label_file import LabelLine, LabelsRefused, read_labels
+
+NOW: Final = microseconds("2026-06-01T00:00:00Z")
+IDS: Final = ("01890a5d-ac96-774b-bcce-b302099a8057", "01890A5D-AC96-774B-BCCE-B302099A8058")
+KNOWN: Final = "2026-05-01T12:00:00Z"
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    """A file."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def lines() -> list[LabelLine]:
+    """What the examples hold."""
+    first, second = (bytes.fromhex(text.replace("-", "")) for text in IDS)
+    return [
+        LabelLine(first, None, "fraud", microseconds(KNOWN)),
+        LabelLine(None, second, "withdrawn", microseconds(KNOWN)),
+    ]
+
+
+def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
+    """Columns in any order, further ones, blank lines, a byte order mark and capitals change nothing."""
+    rows = f"fraud,{IDS[0]},,{KNOWN},x\n\nWithdrawn,,{IDS[1]},{KNOWN},\n"
+    table = written(tmp_path, "a.csv", "\ufefflabel,verificationId,identityId,knownAt,note\n" + rows)
+    objects = [
+        {"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN, "identityId": None},
+        {"identityId": IDS[1], "label": " WITHDRAWN ", "knownAt": KNOWN, "note": [1]},
+    ]
+    text = "\n\n".join(json.dumps(row) for row in objects)
+    assert read_labels(table, at=NOW) == lines()
+    assert read_labels(written(tmp_path, "a.jsonl", text), at=NOW) == lines()
+
+
+@pytest.mark.parametrize("text", ["", "label,verificationId,knownAt\n"])
+def test_no_rows_are_no_labels(tmp_path: Path, text: str) -> None:
+    """An empty file holds none."""
+    assert read_labels(written(tmp_path, "a.csv", text), at=NOW) == []
+
+
+BAD: Final = [
+    ({"verificationId": "x"}, "verificationId: not_a_uuid, must be a UUID"),
+    ({"verificationId": 7}, "verificationId: not_a_uuid"),
+    (
+        {"identityId": IDS[1]},
+        "row: one_identifier, must have exactly one of verificationId and identityId, got 2",
+    ),
+    (
+        {"verificationId": None},
+        "row: one_identifier, must have exactly one of verificationId and identityId, got 0",
+    ),
+    ({"label": "canary"}, "label: not_listed, must be one of fraud, genuine, withdrawn"),
+    ({"label": ["fraud"]}, "label: not_listed"),
+    ({"label": True}, "label: not_listed"),
+    ({"label": " "}, "label: missing"),
+    ({"knownAt": None}, "knownAt: missing"),
+    ({"knownAt": "canary"}, "knownAt: not_a_time"),
+    ({"knownAt": 5}, "knownAt: wrong_type"),
+    ({"knownAt": "2026-06-01T00:00:01Z"}, "knownAt: in_future"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), BAD)
+def test_a_rule_that_is_broken_is_told(tmp_path: Path, change: dict[str, object], told: str) -> None:
+    """By row, field and rule, never by the value."""
+    row = {"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN, **change}
+    with pytest.raises(LabelsRefused) as caught:
+        read_labels(written(tmp_path, "a.jsonl", json.dumps(row)), at=NOW)
+    assert f"- row 0: {told}" in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+def test_all_bad_rows_are_told_at_once(tmp_path: Path) -> None:
+    """Every rule of every row, those that are no rows included, in the order of the file."""
+    good = json.dumps({"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN})
+    text = "\n".join([good, "[]", good, "{", '{"label": "x"}'])
+    with pytest.raises(LabelsRefused) as caught:
+        read_labels(written(tmp_path, "a.ndjson", text), at=NOW)
+    assert [(problem.row, problem.rule) for problem in caught.value.problems] == [
+        (1, "malformed_row"),
+        (3, "malformed_row"),
+        (4, "not_listed"),
+        (4, "missing"),
+        (4, "one_identifier"),
+    ]
+
+
+def test_ragged_rows_of_csv_are_told(tmp_path: Path) -> None:
+    """A row of another length is a problem of its own."""
+    text = f"verificationId,label,knownAt\n{IDS[0]},fraud\n{IDS[0]},fraud,{KNOWN}\n"
+    with pytest.raises(LabelsRefused, match="row 0: row: malformed_row, must have 3 columns, got 2"):
+        read_labels(written(tmp_path, "a.csv", text), at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.csv", "verificationId,lable,knownAt\n", "the header lacks label"),
+        ("a.csv", "label,knownAt\n", "the header lacks verificationId or identityId"),
+        ("a.csv", "label,knownAt,label,identityId\n", "distinct names"),
+        ("a.xlsx", "", "must end in one of .csv, .jsonl, .ndjson"),
+    ],
+)
+def test_an_unusable_file_is_named(tmp_path: Path, name: str, text: str, told: str) -> None:
+    """A header that lacks a column, and an ending of another kind, are errors of the whole file."""
+    with pytest.raises(ValueError, match=told) as caught:
+        read_labels(written(tmp_path, name, text), at=NOW)
+    assert name in str(caught.value)
+
+
+def test_what_is_no_text_is_an_error_of_the_file(tmp_path: Path) -> None:
+    """Other encodings, and quotes that never end, are told with the name of the file."""
+    for name, content in (
+        ("a.csv", b"label\xff"),
+        ("b.jsonl", b"\xff\xfe"),
+        ("c.csv", b'label,identityId,knownAt\n"'),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=name):
+            read_labels(path, at=NOW)

@@ -1,0 +1,249 @@
+"""The service as real processes: its start, its end, and what it does when a worker dies."""
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from running_service import Running, is_alive, running, start, until
+from scoring_model.bundle.reader import read_manifest
+from scoring_model.service.bundles import BundlesMissing
+from scoring_model.service.core.masters import generate_master_key
+from scoring_model.service.core.rows import BundleRow
+from scoring_model.service.listening import AddressUnavailable, base_url, listen
+from scoring_model.service.runner import prepare
+from scoring_model.service.settings import ServiceSettings
+from scoring_model.service.store import SchemaMissing, open_store
+
+HEAVY: Final = "numba pyarrow pandas lightgbm sklearn sqlalchemy alembic"
+WORKERS: Final = 2
+
+
+@pytest.fixture
+def two(sealed: Path, tmp_path: Path) -> Iterator[Running]:
+    """A service of two workers on SQLite."""
+    with running(tmp_path, *arguments(sealed), "--workers", WORKERS, "--no-request-log") as service:
+        yield service
+
+
+def arguments(bundle: Path, database: str = "sqlite:///scoring.db") -> list[object]:
+    """Words of a service whose shelf is a folder of its own."""
+    return ["--bundle", bundle, "--bundles", "shelf", "--database", database]
+
+
+def settings_of(bundle: Path, folder: Path, **changed: object) -> ServiceSettings:
+    """Settings of a service on SQLite."""
+    plain = {
+        "bundle": bundle,
+        "bundles": folder / "shelf",
+        "database": f"sqlite:///{folder / 'scoring.db'}",
+        **changed,
+    }
+    return ServiceSettings(**plain)  # type: ignore[arg-type]
+
+
+def prepared(settings: ServiceSettings) -> tuple[ServiceSettings, list[str]]:
+    """Prepare; what serves, and what was told."""
+    told: list[str] = []
+    return asyncio.run(prepare(settings, report=told.append)), told
+
+
+def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path: Path) -> None:
+    """The URL alone is on standard output, the service is ready then, and SIGTERM ends it with 0."""
+    with running(tmp_path, *arguments(sealed)) as service:
+        assert service.request("GET", "/health/ready") == (200, {"status": "ready"})
+        assert service.stop() == 0
+        assert service.process.stdout is not None
+        assert service.process.stdout.read() == ""
+    log = service.log.read_text()
+    assert "NEW MASTER KEY in scoring.db.key" in log
+    assert '"route":"/health/ready"' in log
+    assert "DEVELOPMENT" not in log
+    assert log.rstrip().endswith("stopped")
+    assert stat.S_IMODE((tmp_path / "scoring.db.key").stat().st_mode) == 0o600
+
+
+def test_ctrl_c_is_a_stop_like_another(sealed: Path, tmp_path: Path) -> None:
+    """SIGINT ends it with 0 too, without a traceback."""
+    with running(tmp_path, *arguments(sealed), "--development") as service:
+        assert service.stop(signal.SIGINT) == 0
+    assert "Traceback" not in service.log.read_text()
+    assert "DEVELOPMENT MODE" in service.log.read_text()
+
+
+def test_a_taken_port_is_told_before_anything_is_made(sealed: Path, tmp_path: Path) -> None:
+    """The port is named, the exit code is 1, and there is neither database nor key."""
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        process = start(tmp_path, *arguments(sealed), "--port", port)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"can't listen on 127.0.0.1 port {port}: the port is taken" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_come_from_the_environment_too(sealed: Path, tmp_path: Path) -> None:
+    """A variable sets what no flag does, and an unknown one stops the start by its name."""
+    with running(tmp_path, *arguments(sealed), environment={"SCORING_MODEL_HOST": "localhost"}) as service:
+        assert service.url.split(":")[1] in ("//127.0.0.1", "//[")
+    process = start(tmp_path, *arguments(sealed), environment={"SCORING_MODEL_PROT": "1"})
+    assert "did you mean SCORING_MODEL_PORT?" in process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+
+
+def test_a_worker_that_dies_is_replaced(two: Running) -> None:
+    """A killed worker is told of and another takes its place, while requests are answered all along."""
+    before = two.workers()
+    assert len(before) == WORKERS
+    os.kill(before[0], signal.SIGKILL)
+    assert two.request("GET", "/health/live")[0] == 200
+    until(lambda: len(two.workers()) == WORKERS and before[0] not in two.workers(), "another worker")
+    assert before[1] in two.workers()
+    assert f"worker {before[0]} ended with -9; another one starts in 0.5 s" in two.log.read_text()
+    assert two.request("GET", "/health/ready")[0] == 200
+
+
+def test_workers_stop_with_the_first_process(two: Running) -> None:
+    """SIGTERM ends all of them and the exit code is 0."""
+    workers = two.workers()
+    assert two.stop() == 0
+    assert not any(is_alive(worker) for worker in workers)
+
+
+def test_workers_do_not_outlive_a_killed_supervisor(two: Running) -> None:
+    """When the first process is killed its workers end by themselves and leave the port."""
+    workers = two.workers()
+    two.process.kill()
+    two.process.wait()
+    until(lambda: not any(is_alive(worker) for worker in workers), "the end of the workers")
+
+
+def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
+    """No library of tables, training or migrations is mapped into a worker."""
+    maps = Path(f"/proc/{two.workers()[0]}/maps").read_text()
+    assert "onnxruntime" in maps
+    assert not [name for name in HEAVY.split() if f"/{name}/" in maps]
+
+
+def test_a_worker_that_never_answers_ends_the_service(sealed: Path, tmp_path: Path) -> None:
+    """A bundle with other link keys than the history passes the preparation, and no worker can serve it: exit 1."""
+    prepared(settings_of(sealed, tmp_path))
+
+    async def forge() -> None:
+        store = await open_store(f"sqlite:///{tmp_path / 'scoring.db'}")
+        async with store.writing(["*"]) as transaction:
+            await transaction.set_fact("link_keys", b"{}")
+        await store.close()
+
+    asyncio.run(forge())
+    process = start(tmp_path, *arguments(sealed), "--workers", WORKERS)
+    said, error = process.communicate(timeout=60)
+    assert (process.returncode, said) == (1, "")
+    assert "the bundle's link keys are" in error
+    assert "a worker ended with 1 before it answered" in error
+    assert "Traceback" not in error
+
+
+def test_the_bundle_that_serves_is_the_one_that_is_kept(sealed: Path, tmp_path: Path) -> None:
+    """Preparing gives settings of the copy on the shelf; repeating it makes nothing new."""
+    manifest = read_manifest(sealed)
+    settings, _ = prepared(settings_of(sealed, tmp_path))
+    assert settings.bundle == tmp_path / "shelf" / f"{manifest.model_version}.{manifest.policy_version}"
+    assert settings.bundles == tmp_path / "shelf"
+    key = (tmp_path / "scoring.db.key").read_bytes()
+    again, told = prepared(settings_of(sealed, tmp_path))
+    assert (again, told, (tmp_path / "scoring.db.key").read_bytes()) == (settings, [], key)
+
+
+def test_a_lost_master_key_is_never_replaced(sealed: Path, tmp_path: Path) -> None:
+    """A database that has a root secret gets no new key: the start is refused by the name of the file."""
+    prepared(settings_of(sealed, tmp_path))
+    (tmp_path / "scoring.db.key").unlink()
+    with pytest.raises(Exception, match=r"scoring\.db\.key"):
+        prepared(settings_of(sealed, tmp_path))
+    assert not (tmp_path / "scoring.db.key").exists()
+
+
+def test_bundles_that_served_must_be_there(sealed: Path, tmp_path: Path) -> None:
+    """A model that the database knows and the shelf lacks is refused by its versions."""
+    prepared(settings_of(sealed, tmp_path))
+
+    async def know() -> None:
+        store = await open_store(f"sqlite:///{tmp_path / 'scoring.db'}")
+        async with store.writing([]) as transaction:
+            await transaction.insert([BundleRow("lost-1", "p", "{}", 0)])
+        await store.close()
+
+    asyncio.run(know())
+    with pytest.raises(BundlesMissing, match="lost-1 with policy p"):
+        prepared(settings_of(sealed, tmp_path))
+
+
+def test_a_new_postgresql_database_is_migrated_by_its_operator(
+    sealed: Path, tmp_path: Path, postgres_url: str
+) -> None:
+    """With its tables and a named key it is prepared like a file; nothing is made where there are no tables."""
+    key = tmp_path / "master.key"
+    key.write_text(f"{generate_master_key()}\n")
+    key.chmod(0o600)
+    named = {"database": postgres_url, "master_key": f"file:{key}"}
+    settings, told = prepared(settings_of(sealed, tmp_path, **named))
+    assert (settings.database, told) == (postgres_url, [])
+    empty = postgres_url.rpartition("/")[0] + "/postgres"
+    with pytest.raises(SchemaMissing, match="database migrate"):
+        prepared(settings_of(sealed, tmp_path, **{**named, "database": empty}))
+
+
+def test_workers_on_postgresql(sealed: Path, tmp_path: Path, postgres_url: str) -> None:
+    """Two workers serve one database, whose URL comes by the environment and is in no log."""
+    secret = postgres_url.replace("scoring@", "scoring:s3cret@")
+    variables = {
+        "SCORING_MODEL_DATABASE": secret,
+        "SCORING_MODEL_MASTER_KEY": "env:KEYS",
+        "KEYS": generate_master_key(),
+    }
+    words = ["--bundle", sealed, "--bundles", "shelf", "--workers", WORKERS]
+    with running(tmp_path, *words, environment=variables) as service:
+        assert service.request("GET", "/health/ready")[0] == 200
+        assert service.stop() == 0
+    assert "s3cret" not in service.log.read_text()
+
+
+def test_a_failure_to_reach_the_database_hides_the_password(sealed: Path, tmp_path: Path) -> None:
+    """What is told of a server that is away holds no password, also with the whole traceback."""
+    variables = {
+        "SCORING_MODEL_DATABASE": "postgresql://u:s3cret@127.0.0.1:1/d",
+        "SCORING_MODEL_MASTER_KEY": "env:K",
+    }
+    process = start(tmp_path, "--bundle", sealed, environment=variables)
+    error = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert "error: " in error
+    assert "s3cret" not in error
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [("127.0.0.1", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:"), ("localhost", "http://")],
+)
+def test_the_url_reaches_the_socket(host: str, url: str) -> None:
+    """Whatever it listens on, the URL leads there from this machine."""
+    with listen(host, 0) as listener:
+        shown = base_url(listener)
+        assert shown.startswith(url)
+        name, _, port = shown.removeprefix("http://").rpartition(":")
+        with socket.create_connection((name.strip("[]"), int(port)), timeout=10):
+            pass
+
+
+def test_an_address_of_another_machine_is_told() -> None:
+    """What is none of this machine's addresses, or no name at all, is refused with the host and the port."""
+    for host in ("192.0.2.1", "no.such.host.invalid"):
+        with pytest.raises(AddressUnavailable, match=f"can't listen on {host} port 0: "):
+            listen(host, 0)

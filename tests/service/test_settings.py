@@ -1,0 +1,212 @@
+"""Settings: which source wins, what is refused and under which name, and that the page tells of all."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from scoring_model.configuration import ConfigurationError
+from scoring_model.records.times import format_duration
+from scoring_model.service.settings import (
+    PREFIX,
+    ServiceSettings,
+    load_settings,
+    masked,
+    master_source,
+    sqlite_path,
+)
+
+ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+REQUIRED: Final = {"bundle": "b", "database": "sqlite:///a.db"}
+NAMES: Final = tuple(field.name for field in dataclasses.fields(ServiceSettings))
+DURATIONS: Final = ("scoring_timeout", "commit_timeout", "shutdown_grace")
+
+
+def loaded(flags: dict[str, object], environment: dict[str, str] | None = None) -> ServiceSettings:
+    """Settings of flags and variables, with what is required."""
+    return load_settings(flags={**REQUIRED, **flags}, environment=environment or {})
+
+
+def refused(flags: dict[str, object], environment: dict[str, str], file: Path | None = None) -> str:
+    """What is told of settings that can't be read."""
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(flags=flags, environment=environment, file=file)
+    return str(caught.value)
+
+
+def written(folder: Path, **plain: object) -> Path:
+    """A file of settings."""
+    path = folder / "service.yaml"
+    path.write_text(yaml.safe_dump(plain), encoding="utf-8")
+    return path
+
+
+def test_flags_beat_the_environment_and_it_beats_the_file(tmp_path: Path) -> None:
+    """Each setting comes from the strongest source that gives it; a flag left out or an empty variable is none."""
+    file = written(tmp_path, **REQUIRED, port=1, host="file", workers=5)
+    variables = {"SCORING_MODEL_PORT": "2", "SCORING_MODEL_HOST": "variable", "SCORING_MODEL_WORKERS": ""}
+    settings = load_settings(flags={"port": 3, "host": None}, environment=variables, file=file)
+    assert (settings.port, settings.host, settings.workers) == (3, "variable", 5)
+
+
+def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
+    """A file, and variables of the same texts, give the same settings, and no setting is left out."""
+    plain = {
+        "bundle": "x/b",
+        "bundles": "y",
+        "database": "postgresql://h/d",
+        "master_key": "env:KEY",
+        "host": "::1",
+        "port": 0,
+        "workers": 3,
+        "development": True,
+        "public_key": "k.pem",
+        "request_log": False,
+        "scoring_timeout": "1s",
+        "commit_timeout": "9s",
+        "shutdown_grace": "1m",
+        "queue_limit": 7,
+        "max_batch": 2,
+    }
+    listed = {**plain, "trusted_proxies": ["10.0.0.0/8", "::1"]}
+    texts = {PREFIX + name.upper(): str(value) for name, value in plain.items()}
+    texts[PREFIX + "TRUSTED_PROXIES"] = "10.0.0.0/8, ::1"
+    of_file = load_settings(flags={}, environment={}, file=written(tmp_path, **listed))
+    assert of_file == load_settings(flags={}, environment=texts)
+    assert sorted(listed) == sorted(NAMES)
+    defaults = ServiceSettings(bundle=Path("b"), database="sqlite:///a.db")
+    assert all(getattr(of_file, name) != getattr(defaults, name) for name in NAMES)
+
+
+def test_what_is_unknown_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    """Keys of the file and variables with the prefix that nobody reads are all told; foreign variables are not."""
+    file = written(tmp_path, **REQUIRED, wrokers=2)
+    told = refused({}, {"SCORING_MODEL_PROT": "1", "SCORING_MODEL_XYZZY": "", "PORT": "x"}, file)
+    assert f"wrokers in {file}: unknown key; did you mean workers?" in told
+    assert "SCORING_MODEL_PROT: unknown variable; did you mean SCORING_MODEL_PORT?" in told
+    assert "SCORING_MODEL_XYZZY: unknown variable; known are SCORING_MODEL_BUNDLE" in told
+    assert "- PORT" not in told
+
+
+def test_a_problem_names_where_its_value_came_from(tmp_path: Path) -> None:
+    """Wrong values of all three sources are told at once, each under the name that it was given by."""
+    file = written(tmp_path, **REQUIRED, queue_limit="many", max_batch=0)
+    told = refused({"port": "x"}, {"SCORING_MODEL_WORKERS": "none"}, file)
+    for words in ("--port: ", "SCORING_MODEL_WORKERS: ", f"queue_limit in {file}: "):
+        assert words in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ({"port": 65536}, "--port: port must fulfil 0 <= port <= 65535, got 65536"),
+        ({"port": -1}, "--port: port must"),
+        ({"workers": 0}, "--workers: workers must be at least 1, got 0"),
+        ({"queue_limit": 0}, "--queue-limit: queue_limit must be at least 1"),
+        ({"max_batch": 0}, "--max-batch: max_batch must be at least 1"),
+        ({"host": ""}, "--host: host must be"),
+        ({"scoring_timeout": "5s"}, "--scoring-timeout: scoring_timeout must be below commit_timeout"),
+        ({"scoring_timeout": 2}, "--scoring-timeout: scoring_timeout must be at least a millisecond"),
+        ({"shutdown_grace": "soon"}, "--shutdown-grace: a duration is a whole number"),
+        ({"trusted_proxies": ["10.0.0.1/8"]}, "--trusted-proxies: trusted_proxies.0 must be an address"),
+        ({"database": "mysql://h/d"}, "--database: database must be sqlite:///"),
+        ({"database": "sqlite://"}, "--database: database must name a file"),
+        ({"database": "sqlite:///:memory:"}, "--database: database must name a file"),
+        ({"database": "postgresql://h/d"}, "master_key is required with PostgreSQL"),
+        ({"master_key": "vault:x"}, "--master-key: master_key must be file:PATH"),
+    ],
+)
+def test_values_out_of_range_are_refused(flags: dict[str, object], words: str) -> None:
+    """Each rule is told with the flag that broke it."""
+    assert words in refused({**REQUIRED, **flags}, {})
+
+
+def test_required_settings_are_asked_for() -> None:
+    """Without a bundle and a database nothing starts, and both are named."""
+    told = refused({}, {})
+    assert "bundle: Field required" in told
+    assert "database: Field required" in told
+
+
+def test_secrets_are_in_no_text() -> None:
+    """Neither the representation of settings nor what is told of bad ones holds a password or a key's command."""
+    url = "postgresql://risk:s3cret@db/scoring?password=s3cret"
+    settings = loaded({"database": url, "master_key": "command:show s3cret"})
+    assert "s3cret" not in repr(settings)
+    assert "s3cret" not in refused({"bundle": "b", "database": "mysql://risk:s3cret@db/x", "port": -1}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("postgresql://u:p@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://u:p@ss@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://u:a/b@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://:p@h/d", "postgresql://:***@h/d"),
+        ("postgresql://h/d?user=u&password=p&x=1", "postgresql://h/d?user=u&password=***&x=1"),
+        (
+            "two: postgresql://u:p@h/d and postgresql://v:q@i/e",
+            "two: postgresql://u:***@h/d and postgresql://v:***@i/e",
+        ),
+        ("postgresql://u@h:5432/d", "postgresql://u@h:5432/d"),
+        ("sqlite:////var/lib/risk.db", "sqlite:////var/lib/risk.db"),
+    ],
+)
+def test_passwords_are_masked(text: str, hidden: str) -> None:
+    """Whatever form a password takes in a URL, it is hidden, and nothing else is."""
+    assert masked(text) == hidden
+
+
+def test_defaults_that_follow_from_other_settings() -> None:
+    """Bundles are looked for beside the bundle, the master key of SQLite beside the database."""
+    settings = loaded({"bundle": "bundles/first", "database": "sqlite:////data/risk.db"})
+    assert settings.shelf == Path("bundles").resolve()
+    assert settings.master_source == "file:/data/risk.db.key"
+    assert loaded({"bundles": "all"}).shelf == Path("all")
+    assert loaded({"master_key": "env:KEY"}).master_source == "env:KEY"
+    assert sqlite_path("sqlite:///risk.db") == Path("risk.db")
+    assert sqlite_path("postgresql://h/d") is None
+    assert master_source("postgresql://h/d", "file:k") == "file:k"
+
+
+def test_settings_survive_the_way_to_a_worker() -> None:
+    """As JSON and back they are equal, whatever is set."""
+    for flags in (
+        {},
+        {"bundles": "x", "public_key": "k", "trusted_proxies": ["10.0.0.0/8"], "development": True},
+    ):
+        settings = loaded(flags)
+        assert ServiceSettings.from_plain(json.loads(json.dumps(settings.to_plain()))) == settings
+
+
+def described() -> dict[str, str]:
+    """The settings of the page's table, each with the cell of its default."""
+    table = PAGE[PAGE.index("| Setting |") :].partition("\n\n")[0]
+    return dict(re.findall(r"^\| `([a-z_]+)` \| .+? \| (.+?) \|", table, re.MULTILINE))
+
+
+def test_the_page_tells_of_every_setting() -> None:
+    """The table holds exactly the settings, in their order, and the defaults that they have."""
+    told = described()
+    assert tuple(told) == NAMES
+    assert {name for name, default in told.items() if default == "required"} == {"bundle", "database"}
+    for field in dataclasses.fields(ServiceSettings):
+        default: Any = field.default
+        if default is dataclasses.MISSING or default is None:
+            continue
+        shown = format_duration(default) if field.name in DURATIONS else default
+        assert told[field.name].strip("`") == yaml.safe_dump(shown).split("\n")[0].strip("'"), field.name
+
+
+def test_the_committed_file_holds_the_defaults() -> None:
+    """The example has every setting; what it does not comment out is the default but for the required ones."""
+    path = ROOT / "configs" / "service.yaml"
+    settings = load_settings(flags={}, environment={}, file=path)
+    assert settings == ServiceSettings(bundle=settings.bundle, database=settings.database)
+    told = re.findall(r"^#? ?([a-z_]+):", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert tuple(told) == NAMES

@@ -1,0 +1,67 @@
+"""The two clients behind one face, so that every test runs with both."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, Literal
+
+from scoring_model.client import AsyncClient, Client
+from scoring_peer import Time
+
+Kind = Literal["blocking", "async"]
+CLIENT_ID: Final = "client-7"
+API_KEY: Final = "key-canary-9f2c"
+
+
+class Either:
+    """One of the two clients.
+
+    Parameters
+    ----------
+    kind : str
+    url : str
+    time : Time or None
+        The clock that it waits by; None for the real one.
+    options : object
+        Further options of the client.
+    """
+
+    def __init__(self, kind: Kind, url: str, time: Time | None, **options: Any) -> None:
+        options = {"client_id": CLIENT_ID, "api_key": API_KEY} | options
+        self._loop: asyncio.Runner | None = None
+        if time is not None:
+            options["monotonic"] = time
+        if kind == "blocking":
+            if time is not None:
+                options["sleep"] = time.sleep
+            self.client: Any = Client(url, **options)
+        else:
+            if time is not None:
+                options["sleep"] = time.sleep_async
+            self._loop = asyncio.Runner()
+            self.client = AsyncClient(url, **options)
+
+    def do(self, ask: Callable[[Any], Any]) -> Any:
+        """What a method gives, awaited where it must be."""
+        if self._loop is None:
+            return ask(self.client)
+
+        async def one() -> Any:
+            return await ask(self.client)
+
+        return self._loop.run(one())
+
+    def all(self, ask: Callable[[Any], Any]) -> list[Any]:
+        """Everything that a method goes through."""
+        if self._loop is None:
+            return list(ask(self.client))
+
+        async def every(things: AsyncIterator[Any]) -> list[Any]:
+            return [thing async for thing in things]
+
+        return self._loop.run(every(ask(self.client)))
+
+    def close(self) -> None:
+        """Close it."""
+        self.do(lambda client: client.close())
+        if self._loop is not None:
+            self._loop.close()

@@ -1,0 +1,113 @@
+"""The service as its own processes, as operators start it, and what tests ask of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+PROGRAM: Final = Path(sys.executable).with_name("scoring-model")
+SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """A service that answers.
+
+    Parameters
+    ----------
+    process : subprocess.Popen
+        The one that was started.
+    url : str
+        What it printed.
+    log : Path
+        Its standard error.
+    """
+
+    process: "subprocess.Popen[str]"
+    url: str
+    log: Path
+
+    def request(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """Send one request; status and JSON of the answer."""
+        data = None if body is None else json.dumps(body).encode()
+        asked = urllib.request.Request(self.url + path, data=data, method=method, headers=dict(headers or {}))
+        if data is not None:
+            asked.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
+            return answer.status, json.load(answer)
+
+    def workers(self) -> list[int]:
+        """The processes that it started."""
+        folder = Path(f"/proc/{self.process.pid}/task/{self.process.pid}")
+        return [int(pid) for pid in (folder / "children").read_text().split()]
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to stop; its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(timeout=SECONDS)
+
+
+@contextmanager
+def running(
+    folder: Path, *arguments: object, environment: Mapping[str, str] | None = None
+) -> Iterator[Running]:
+    """Start `scoring-model serve` on a free port and wait until it answers; killed at the end if still there."""
+    log = folder / "serve.log"
+    with log.open("a", encoding="utf-8") as errors:
+        process = start(folder, *arguments, environment=environment, errors=errors)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url.startswith("http://"), log.read_text()
+        yield Running(process, url, log)
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def start(
+    folder: Path,
+    *arguments: object,
+    environment: Mapping[str, str] | None = None,
+    errors: IO[str] | int = subprocess.PIPE,
+) -> "subprocess.Popen[str]":
+    """Start `scoring-model serve` on a free port, unless the arguments name one."""
+    words = [str(word) for word in arguments]
+    port = [] if "--port" in words else ["--port", "0"]
+    return subprocess.Popen(
+        [str(PROGRAM), "serve", *port, *words],
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+    )
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody has asked after does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state.split()[0] != "Z"
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for something that has to happen, for as long as a slow machine may take."""
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"never came: {what}"
+        time.sleep(0.02)

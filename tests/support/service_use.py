@@ -1,0 +1,427 @@
+"""The service without HTTP, over a real store and a real bundle, as tests of its operations use it."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+import asyncpg
+import numpy as np
+import pyarrow as pa
+
+from identity_use import bodies
+from scoring_model import synthetic
+from scoring_model.decision.policy import Outcome
+from scoring_model.records import rfc3339
+from scoring_model.scorer import Scorer
+from scoring_model.service.core import ids
+from scoring_model.service.core.clients import create_client
+from scoring_model.service.core.identity import assess, parse_identity
+from scoring_model.service.core.masters import MasterKey, MasterKeys
+from scoring_model.service.core.pending import PendingWork
+from scoring_model.service.core.persons import Persons
+from scoring_model.service.core.queue import CommitQueue, QueueLimits
+from scoring_model.service.core.resources import Answer, Caller, IdentityStatus, Once, Scope, Verification
+from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
+from scoring_model.service.core.secrets import Secrets, load_or_create
+from scoring_model.service.core.service import Service, open_service
+from scoring_model.service.core.store import Store, Transaction
+from scoring_model.service.core.vault import Vault
+from scoring_model.service.core.verdicts import Done, Verdicts
+from scoring_model.service.store import open_store
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Row)
+
+SECOND: Final = 1_000_000
+HOUR: Final = 3600 * SECOND
+START: Final = 1_780_315_200 * SECOND
+"""2026-06-01 12:00 UTC."""
+
+MASTERS: Final = MasterKeys(MasterKey(bytes(range(32))))
+
+
+class SetClock:
+    """A clock that stands where a test puts it.
+
+    Parameters
+    ----------
+    at : int
+        Microseconds.
+    """
+
+    def __init__(self, at: int = START) -> None:
+        self.at = at
+        self.asked: list[str | None] = []
+
+    def now(self) -> int:
+        """Where it was put."""
+        return self.at
+
+    def event(self, reference: str | None) -> int:
+        """Where it was put; who asked is noted."""
+        self.asked.append(reference)
+        return self.at
+
+    def advance(self, seconds: float) -> None:
+        """Put it forward."""
+        self.at += round(seconds * SECOND)
+
+
+class HeldStore:
+    """A store whose transactions wait at a gate before they begin, and fail when they are told to.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.error: Exception | None = None
+        self.error_on_commit: Exception | None = None
+        self.pools: list[list[str]] = []
+        self.knocking = 0
+        self.before_each: Callable[[], Awaitable[None]] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @asynccontextmanager
+    async def writing(self, pools: Sequence[str]) -> AsyncIterator[Transaction]:
+        """See `Store.writing`."""
+        self.knocking += 1
+        await self.gate.wait()
+        self.knocking -= 1
+        if self.before_each is not None:
+            await self.before_each()
+        if self.error is not None:
+            raise self.error
+        async with self._store.writing(pools) as transaction:
+            self.pools.append(list(pools))
+            yield transaction
+            if self.error_on_commit is not None:
+                raise self.error_on_commit
+
+
+@dataclass(frozen=True)
+class World:
+    """A service and all that a test wants to see of it.
+
+    Parameters
+    ----------
+    url : str
+    bundle : Path
+    store : HeldStore
+    service : Service
+    clock : SetClock
+    secrets : Secrets
+    """
+
+    url: str
+    bundle: Path
+    store: HeldStore
+    service: Service
+    clock: SetClock
+    secrets: Secrets = field(repr=False)
+
+    @property
+    def queue(self) -> CommitQueue:
+        """Where all changes go through."""
+        return self.service._queue
+
+    @property
+    def verdicts(self) -> Verdicts:
+        """What scores."""
+        return self.service._queue._verdicts
+
+    @property
+    def pending(self) -> PendingWork:
+        """What finishes PENDING verifications; a test asks for its steps."""
+        return self.service._pending
+
+    @property
+    def persons(self) -> Persons:
+        """Opens what was sealed."""
+        return Persons(Vault(MASTERS))
+
+    async def client(self, pool: str | None = None) -> Caller:
+        """A new client."""
+        made = await create_client(
+            self.store,
+            name="a client",
+            scopes=frozenset(Scope),
+            pool=pool,
+            now=self.clock.now(),
+        )
+        caller = await self.service.authenticate(made.client_id, made.api_key)
+        if caller is None:
+            raise AssertionError("a new client is not let in")
+        return caller
+
+    async def identity(self, caller: Caller, body: Mapping[str, object]) -> bytes:
+        """A new identity; its id."""
+        return (await self.service.create_identity(caller, body, None)).resource.id
+
+    async def verify(
+        self,
+        caller: Caller,
+        *,
+        identity: bytes | None = None,
+        signals: Mapping[str, object] | None = None,
+        subject: str | None = None,
+        previous: bytes | None = None,
+        key: str | None = None,
+    ) -> Answer[Verification]:
+        """A new verification."""
+        body = verification_body(identity=identity, signals=signals, subject=subject, previous=previous)
+        once = None if key is None else once_of(key, body)
+        return await self.service.create_verification(caller, body, once)
+
+    async def row(self, resource: bytes) -> VerificationRow:
+        """The row of a verification."""
+        async with self.store.reading() as reader:
+            row: VerificationRow | None = await reader.verification_by_id(resource)
+        if row is None:
+            raise AssertionError("there is no such verification")
+        return row
+
+    async def features(self, resource: bytes) -> dict[str, float]:
+        """The feature row of a verification, by name."""
+        row = await self.row(resource)
+        async with self.store.reading() as reader:
+            key = await self.persons.key_of(reader, row.key_id)
+        if key is None:
+            raise AssertionError("the person was erased")
+        packed = self.persons.verification_payload(row, key)[2]
+        names = self.service._verifications._matrix.names
+        return dict(zip(names, np.frombuffer(packed or b"", dtype=np.float64).tolist(), strict=True))
+
+    async def events(self, caller: Caller) -> list[EventRow]:
+        """The events of a client in their order."""
+        rows = await table(self.url, EventRow)
+        return sorted((row for row in rows if row.client == caller.client), key=lambda row: row.sequence)
+
+    async def told(self, caller: Caller, resource: bytes) -> list[str]:
+        """The types of the events of one thing."""
+        return [event.type for event in await self.events(caller) if event.resource == resource]
+
+    async def link_rows(self) -> set[LinkRow]:
+        """All link rows."""
+        return set(await table(self.url, LinkRow))
+
+
+Story = Callable[[World], Awaitable[T]]
+
+
+@asynccontextmanager
+async def opened(
+    url: str,
+    bundle: Path,
+    *,
+    clock: SetClock | None = None,
+    limits: QueueLimits | None = None,
+    work: bool = False,
+    masters: Callable[[], MasterKeys] = lambda: MASTERS,
+) -> AsyncIterator[World]:
+    """Open a service over a database, one of several perhaps.
+
+    Parameters
+    ----------
+    url : str
+    bundle : Path
+    clock : SetClock, optional
+    limits : QueueLimits, optional
+    work : bool
+        Whether what is PENDING is finished by itself.
+    masters : callable
+    """
+    clock = clock or SetClock()
+    store = HeldStore(await open_store(url))
+    try:
+        service = await open_service(
+            store,
+            bundle=bundle,
+            masters=masters,
+            clock=clock,
+            limits=limits,
+        )
+        if not work:
+            for task in service._tasks:
+                task.cancel()  # before its first step: nothing was awaited since it was made
+        secrets = await load_or_create(store, masters())
+        try:
+            yield World(url, bundle, store, service, clock, secrets)
+        finally:
+            store.gate.set()
+            await service.close()
+    finally:
+        await store.close()
+
+
+def tell(url: str, bundle: Path, story: Story[T], **options: Any) -> T:
+    """Open a service, do something with it and close it; see `opened`."""
+
+    async def told() -> T:
+        async with opened(url, bundle, **options) as world:
+            return await story(world)
+
+    return asyncio.run(told())
+
+
+@dataclass(frozen=True)
+class Applicant:
+    """Somebody who applies: the body of an identity that is valid, and signals."""
+
+    identity: dict[str, Any]
+    signals: dict[str, Any]
+
+    @property
+    def texts(self) -> set[str]:
+        """What tells who it is."""
+        body = self.identity
+        return {body["firstName"], body["lastName"], body["address"]["line1"], self.signals["deviceId"]}
+
+
+def _invented(seed: int) -> list[dict[str, Any]]:
+    return bodies(pa.Table.from_batches(list(synthetic.generate(records=4_000, seed=seed))))
+
+
+@cache
+def _applicants(bundle: Path) -> Mapping[Outcome, Sequence[Applicant]]:
+    scorer = Scorer.load(bundle)
+    found: dict[Outcome, list[Applicant]] = {outcome: [] for outcome in Outcome}
+    seen: set[str] = set()
+    for body in _invented(7):
+        applicant = _applicant(body)
+        if applicant is None or applicant.texts & seen:
+            continue
+        outcome = _outcome(scorer, {**applicant.identity, "signals": applicant.signals})
+        if len(found[outcome]) < 40:
+            found[outcome].append(applicant)
+            seen |= {text for text in applicant.texts if len(text) > 12}
+    return found
+
+
+def _applicant(body: Mapping[str, Any]) -> Applicant | None:
+    fields = ("firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls", "address")
+    identity = {name: body[name] for name in fields if name in body}
+    signals = dict(body.get("signals", {}))
+    status, _ = assess(parse_identity(identity, START), START)
+    whole = status is IdentityStatus.VALIDATED and "line1" in identity["address"] and "deviceId" in signals
+    return Applicant(identity, signals) if whole else None
+
+
+def _outcome(scorer: Scorer, body: Mapping[str, Any]) -> Outcome:
+    return Outcome(scorer.score({**body, "eventTime": rfc3339(START)}).outcome)
+
+
+def applicants(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[Applicant]:
+    """Persons that have nothing in common, and of whom without history and at `START` comes this outcome."""
+    return deepcopy(list(_applicants(bundle)[outcome]))
+
+
+@cache
+def _signals(bundle: Path) -> Mapping[Outcome, Sequence[dict[str, Any]]]:
+    scorer = Scorer.load(bundle)
+    found: dict[Outcome, list[dict[str, Any]]] = {outcome: [] for outcome in Outcome}
+    for body in _invented(8):
+        signals = body.get("signals", {})
+        if "deviceId" in signals and len(found[outcome := _outcome(scorer, {"signals": signals})]) < 20:
+            found[outcome].append(signals)
+    return found
+
+
+def signals_of(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[dict[str, Any]]:
+    """Signals of which alone, without history and at `START`, comes this outcome."""
+    return deepcopy(list(_signals(bundle)[outcome]))
+
+
+def verification_body(
+    *,
+    identity: bytes | None = None,
+    signals: Mapping[str, object] | None = None,
+    subject: str | None = None,
+    previous: bytes | None = None,
+) -> dict[str, object]:
+    """The body of a verification; what is None is left out."""
+    fields = {
+        "identityId": None if identity is None else ids.to_text(identity),
+        "signals": signals,
+        "subjectId": subject,
+        "previousVerificationId": None if previous is None else ids.to_text(previous),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def once_of(key: str, body: object, operation: str = "POST /scoring/v1/verifications") -> Once:
+    """A request under an idempotency key."""
+    return Once(key, operation, repr(body).encode())
+
+
+async def table(url: str, kind: type[R]) -> list[R]:
+    """All rows of a kind, past the store."""
+    columns = ", ".join(kind._fields)
+    name = next(name for known, name in TABLES.items() if known is kind)
+    return [cast("R", kind._make(row)) for row in await select(url, f"SELECT {columns} FROM {name}")]
+
+
+async def select(url: str, statement: str) -> list[tuple[Any, ...]]:
+    """Run a statement past the store; returns its rows."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(file_of(url), isolation_level=None)) as connection:
+            return connection.execute(statement).fetchall()
+    server = await asyncpg.connect(url)
+    try:
+        return [tuple(row) for row in await server.fetch(statement)]
+    finally:
+        await server.close()
+
+
+def file_of(url: str) -> Path:
+    """The file of a database of SQLite."""
+    return Path(url.removeprefix("sqlite:///"))
+
+
+async def blocked(world: World) -> "asyncio.Future[Done[str]]":
+    """Close the gate behind a change that is under way: all that comes now waits."""
+
+    async def nothing(transaction: Transaction) -> Done[str]:
+        return Done("", b"")
+
+    world.store.gate.clear()
+    first = asyncio.ensure_future(world.queue.change("first", None, nothing))
+    while world.queue.waiting or not world.store.knocking:
+        await asyncio.sleep(0)
+    return first
+
+
+async def together(world: World, *works: Awaitable[object]) -> list[Any]:
+    """Let several wait for the same transaction; what came of each."""
+    first = await blocked(world)
+    tasks = []
+    for work in works:
+        before = world.queue.waiting
+        tasks.append(asyncio.ensure_future(work))
+        while world.queue.waiting == before:
+            await asyncio.sleep(0)
+    world.store.pools.clear()
+    world.store.gate.set()
+    await asyncio.gather(first, return_exceptions=True)
+    return list(await asyncio.gather(*tasks, return_exceptions=True))
+
+
+async def eventually(condition: Callable[[], Awaitable[bool]] | Callable[[], bool]) -> None:
+    """Wait until something is so; the test's own time limit is the only one."""
+    while True:
+        found = condition()
+        if found if isinstance(found, bool) else await found:
+            return
+        await asyncio.sleep(0.005)

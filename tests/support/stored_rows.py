@@ -1,0 +1,113 @@
+"""Rows to store: everything has a value, so that a test says only what it is about."""
+
+import os
+import struct
+from itertools import count
+from typing import Any
+
+from scoring_model.service.core.rows import (
+    ApiKeyRow,
+    ClientRow,
+    EventRow,
+    IdempotencyRow,
+    IdentityRow,
+    PersonKeyRow,
+    VerificationRow,
+    WebhookRow,
+)
+
+_numbers = count(1)
+
+
+def new_id() -> bytes:
+    """16 bytes that grow."""
+    return next(_numbers).to_bytes(8, "big") + os.urandom(8)
+
+
+def packed(*labels: tuple[int, int]) -> bytes:
+    """Labels of a link: instants and what they say."""
+    return b"".join(struct.pack("<qb", *label) for label in labels)
+
+
+def client_row(**changes: Any) -> ClientRow:
+    """A client without a number."""
+    row = ClientRow(0, f"cl_{new_id().hex()}", "a client", "", "identities", 6000, 60, 0, 1, None)
+    return row._replace(**changes)
+
+
+def api_key_row(client: int, **changes: Any) -> ApiKeyRow:
+    """An API key."""
+    return ApiKeyRow(os.urandom(32), client, 1, None, None)._replace(**changes)
+
+
+def person_key_row(**changes: Any) -> PersonKeyRow:
+    """The key of a person."""
+    return PersonKeyRow(new_id(), 1, os.urandom(16), b"master-a", b"wrapped")._replace(**changes)
+
+
+def identity_row(**changes: Any) -> IdentityRow:
+    """A validated identity."""
+    row = IdentityRow(new_id(), 1, new_id(), b"person", "VALIDATED", b"sealed", 10, 10)
+    return row._replace(**changes)
+
+
+def verification_row(**changes: Any) -> VerificationRow:
+    """A completed verification."""
+    row = VerificationRow(
+        id=new_id(),
+        client=1,
+        identity_id=None,
+        previous_id=None,
+        key_id=new_id(),
+        status="COMPLETED",
+        outcome="PASSED",
+        score=112,
+        reasons="A,B",
+        model_version="m1",
+        policy_version="p1",
+        created_at=10,
+        completed_at=20,
+        row_digest=b"digest",
+        payload=b"sealed",
+        links=b"h" * 16,
+        attempts=0,
+        leased_until=None,
+        reference=None,
+    )
+    return row._replace(**changes)
+
+
+def pending_row(**changes: Any) -> VerificationRow:
+    """A verification that has not been scored yet."""
+    row = verification_row(
+        status="PENDING",
+        outcome=None,
+        score=None,
+        reasons=None,
+        model_version=None,
+        policy_version=None,
+        completed_at=None,
+        row_digest=None,
+        reference="a key",
+    )
+    return row._replace(**changes)
+
+
+def event_row(**changes: Any) -> EventRow:
+    """An event that waits for its webhooks."""
+    row = EventRow(new_id(), 1, next(_numbers), "identity.created", new_id(), 10, "{}", 1)
+    return row._replace(**changes)
+
+
+def webhook_row(**changes: Any) -> WebhookRow:
+    """An active webhook."""
+    row = WebhookRow(
+        new_id(), 1, "https://example.com/", 1, '["*"]', None, None, b"sealed", None, None, 10, 10
+    )
+    return row._replace(**changes)
+
+
+def idempotency_row(**changes: Any) -> IdempotencyRow:
+    """What a POST was answered."""
+    row = IdempotencyRow(os.urandom(32), 1, 201, new_id(), os.urandom(32), None, 10)
+    return row._replace(**changes)
