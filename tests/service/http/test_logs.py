@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from fake_service import GOOD, PERSON, Client
+from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.http import HttpSettings, logs
 
 CANARY = "canary-7f3a"
@@ -16,7 +17,7 @@ CANARY = "canary-7f3a"
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
     """What was logged, in a process that is as it was afterwards."""
-    loggers = [logging.getLogger(name) for name in (logs.ACCESS, logs.FAULTS)]
+    loggers = [logging.getLogger(name) for name in (logs.ACCESS, FAULTS)]
     before = [(logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
     written = io.StringIO()
     logs.configure(written)

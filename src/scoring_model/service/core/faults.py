@@ -23,6 +23,11 @@ def log_fault(doing: str, error: BaseException) -> None:
     _faults.error(json.dumps({"doing": doing, "errors": chain_of(error)}, separators=(",", ":")))
 
 
+def log_warning(text: str) -> None:
+    """Tell operators of something that they should know, in our own words, nothing that was sent."""
+    _faults.warning(json.dumps({"warning": text}, separators=(",", ":")))
+
+
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:
     """Name an error and what caused it, the outermost first.
 

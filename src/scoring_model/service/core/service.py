@@ -11,6 +11,7 @@ from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.credentials import Credentials
 from scoring_model.service.core.faults import log_fault
+from scoring_model.service.core.housekeeping import Housekeeping, warn_of_short_history
 from scoring_model.service.core.identities import Identities
 from scoring_model.service.core.linking import Linker
 from scoring_model.service.core.masters import MasterKeys
@@ -120,12 +121,14 @@ class Service:
             verdicts=verdicts,
             clock=clock,
         )
+        self._housekeeping = Housekeeping(store=store, clock=clock, longest=scorer.matrix.law.windows[-1])
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin what runs beside requests: finishing what is PENDING, following rotations of the master key."""
+        """Begin what runs beside requests: finishing what is PENDING, deleting what is old, following rotations."""
         self._tasks = [
             asyncio.create_task(self._pending.run()),
+            asyncio.create_task(self._housekeeping.run()),
             asyncio.create_task(self._follow_rotations()),
         ]
 
@@ -279,6 +282,7 @@ async def open_service(
     secrets = await load_or_create(store, keys)
     await _agree_on_links(store, scorer)
     sentences = await _register(store, scorer, clock)
+    await warn_of_short_history(store, clock, longest=scorer.matrix.law.windows[-1])
     service = Service(
         store=store,
         scorer=scorer,

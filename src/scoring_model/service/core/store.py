@@ -199,6 +199,29 @@ class Transaction(Reader, Protocol):
         """Delete what requests were answered, by digest: their keys may be used again."""
         ...
 
+    async def drop_links(self, after: tuple[bytes, int], before: int, limit: int) -> tuple[bytes, int] | None:
+        """Delete old events of links, a stretch at a time.
+
+        Parameters
+        ----------
+        after : tuple of (bytes, int)
+            Hash and instant after which the stretch begins; the empty hash is before all.
+        before : int
+            Events before this instant are deleted.
+        limit : int
+            How many events the stretch has, old or not.
+
+        Returns
+        -------
+        tuple of (bytes, int) or None
+            Where the next stretch begins; None when this was the last.
+        """
+        ...
+
+    async def drop_answers(self, after: bytes, before: int, limit: int) -> bytes | None:
+        """Delete what requests were answered before an instant, likewise a stretch of digests at a time."""
+        ...
+
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """Replace the wrapping of person keys that still exist."""
         ...

@@ -7,18 +7,15 @@ client writes where it does not belong stay out of the logs.
 import json
 import logging
 import sys
-import traceback
 from typing import Final, TextIO
 
 from scoring_model.records.times import rfc3339
 from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.faults import FAULTS, chain_of
 from scoring_model.service.http.exchange import Exchange
 
 ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
-
-FAULTS: Final = "scoring_model.faults"
-"""Name of the logger of errors that nobody expected, at ERROR."""
 
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"))
 _access: Final = logging.getLogger(ACCESS)
@@ -88,18 +85,5 @@ def log_fault(exchange: Exchange, error: BaseException) -> None:
     exchange : Exchange
     error : BaseException
     """
-    line = {"requestId": exchange.request_id, "route": exchange.route, "errors": _chain(error)}
+    line = {"requestId": exchange.request_id, "route": exchange.route, "errors": chain_of(error)}
     _faults.error(json.dumps(line, separators=(",", ":")))
-
-
-def _chain(error: BaseException | None) -> list[dict[str, object]]:
-    """The error and what caused it, the outermost first."""
-    told: list[dict[str, object]] = []
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        told.append({"type": type(error).__name__, "places": places})
-        error = error.__cause__ or error.__context__
-    return told

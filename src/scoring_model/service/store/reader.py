@@ -210,6 +210,28 @@ class SqlTransaction(SqlReader):
         """See `Transaction.forget_answers`."""
         await self._each(sql.FORGET_ANSWERS, _singles(digests))
 
+    async def drop_links(self, after: tuple[bytes, int], before: int, limit: int) -> tuple[bytes, int] | None:
+        """See `Transaction.drop_links`."""
+        ends = await self._rows(sql.END_OF_LINKS, *after, limit - 1)
+        end = tuple(ends[0]) if ends else None
+        if end is None:
+            await self._rows(sql.DROP_LAST_LINKS, *after, before)
+            await self._rows(sql.DROP_LAST_LABEL_TIMES, after[0], before)
+            return None
+        await self._rows(sql.DROP_LINKS, *after, before, *end)
+        await self._rows(sql.DROP_LABEL_TIMES, after[0], before, end[0])
+        return end
+
+    async def drop_answers(self, after: bytes, before: int, limit: int) -> bytes | None:
+        """See `Transaction.drop_answers`."""
+        ends = await self._rows(sql.END_OF_ANSWERS, after, limit - 1)
+        if not ends:
+            await self._rows(sql.DROP_LAST_ANSWERS, after, before)
+            return None
+        end = cast(bytes, ends[0][0])
+        await self._rows(sql.DROP_ANSWERS, after, before, end)
+        return end
+
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """See `Transaction.rewrap`."""
         await self._each(sql.REWRAP, rows)
