@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from identity_use import bodies
 from scoring_model import synthetic
-from scoring_model.decision.policy import Outcome
+from scoring_model.bundle import Bundle
+from scoring_model.bundle.golden import Golden
+from scoring_model.decision.policy import Outcome, Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.core import ids
@@ -366,6 +368,14 @@ def once_of(key: str, body: object, operation: str = "POST /scoring/v1/verificat
     return Once(key, operation, repr(body).encode())
 
 
+def save_under(bundle: Bundle, out: Path, policy: Policy) -> Path:
+    """Seal the same model under another policy."""
+    contents = bundle.contents
+    rules = replace(contents.rules, policy=policy)
+    golden = Golden(rows=contents.golden.rows, decisions=rules.decide(contents.golden.decisions.margins))
+    return replace(bundle, contents=replace(contents, rules=rules, golden=golden)).save(out)
+
+
 async def table(url: str, kind: type[R]) -> list[R]:
     """All rows of a kind, past the store."""
     columns = ", ".join(kind._fields)
@@ -383,6 +393,11 @@ async def select(url: str, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await server.fetch(statement)]
     finally:
         await server.close()
+
+
+def blob(url: str, value: bytes) -> str:
+    """Bytes as a statement of this database writes them."""
+    return f"x'{value.hex()}'" if url.startswith("sqlite") else f"'\\x{value.hex()}'::bytea"
 
 
 def file_of(url: str) -> Path:

@@ -75,6 +75,36 @@ def test_idempotency_a_key_may_be_used_again_after_a_day(store_url: str, sealed:
     tell(store_url, sealed, story)
 
 
+def test_idempotency_an_expired_key_is_used_again_by_one_of_many(store_url: str, sealed: Path) -> None:
+    """Two processes use it at once: one makes it anew, the other gets the replay; others of a batch are made too."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        hook = once_of("k", HOOK, "POST /webhooks")
+        async with opened(store_url, sealed, clock=world.clock) as other:
+            old = await world.verify(caller, signals={"vpn": True}, key="k")
+            old_hook = await world.service.create_webhook(caller, HOOK, hook)
+            for _ in range(4):
+                world.clock.at += LIFETIME
+                answers = await asyncio.gather(
+                    *(each.verify(caller, signals={"vpn": True}, key="k") for each in (world, other)),
+                    *(each.verify(caller, signals={"vpn": True}, key="new") for each in (world, other)),
+                )
+                assert [sorted(one.replayed for one in answers[i : i + 2]) for i in (0, 2)] == [
+                    [False, True]
+                ] * 2
+                assert answers[0].resource == answers[1].resource != old.resource
+                old = answers[0]
+            hooks = await asyncio.gather(
+                *(each.service.create_webhook(caller, HOOK, hook) for each in (world, other))
+            )
+            assert sorted(one.replayed for one in hooks) == [False, True]
+            assert hooks[0].resource == hooks[1].resource != old_hook.resource
+        assert len(await table(store_url, IdempotencyRow)) == 3
+
+    tell(store_url, sealed, story)
+
+
 def test_idempotency_another_body_is_refused(store_url: str, sealed: Path) -> None:
     """Even one that breaks rules, or that the state forbids, is told of its key first."""
 

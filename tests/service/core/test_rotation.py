@@ -2,6 +2,7 @@ import asyncio
 import base64
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -237,6 +238,29 @@ def test_a_running_server_reads_on_and_learns_the_new_key(store_url: str) -> Non
         assert await rotate(store, BOTH) == len(late)
         assert await finished(store, BOTH)
         await _assert_opens(store, texts | late | early, Vault(AFTER))
+
+    _on(store_url, served)
+
+
+def test_a_slow_source_holds_up_nobody(store_url: str) -> None:
+    """While a server reads its source again, which may be a command that takes seconds, requests are answered."""
+    answered = threading.Event()
+
+    def slow() -> MasterKeys:
+        assert answered.wait(10), "nobody was answered meanwhile"
+        return BOTH
+
+    async def served(store: Store) -> None:
+        await _populated(store)
+        await rotate(store, BOTH)
+        server = Vault(BEFORE, reload=slow)
+        following = asyncio.ensure_future(follow(store, server))
+        await asyncio.sleep(0.01)
+        async with store.reading() as reader:
+            await reader.clients()
+        answered.set()
+        await following
+        assert server.masters == BOTH
 
     _on(store_url, served)
 

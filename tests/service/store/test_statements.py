@@ -13,7 +13,7 @@ from scoring_model.service.store.sqlite.connection import native
 from scoring_model.service.store.statements import Each
 
 FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}
-SORTED = {"API_KEYS", "IDENTITIES_OF", "VERIFICATIONS_OF", "VERIFICATIONS_OF_IDENTITY", "LABELS"}
+SORTED = {"API_KEYS", "IDENTITIES_OF", "VERIFICATIONS_OF_IDENTITY", "LABELS"}
 """These sort what one client, person or verification has of its own."""
 
 

@@ -276,17 +276,14 @@ def test_resources_are_their_clients_own(store_url: str) -> None:
 
 
 def test_a_persons_rows_are_found_by_its_key(store_url: str) -> None:
-    """All identities and verifications under one key are found, and no others."""
+    """All identities under one key are found, and no others."""
     key = new_id()
     identities = [identity_row(key_id=key), identity_row(key_id=key, client=2)]
-    verifications = [verification_row(key_id=key), pending_row(key_id=key)]
 
     async def story(store: Store) -> None:
         await write(store, *identities, identity_row())
-        await write(store, *verifications, verification_row())
         async with store.reading() as reader:
             assert await reader.identities_of(key) == identities
-            assert await reader.verifications_of(key) == verifications
 
     tell(store_url, story)
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import partial
 from typing import Final
 
 from scoring_model.decision.policy import Outcome
@@ -11,7 +10,7 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
 from scoring_model.service.core.rows import VerificationRow
 
-_compact: Final = partial(json.dumps, separators=(",", ":"))
+_compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class EventType(StrEnum):

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import partial
 from typing import Any, Final
 
 from scoring_model.records import rfc3339
@@ -31,7 +30,7 @@ _FIELDS: Final = (*PERSON_FIELDS, "address", "externalId")
 _RULES: Final = {name: IDENTITY_RULES[name] for name in _FIELDS if name not in ("imageUrls", "address")}
 _PARTS: Final = tuple((part, f"address.{part}", pointer("address", part)) for part in ADDRESS_PARTS)
 _FUTURE: Final = FieldError("/dob", Rule.IN_FUTURE.value, "must not be later than today (UTC)")
-_compact: Final = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:

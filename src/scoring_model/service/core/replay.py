@@ -8,6 +8,7 @@ import numpy as np
 
 from scoring_model.decision.policy import Outcome
 from scoring_model.scorer.scorer import Scorer
+from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.masters import MasterKeys, Unreadable
 from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.resources import VerificationStatus
@@ -26,7 +27,7 @@ class Replay(StrEnum):
 
 
 class NotReplayable(ValueError):
-    """There is no verdict to replay, or the bundle that decided is not there."""
+    """There is no verdict to replay, or the bundle that decided or the master key is not there."""
 
 
 async def replay(
@@ -61,7 +62,10 @@ async def replay(
             raise NotReplayable("there is no such verification")
         if row.status != VerificationStatus.COMPLETED:
             raise NotReplayable(f"its status is {row.status}: there is no verdict")
-        key = None if row.payload is None else await persons.key_of(reader, row.key_id)
+        try:
+            key = None if row.payload is None else await persons.key_of(reader, row.key_id)
+        except Unavailable:
+            raise NotReplayable("its key is under a master key that the source does not give") from None
     if key is None:
         return Replay.ERASED
     try:

@@ -4,7 +4,6 @@ import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from scoring_model.records import RecordSchema
@@ -22,7 +21,7 @@ _FIELDS: Final = ("identityId", "signals", "subjectId", "previousVerificationId"
 _SCALAR: Final = "a number, a boolean, text or null"
 _NEITHER: Final = FieldError("", Rule.MISSING.value, "must have an identityId, signals or both")
 _HEAD: Final = struct.Struct("<?I")  # whether a row follows, bytes of JSON
-_compact: Final = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ they wrapped under the older key meanwhile is for `rotate` once more: the older 
 `finished` says so after all servers have followed.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -105,7 +106,8 @@ async def follow(store: Store, vault: Vault) -> None:
     """
     master_id = await _root_master(store)
     if master_id is not None:
-        vault.learn(master_id)
+        # The source may be a command that takes seconds, for which no request shall wait.
+        await asyncio.to_thread(vault.learn, master_id)
 
 
 async def _root_master(store: Store) -> bytes | None:

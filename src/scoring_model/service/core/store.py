@@ -90,10 +90,6 @@ class Reader(Protocol):
         """Whosever it is: for operators' commands."""
         ...
 
-    async def verifications_of(self, key_id: bytes) -> list[VerificationRow]:
-        """All verifications under one person's key."""
-        ...
-
     async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
         """All verifications of one identity."""
         ...

@@ -1,7 +1,8 @@
 """Scoring inside a transaction: histories in, verdicts, link rows and events out.
 
 The pools of all candidates are locked. A candidate's event time is later than everything that it sees, and it
-sees everything that was committed under its link keys and the candidates before it in its batch.
+sees everything that was committed under its link keys and the candidates before it in its batch. What leaves no
+link rows, since a file would not take it for a record, is seen by nobody.
 """
 
 import math
@@ -16,6 +17,7 @@ from scoring_model.arrays import FloatArray
 from scoring_model.decision.policy import OUTCOMES, Outcome
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
+from scoring_model.records.contract import is_empty
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, RequestError, Unavailable
@@ -87,7 +89,6 @@ class Candidate:
         Idempotency key.
     pending : VerificationRow or None
         The row that it has already, if it was kept as PENDING.
-    identity_id, previous_id : bytes or None
     late : bool
         Whether it has waited too long to be scored now.
     """
@@ -100,7 +101,7 @@ class Candidate:
     started: StartedRow
     key_row: PersonKeyRow | None
     created_at: int
-    reference: str | None
+    reference: str | None = field(repr=False)
     pending: VerificationRow | None = None
     late: bool = False
     key: DataKey | None = field(default=None, init=False, repr=False)
@@ -243,7 +244,7 @@ class Verdicts:
             found[candidate] = self._unfinished(candidate, attempts=1)
         else:
             person = candidate.links.person or os.urandom(16)
-            traces = [LinkRow(value, instant, person, None) for _, value in candidate.links.hashes]
+            traces = [LinkRow(value, instant, person, None) for value in _traced(candidate)]
             for trace in traces:
                 pasts[trace.hash].insert(0, (instant, person, None))
             links[candidate.id] = traces
@@ -303,7 +304,7 @@ class Verdicts:
             completed_at=instant,
             row_digest=self._secrets.digest(Purpose.ROW, packed),
             payload=self._seal(candidate, packed),
-            links=b"".join([value for _, value in candidate.links.hashes]),
+            links=b"".join(_traced(candidate)),
         )
 
     def _unfinished(self, candidate: Candidate, *, attempts: int) -> VerificationRow:
@@ -384,6 +385,16 @@ class Verdicts:
         if traces:
             await transaction.insert(traces)
         await _tell(transaction, [row for c in candidates if isinstance(row := found[c], VerificationRow)])
+
+
+def _traced(candidate: Candidate) -> list[bytes]:
+    """The hashes under which others will see a candidate.
+
+    One without a value but references is decided about, but is no record of a file, and so none of a history.
+    """
+    if candidate.request.identity_id is None and is_empty(candidate.request.values):
+        return []
+    return [value for _, value in candidate.links.hashes]
 
 
 async def _tell(transaction: Transaction, rows: Sequence[VerificationRow]) -> None:

@@ -46,7 +46,7 @@ _CHARACTERS: Final = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-
 _LABEL: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 # What resolvers take for a number, and so for an address: 127.1, 0x7f000001, 017700000001.
 _NUMBER: Final = re.compile(r"[0-9]+|0[Xx][0-9A-Fa-f]*")
-_compact: Final = partial(json.dumps, separators=(",", ":"))
+_compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

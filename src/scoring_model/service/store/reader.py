@@ -84,10 +84,6 @@ class SqlReader(ABC):
         rows = await self._rows(sql.VERIFICATION_BY_ID, resource)
         return VerificationRow._make(rows[0]) if rows else None
 
-    async def verifications_of(self, key_id: bytes) -> list[VerificationRow]:
-        """See `Reader.verifications_of`."""
-        return [VerificationRow._make(row) for row in await self._rows(sql.VERIFICATIONS_OF, key_id)]
-
     async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
         """See `Reader.verifications_of_identity`."""
         rows = await self._rows(sql.VERIFICATIONS_OF_IDENTITY, identity_id)

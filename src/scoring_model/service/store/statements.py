@@ -123,7 +123,6 @@ IDENTITY: Final = select(IdentityRow, "WHERE id = $1 AND client = $2")
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
-VERIFICATIONS_OF: Final = select(VerificationRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATIONS_OF_IDENTITY: Final = select(
     VerificationRow,
     # By way of the person's key, which is indexed.

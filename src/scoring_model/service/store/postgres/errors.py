@@ -14,6 +14,7 @@ _AWAY: Final = (
     "25006",  # a standby that can't write, after a failover
     "25P02",  # the transaction failed before
     "25P03",  # the server ended it, as it was idle for too long
+    "3D000",  # there is no database of this name: dropped, or not restored yet
     "40",  # rolled back: deadlock, serialisation
     "53",  # too many connections, disk full, out of memory
     "55P03",  # a lock was not given in time

@@ -264,7 +264,7 @@ class SqliteStore:
     async def _begin(self) -> None:
         try:
             self._writer.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise translate(error) from None
             # Somebody who does not know of the turn is writing, such as the shell of SQLite.

@@ -1,0 +1,324 @@
+"""Nothing leaks: canaries in every field are found in no log, event, error text or representation, nor in the database.
+
+Webhooks' destinations and descriptions are not of persons: they may stand in their own columns, where finding
+them shows that the search is not blind, and nowhere else.
+"""
+
+import base64
+import logging
+import struct
+import traceback
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from databases import Databases
+from scoring_model.decision.policy import Outcome
+from scoring_model.features import FeatureMatrix
+from scoring_model.service.core import ids
+from scoring_model.service.core.errors import RequestError
+from scoring_model.service.core.labels import import_labels
+from scoring_model.service.core.masters import Unreadable
+from scoring_model.service.core.queue import QueueLimits
+from scoring_model.service.core.replay import NotReplayable, replay
+from scoring_model.service.core.resources import Caller, IdentityStatus
+from scoring_model.service.label_file import LabelLine
+from service_use import (
+    MASTERS,
+    START,
+    World,
+    blob,
+    file_of,
+    once_of,
+    opened,
+    select,
+    signals_of,
+    tell,
+    verification_body,
+)
+
+NUMBER: Final = 31_337.271828
+PERSON: Final[Mapping[str, Any]] = {
+    "firstName": "Zqxcanaryfirst",
+    "lastName": "Wvkcanarylast",
+    "dob": "1961-12-13",
+    "citizenship": "FR",
+    "documentType": "PASSPORT",
+    "imageUrls": ["https://canary-host.example/canary-image.png?token=canarytoken"],
+    "address": {
+        "line1": "77 Canarystreet",
+        "line2": "Canaryfloor",
+        "city": "Canaryville",
+        "region": "Canaryregion",
+        "postalCode": "CNRY 1",
+        "country": "FR",
+    },
+    "externalId": "canary-external",
+}
+SUBJECT: Final = "canary-subject"
+KEY: Final = "canary-idempotency-key"
+SIGNALS: Final[Mapping[str, object]] = {
+    "deviceId": "canary-device",
+    "emailDomain": "canary-domain.example",
+    "emailAgeDays": NUMBER,
+    "unusedCanaryname": "canary-unused",
+}
+HOOK: Final = {
+    "destinationUrl": "https://canary-hook.example/canary-path?canary=query",
+    "active": True,
+    "description": "canary-description",
+}
+OF_PERSONS: Final = (
+    *(
+        text
+        for text in (*PERSON.values(), *PERSON["address"].values(), *PERSON["imageUrls"])
+        if len(text) > 4
+    ),
+    SUBJECT,
+    KEY,
+    *(str(value) for value in SIGNALS.values()),
+    "unusedCanaryname",
+    "canary-malformed",
+    "canary-fault",
+)
+OF_HOOKS: Final = ("canary-hook", "canary-description")
+
+
+def texts_of(values: tuple[Any, ...]) -> list[str]:
+    """Those that are text and could not be there by chance."""
+    return [value for value in values if isinstance(value, str) and value != "PASSPORT"]
+
+
+def encodings(text: str) -> set[bytes]:
+    """A text as bytes in which a file might hold it."""
+    raw = text.encode()
+    found = {variant.encode() for variant in (text, text.upper(), text.lower())}
+    found |= {text.encode("utf-16-le"), text.encode("utf-32-le"), raw.hex().encode()}
+    for lead in range(3):
+        # The digits that what stands before and after it does not move.
+        digits = base64.b64encode(bytes(lead) + raw)
+        found.add(digits[-(-8 * lead // 6) : 8 * (lead + len(raw)) // 6])
+    return found
+
+
+PERSONAL: Final = {
+    *(needle for text in texts_of(OF_PERSONS) for needle in encodings(text)),
+    struct.pack("<d", NUMBER),
+    struct.pack(">d", NUMBER),
+}
+
+
+@dataclass
+class Heard:
+    """What was told to anybody but the client itself: texts by where they were found."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def error(self, error: BaseException) -> None:
+        """Keep all that an error says, and what led to it."""
+        self.texts += [repr(error), *traceback.format_exception(error)]
+
+    def log(self, records: list[logging.LogRecord]) -> None:
+        """Keep log records, with everything that hangs on them."""
+        for record in records:
+            self.texts += [record.getMessage(), repr(vars(record)), record.exc_text or ""]
+            if record.exc_info and record.exc_info[1] is not None:
+                self.error(record.exc_info[1])
+
+    def check(self, needles: set[bytes]) -> None:
+        """Refuse any canary."""
+        told = "\n".join(self.texts).encode("utf-8", "surrogatepass")
+        assert [needle for needle in needles if needle in told] == []
+
+
+async def refused(heard: Heard, call: Callable[[], Awaitable[object]]) -> None:
+    """Ask for something that is refused, and keep what was said."""
+    with pytest.raises((RequestError, NotReplayable, Unreadable, ValueError)) as caught:
+        await call()
+    heard.error(caught.value)
+
+
+def malformed() -> Iterator[dict[str, object]]:
+    """Bodies of identities, each with a canary where it breaks a rule."""
+    long = "canary-malformed" * 200
+    for name in PERSON:
+        for value in (long, ["canary-malformed"], {"canary": "canary-malformed"}, 31337.271828):
+            yield {**PERSON, name: value}
+    for part in PERSON["address"]:
+        yield {**PERSON, "address": {**PERSON["address"], part: long}}
+    yield {**PERSON, "imageUrls": ["http://canary-malformed.example", "canary-malformed\0"]}
+    yield {**PERSON, "nickname": "canary-malformed"}
+
+
+async def errors(world: World, caller: Caller, heard: Heard) -> None:
+    """All ways in which the core refuses something, with canaries in it."""
+    service = world.service
+    for body in malformed():
+        await refused(heard, lambda body=body: service.create_identity(caller, body, None))  # type: ignore[misc]
+    bad = "canary-malformed"
+    bodies: list[dict[str, object]] = [
+        {"identityId": bad},
+        {"signals": bad},
+        {"signals": {"vpn": bad, "emailAgeDays": bad, "deviceId": [bad], "ipCountry": bad * 100}},
+        {"signals": {"vpn": True}, "subjectId": bad * 100, "previousVerificationId": bad},
+        {"signals": {"vpn": True}, "nickname": bad},
+        {"subjectId": SUBJECT},
+        {"identityId": ids.to_text(ids.new_id(0)), "signals": SIGNALS, "subjectId": SUBJECT},
+    ]
+    for body in bodies:
+        await refused(heard, lambda body=body: service.create_verification(caller, body, None))  # type: ignore[misc]
+    incomplete = await world.identity(caller, {"firstName": PERSON["firstName"]})
+    await refused(heard, lambda: world.verify(caller, identity=incomplete, signals=SIGNALS, subject=SUBJECT))
+    await refused(heard, lambda: world.verify(caller, signals={"deviceId": "canary-device"}, key=KEY))
+    hooks: list[dict[str, object]] = [
+        {**HOOK, "destinationUrl": "ftp://user:canary-malformed@canary-malformed.example/#canary-malformed"},
+        {**HOOK, "description": bad * 100},
+        {**HOOK, "eventTypes": [bad], "nickname": bad},
+    ]
+    for body in hooks:
+        await refused(heard, lambda body=body: service.create_webhook(caller, body, None))  # type: ignore[misc]
+    await refused(heard, lambda: service.identity(caller, bad.encode()))
+    await refused(heard, lambda: service.webhook(caller, bad.encode()))
+
+
+async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """Errors that nobody expected, whose texts hold what a person sent; the id of what is PENDING after one."""
+
+    def broken(*_: object) -> Any:
+        raise ValueError("canary-fault", dict(SIGNALS))
+
+    async def poison(_: object) -> Any:
+        raise ValueError("canary-fault")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FeatureMatrix, "finish", broken)
+        answer = await world.verify(caller, signals=SIGNALS, subject=SUBJECT)
+        assert answer.pending
+        await world.pending.step()
+    with pytest.raises(ValueError, match="canary-fault"):  # to the one who asked for it, and not to the log
+        await world.queue.change("p", None, poison)
+    row = await world.row(answer.resource.id)
+    assert row.payload is not None
+    statement = f"payload = {blob(world.url, row.payload[::-1])} WHERE id = {blob(world.url, row.id)}"
+    await select(world.url, f"UPDATE verifications SET {statement}")
+    await refused(heard, lambda: world.service.verification(caller, row.id))
+    return row.id
+
+
+async def stored(url: str) -> list[tuple[str, bytes]]:
+    """Every value of every table of a database, as bytes, under the name of its table."""
+    if url.startswith("sqlite"):
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    else:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    names = [name for (name,) in await select(url, query)]
+    return [
+        (name, value if isinstance(value, bytes) else str(value).encode())
+        for name in names
+        for row in await select(url, f"SELECT * FROM {name}")
+        for value in row
+    ]
+
+
+async def log_of(url: str) -> str:
+    """The file of the log that a server writes to now; of SQLite it is the only one."""
+    if url.startswith("sqlite"):
+        return ""
+    return str((await select(url, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"))[0][0])
+
+
+async def files_of(url: str, postgres: Databases | None, since: str) -> list[Path]:
+    """The files of a database, and those of the log from one on."""
+    if postgres is None:
+        return list(file_of(url).parent.iterdir())
+    await select(url, "CHECKPOINT")
+    data = postgres.server.folder / "data"
+    ((oid,),) = await select(url, "SELECT oid FROM pg_database WHERE datname = current_database()")
+    until = await log_of(url)
+    logs = [path for path in (data / "pg_wal").iterdir() if since <= path.name <= until]
+    return [*(data / "base" / str(oid)).iterdir(), *logs]
+
+
+async def search(world: World, postgres: Databases | None, since: str) -> None:
+    """Look for canaries in all rows and in all files."""
+    values = await stored(world.url)
+    assert [(name, needle) for name, value in values for needle in PERSONAL if needle in value] == []
+    hooks = {name for name, value in values for text in OF_HOOKS if text.encode() in value}
+    assert hooks == {"webhooks"}
+    seen = set()
+    for path in await files_of(world.url, postgres, since):
+        content = path.read_bytes()
+        assert [needle for needle in PERSONAL if needle in content] == []
+        if OF_HOOKS[0].encode() in content:
+            seen.add(path.parent.name)
+    # In the tables and in the log: these files are those of the database.
+    assert len(seen) == (1 if postgres is None else 2)
+
+
+async def used(world: World, caller: Caller, heard: Heard, sealed: Path) -> tuple[bytes, list[bytes]]:
+    """All that succeeds: an identity, verifications that were scored and one that waits, labels, replays."""
+    service = world.service
+    once = once_of(KEY, PERSON, "POST /identities")
+    identity = await service.create_identity(caller, PERSON, once)
+    assert (await service.create_identity(caller, PERSON, once)).resource == identity.resource
+    assert identity.resource.status is IdentityStatus.VALIDATED
+    resource = identity.resource.id
+    made = [
+        await world.verify(caller, identity=resource, signals=SIGNALS, subject=SUBJECT, key=KEY),
+        await world.verify(caller, signals=SIGNALS, subject=SUBJECT),
+        await world.verify(caller, signals={**signals_of(sealed, Outcome.FAILED)[0], **SIGNALS}),
+    ]
+    async with opened(world.url, sealed, clock=world.clock, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+        made.append(await busy.verify(caller, signals=SIGNALS, subject=SUBJECT, key=f"{KEY} 2"))
+        assert made[-1].pending
+    hook = await service.create_webhook(caller, HOOK, once_of(KEY, HOOK, "POST /webhooks"))
+    await service.test_webhook(caller, hook.resource.id, None)
+    async with world.store.reading() as reader:
+        clients = await reader.clients()
+    verifications = [answer.resource.id for answer in made]
+    lines = [LabelLine(one, None, "fraud", START) for one in verifications]
+    await import_labels(world.store, clients, lines, world.clock)
+    read = [await service.verification(caller, one) for one in verifications]
+    assert read[0].subject_id == SUBJECT
+    heard.texts += [repr(one) for one in (identity, made, read, caller, once)]
+    body = verification_body(identity=resource, signals=SIGNALS, subject=SUBJECT)
+    heard.texts.append(repr(await service._verifications._candidate(caller, body, KEY)))
+    return resource, verifications
+
+
+def test_nothing_leaks(
+    store_url: str,
+    sealed: Path,
+    request: pytest.FixtureRequest,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Law 11, Privacy: through success, refusals, faults, labels and erasure, before and after it."""
+    postgres = None if store_url.startswith("sqlite") else request.getfixturevalue("postgres")
+    heard = Heard()
+
+    async def story(world: World) -> None:
+        since = await log_of(world.url)
+        caller = await world.client()
+        identity, verifications = await used(world, caller, heard, sealed)
+        await errors(world, caller, heard)
+        broken = await faults(world, caller, heard, monkeypatch)
+        await search(world, postgres, since)
+        await world.service.erase_identity(caller, identity)
+        for one in (*verifications, broken):
+            await world.service.erase_signals(caller, one)
+        await world.pending.step()
+        for resource in (broken, verifications[-1]):
+            await refused(heard, lambda one=resource: replay(world.store, MASTERS, one, find=lambda *_: None))  # type: ignore[misc]
+        await search(world, postgres, since)
+        heard.texts += [event.data for event in await world.events(caller)]
+
+    with caplog.at_level(logging.DEBUG):
+        tell(store_url, sealed, story)
+    heard.log(caplog.records)
+    assert any("scoring a verification" in text for text in heard.texts)  # faults were told
+    heard.check(PERSONAL)
+    heard.check({text.encode() for text in OF_HOOKS})

@@ -1,0 +1,218 @@
+"""No client learns anything from another's data: not from rows, scores and reasons, nor from times and events."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from scoring_model.decision.policy import Outcome
+from scoring_model.service.core.errors import Unavailable
+from scoring_model.service.core.labels import import_labels
+from scoring_model.service.core.resources import Caller
+from scoring_model.service.label_file import LabelLine
+from service_use import HOUR, SECOND, START, SetClock, World, applicants, opened, signals_of, tell, together
+
+STEPS = 6
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that a client can find out about one of its verifications, and the row that decided."""
+
+    row: bytes
+    score: int | None
+    outcome: Outcome | None
+    reasons: tuple[tuple[str, str], ...]
+    created_at: int
+    completed_at: int | None
+
+
+async def seen(world: World, caller: Caller, resource: bytes) -> Seen:
+    """What there is to see of a verification."""
+    found = await world.service.verification(caller, resource)
+    stored = await world.row(resource)
+    async with world.store.reading() as reader:
+        key = await world.persons.key_of(reader, stored.key_id)
+    assert key is not None
+    row = world.persons.verification_payload(stored, key)[2]
+    assert row is not None
+    return Seen(row, found.score, found.outcome, found.reasons, found.created_at, found.completed_at)
+
+
+async def traffic(world: World, caller: Caller, step: int) -> list[bytes]:
+    """One step of what everybody sends: a person with its device, and the same device under a reference."""
+    outcome = tuple(Outcome)[step % 3]
+    person = applicants(world.bundle, outcome)[step // 3]
+    identity = await world.identity(caller, person.identity)
+    alone = {**signals_of(world.bundle, outcome)[0], "deviceId": person.signals["deviceId"]}
+    return [
+        (await world.verify(caller, identity=identity, signals=person.signals)).resource.id,
+        (await world.verify(caller, signals=alone, subject="same")).resource.id,
+    ]
+
+
+async def labelled(world: World, verifications: Sequence[bytes]) -> None:
+    """Tell that verifications were fraud."""
+    async with world.store.reading() as reader:
+        clients = await reader.clients()
+    lines = [LabelLine(one, None, "fraud", START) for one in verifications]
+    await import_labels(world.store, clients, lines, world.clock)
+
+
+async def lived(world: World, caller: Caller, others: Sequence[Caller]) -> list[Seen]:
+    """A client's traffic from the start of the clock, each step after that of the others."""
+    world.clock.at = START
+    mine: list[bytes] = []
+    for step in range(STEPS):
+        for other in others:
+            theirs = await traffic(world, other, step)
+            await labelled(world, theirs)
+        world.clock.advance(60)
+        mine += await traffic(world, caller, step)
+        world.clock.advance(60)
+    return [await seen(world, caller, one) for one in mine]
+
+
+def test_privacy_a_client_sees_the_same_with_and_without_others(store_url: str, sealed: Path) -> None:
+    """Rows bit for bit, scores, outcomes, reasons, times: alone, and beside one who sends all of it a minute before.
+
+    Of a client of the same pool all of it is seen: so the traffic is one in which it could be told.
+    """
+
+    async def story(world: World) -> None:
+        alone = await lived(world, await world.client(), [])
+        beside = await lived(world, await world.client(), [await world.client()])
+        assert beside == alone
+        assert {one.outcome for one in alone} == set(Outcome)
+        pooled = await lived(world, await world.client("bank"), [await world.client("bank")])
+        assert all(mine.row != theirs.row for mine, theirs in zip(alone, pooled, strict=True))
+        assert [one.score for one in pooled] != [one.score for one in alone]
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(store_url: str, sealed: Path) -> None:
+    """Those of one batch: the same device of two clients at once, of two of a pool at once."""
+
+    async def story(world: World) -> None:
+        strangers = [await world.client(), await world.client()]
+        mates = [await world.client("bank"), await world.client("bank")]
+        signals = signals_of(sealed, Outcome.FAILED)[0]
+        callers = (*strangers, *mates)
+        answers = await together(world, *(world.verify(caller, signals=signals) for caller in callers))
+        assert world.store.pools[-1:] == [sorted({caller.pool for caller in callers})]
+        found = [
+            await seen(world, caller, answer.resource.id)
+            for caller, answer in zip(callers, answers, strict=True)
+        ]
+        assert found[0] == found[1] == found[2]
+        assert found[3].row != found[0].row
+        assert found[3].completed_at == START + 1
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_a_client_is_told_of_its_own_events_alone(store_url: str, sealed: Path) -> None:
+    """Sequence, types and data of its events are those that it has without others: nothing is counted with theirs."""
+
+    async def told(
+        world: World, caller: Caller, others: Sequence[Caller]
+    ) -> list[tuple[int, str, list[str], int]]:
+        await lived(world, caller, others)
+        return [
+            (event.sequence, event.type, sorted(json.loads(event.data)), event.created_at)
+            for event in await world.events(caller)
+        ]
+
+    async def story(world: World) -> None:
+        alone = await told(world, await world.client(), [])
+        beside = await told(world, await world.client(), [await world.client()])
+        assert beside == alone
+        assert [number for number, *_ in alone] == list(range(1, len(alone) + 1))
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_the_clock_of_another_moves_nobody(store_url: str, sealed: Path) -> None:
+    """Events an hour ahead, of a process with a wrong clock, hold up those of their pool and nobody else."""
+
+    async def story(world: World) -> None:
+        caller, other = await world.client(), await world.client()
+        pooled, mate = await world.client("bank"), await world.client("bank")
+        signals = {"deviceId": "d"}
+        async with opened(store_url, sealed, clock=SetClock(START + HOUR)) as ahead:
+            await ahead.verify(other, signals=signals)
+            await ahead.verify(mate, signals=signals)
+        made = (await world.verify(caller, signals=signals)).resource
+        assert made.completed_at == START
+        with pytest.raises(Unavailable) as caught:
+            await world.verify(pooled, signals=signals)
+        assert caught.value.retry_after == 3600
+        world.clock.at += HOUR - 5 * SECOND
+        found = (await world.verify(pooled, signals=signals)).resource
+        assert found.completed_at == START + HOUR + 1
+
+    tell(store_url, sealed, story)
+
+
+@pytest.mark.parametrize("pool", [None, "bank"])
+def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path, pool: str | None) -> None:
+    """Bit for bit what comes after somebody was erased is what would have come: of others, and of the erased too."""
+
+    async def rows(world: World, *, erase: bool) -> list[Seen]:
+        # A pool of its own each time, so that the second time begins with nothing.
+        named = None if pool is None else f"{pool} {erase}"
+        caller, other = await world.client(named), await world.client(named)
+        world.clock.at = START
+        person, neighbour = applicants(sealed, Outcome.FAILED)[:2]
+        near = {**neighbour.identity, "address": person.identity["address"]}
+        identity = await world.identity(caller, person.identity)
+        first = (await world.verify(caller, identity=identity, signals=person.signals)).resource.id
+        second = (await world.verify(caller, signals=person.signals, subject="s")).resource.id
+        await labelled(world, [first, second])
+        if erase:
+            await world.service.erase_identity(caller, identity)
+            await world.service.erase_signals(caller, second)
+        world.clock.advance(60)
+        made = []
+        for who in (caller, other):
+            for body in (near, person.identity):
+                again = await world.identity(who, body)
+                made.append(
+                    (who, (await world.verify(who, identity=again, signals=person.signals)).resource.id)
+                )
+            made.append((who, (await world.verify(who, signals=person.signals, subject="s")).resource.id))
+        return [await seen(world, who, one) for who, one in made]
+
+    async def story(world: World) -> None:
+        assert await rows(world, erase=True) == await rows(world, erase=False)
+
+    tell(store_url, sealed, story)
+
+
+def test_privacy_processes_share_a_history_and_keep_clients_apart(store_url: str, sealed: Path) -> None:
+    """Four clients over two processes at once: each one's rows are those of its own order, as if it were alone."""
+
+    async def story(world: World) -> None:
+        callers = [await world.client() for _ in range(4)]
+        async with opened(store_url, sealed, clock=world.clock) as other:
+            answers = await asyncio.gather(
+                *(
+                    each.verify(caller, signals={"deviceId": "d"})
+                    for _ in range(8)
+                    for each in (world, other)
+                    for caller in callers
+                )
+            )
+        for number, caller in enumerate(callers):
+            mine = sorted(
+                (answer.resource for answer in answers[number::4]), key=lambda one: one.completed_at or 0
+            )
+            counts = [(await world.features(one.id))["link_device_1d_records"] for one in mine]
+            assert counts == list(range(16))
+            assert (await world.service.verification(caller, mine[0].id)).completed_at == START
+
+    tell(store_url, sealed, story)

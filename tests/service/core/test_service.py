@@ -1,0 +1,223 @@
+"""The service as a whole: what it agrees on with its store when it opens, and whether it is ready."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from databases import Databases
+from scoring_model.decision.policy import Outcome, Policy
+from scoring_model.scorer import Scorer
+from scoring_model.service.core.masters import MasterKey, MasterKeys, UnknownMasterKey
+from scoring_model.service.core.rows import BundleRow, FactRow
+from scoring_model.service.core.service import FAILURES_PER_MINUTE, HistoryMismatch
+from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.store import open_store
+from scoring_model.training.run import Training
+from service_use import START, SetClock, World, file_of, opened, save_under, select, signals_of, table, tell
+
+LINKS = "link_keys"
+
+
+@pytest.fixture(scope="module")
+def strict(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model under a policy that lets nearly nobody pass."""
+    policy = Policy(step_up_from=1, fail_from=2)
+    return save_under(training.bundle, tmp_path_factory.mktemp("strict") / "bundle", policy)
+
+
+async def links_of(world: World) -> dict[str, object]:
+    """What the database says of how records are tied together."""
+    async with world.store.reading() as reader:
+        fact = await reader.fact(LINKS)
+    found: dict[str, object] = json.loads(fact or b"{}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"normalisation": -1},
+        {"keys": {"person": []}},
+        {"keys": {"person": [], "device": ["signals.emailDomain"]}},
+    ],
+    ids=["normalisation", "fewer keys", "other parts"],
+)
+def test_a_history_that_was_tied_together_in_another_way_is_refused(
+    store_url: str, sealed: Path, change: dict[str, object]
+) -> None:
+    """The text says both ways, the bundle is not written down as one that served, and nothing is changed."""
+
+    async def begin(world: World) -> dict[str, object]:
+        return await links_of(world)
+
+    own = tell(store_url, sealed, begin)
+    assert own["keys"] == {
+        "person": [],
+        "address": ["address.line1", "address.city", "address.country"],
+        "device": ["signals.deviceId"],
+        "image": ["imageUrls"],
+    }
+
+    async def story() -> None:
+        store = await open_store(store_url)
+        foreign = json.dumps({**own, **change}, sort_keys=True).encode()
+        async with store.writing(["*"]) as transaction:
+            await transaction.set_fact(LINKS, foreign)
+        await select(store_url, "DELETE FROM bundles")
+        facts = await table(store_url, FactRow)
+        with pytest.raises(HistoryMismatch) as caught:
+            async with opened(store_url, sealed):
+                pass
+        assert foreign.decode() in str(caught.value)
+        assert json.dumps(own, sort_keys=True) in str(caught.value)
+        assert await table(store_url, FactRow) == facts
+        assert await table(store_url, BundleRow) == []
+        await store.close()
+
+    asyncio.run(story())
+
+
+def test_every_bundle_that_served_is_written_down_once(store_url: str, sealed: Path, strict: Path) -> None:
+    """With its versions, its sentences and when it first did, however often and by how many it is opened."""
+    clock = SetClock()
+
+    async def served() -> list[BundleRow]:
+        return sorted(await table(store_url, BundleRow), key=lambda row: row.first_served_at)
+
+    async def story(world: World) -> None:
+        (first,) = await served()
+        scorer = Scorer.load(sealed)
+        assert (first.model_version, first.policy_version) == (
+            scorer.manifest.model_version,
+            scorer.manifest.policy_version,
+        )
+        assert json.loads(first.reasons) == dict(scorer.matrix.reasons)
+        assert first.first_served_at == START
+        clock.advance(60)
+        async with opened(store_url, sealed, clock=clock), opened(store_url, strict, clock=clock):
+            pass
+        clock.advance(60)
+        async with opened(store_url, strict, clock=clock):
+            pass
+        rows = await served()
+        assert rows[0] == first
+        assert (len(rows), rows[1].first_served_at) == (2, START + 60_000_000)
+        assert rows[1].policy_version == Scorer.load(strict).manifest.policy_version
+        async with world.store.reading() as reader:
+            assert await reader.bundles() == rows
+
+    tell(store_url, sealed, story, clock=clock)
+
+
+def test_many_that_open_at_once_agree(store_url: str, sealed: Path) -> None:
+    """On a new database four services begin together: one bundle row, one fact, all serve."""
+
+    async def one() -> int:
+        async with opened(store_url, sealed) as world:
+            caller = await world.client()
+            found = (await world.verify(caller, signals={"vpn": True})).resource.score
+            assert found is not None
+            return found
+
+    async def story() -> None:
+        assert len(set(await asyncio.gather(*[one() for _ in range(4)]))) == 1
+        assert len(await table(store_url, BundleRow)) == 1
+
+    asyncio.run(story())
+
+
+def test_verification_reasons_read_as_the_bundle_said_them_that_decided(
+    store_url: str, sealed: Path, strict: Path
+) -> None:
+    """A verdict keeps its sentences when another bundle serves, which another process may have begun to."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        signals = signals_of(sealed, Outcome.STEPPED_UP)[0]
+        first = (await world.verify(caller, signals=signals, key="k")).resource
+        assert first.reasons
+        own = Scorer.load(sealed).manifest
+        (row,) = await table(store_url, BundleRow)
+        older = {code: f"It was said of {code}." for code in json.loads(row.reasons)}
+        await select(
+            store_url,
+            f"UPDATE bundles SET reasons = '{json.dumps(older)}' WHERE policy_version = '{own.policy_version}'",
+        )
+        async with opened(store_url, strict) as later:
+            firm = (await later.verify(caller, signals=signals)).resource
+            told = await later.service.verification(caller, first.id)
+            assert told.reasons == tuple((code, older[code]) for code, _ in first.reasons)
+            assert (await later.verify(caller, signals=signals, key="k")).resource == told
+            assert firm.reasons == tuple(
+                (code, Scorer.load(strict).matrix.reasons[code]) for code, _ in firm.reasons
+            )
+            assert (await later.service.erase_signals(caller, first.id)).reasons == told.reasons
+        # The first has not been opened again since.
+        assert (await world.service.verification(caller, firm.id)).reasons == firm.reasons
+        assert (await world.service.erase_signals(caller, firm.id)).reasons == firm.reasons
+
+    tell(store_url, sealed, story)
+
+
+def test_ready_is_false_while_a_server_is_gone(postgres: Databases, sealed: Path) -> None:
+    """A database of PostgreSQL that was dropped under the service: not ready, and no error."""
+
+    async def story(world: World, name: str) -> None:
+        caller = await world.client()
+        assert await world.service.ready()
+        await asyncio.to_thread(postgres.server.drop, name)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await world.verify(caller, signals={"vpn": True})
+            assert not await world.service.ready()
+
+    with postgres.fresh() as url:
+        tell(url, sealed, lambda world: story(world, url.rpartition("/")[2]))
+
+
+def test_ready_is_false_when_a_file_is_none_any_more(sqlite_url: str, sealed: Path) -> None:
+    """A file of SQLite that something else was written over: not ready, and no error."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        assert await world.service.ready()
+        # What is in the log would be read instead.
+        await world.store.after_erasure()
+        file = file_of(sqlite_url)
+        file.write_bytes(b"\xff" * file.stat().st_size)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await world.verify(caller, signals={"vpn": True})
+            assert not await world.service.ready()
+
+    tell(sqlite_url, sealed, story)
+
+
+def test_a_service_without_the_master_key_of_its_database_does_not_open(store_url: str, sealed: Path) -> None:
+    """It names the key that is missing instead of answering anything."""
+
+    async def nothing(world: World) -> None:
+        return None
+
+    tell(store_url, sealed, nothing)
+    strange = MasterKeys(MasterKey(bytes(32)))
+    with pytest.raises(UnknownMasterKey, match="is not among those of the source"):
+        tell(store_url, sealed, nothing, masters=lambda: strange)
+
+
+def test_rate_limit_tokens_are_of_a_client_and_failures_of_an_address(store_url: str, sealed: Path) -> None:
+    """Neighbours have buckets of their own; nothing that a bucket is called by shows the address."""
+
+    async def story(world: World) -> None:
+        caller, other = await world.client(), await world.client()
+        left = [(await world.service.take_token(who)).left for who in (caller, caller, other)]
+        assert left == [caller.quota - 1, caller.quota - 2, other.quota - 1]
+        failures = [await world.service.take_failure("192.0.2.1") for _ in range(FAILURES_PER_MINUTE + 1)]
+        assert [bucket.allowed for bucket in failures] == [True] * FAILURES_PER_MINUTE + [False]
+        assert (await world.service.take_failure("192.0.2.2")).allowed
+        world.clock.advance(1)
+        assert (await world.service.take_failure("192.0.2.1")).allowed
+
+    tell(store_url, sealed, story)
