@@ -1,0 +1,209 @@
+"""A verification created over HTTP, with all that belongs to it, on one core over a million link records.
+
+Credentials, rate limit, an idempotency key of its own for each request, histories under up to five link keys and five
+windows with a hot key among them, 300 trees, exact reasons where the outcome needs them, encryption, link rows, events,
+and a commit that is on the disk. The service runs on one core; the load, and PostgreSQL, run on another.
+
+Run as ``python benchmarks/create_verification.py --store sqlite``. Needs wrk. Every answer must be a 201, and a sample
+is compared with what the scorer decides about the same request and history.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from benchmarks.checks import check_answers, count_completed, scores_of
+from benchmarks.cores import cpu_seconds, cpu_seconds_of_tree, on_core, two_cores
+from benchmarks.filled_database import Filled, fill
+from benchmarks.load import CONNECTIONS, KEPT, Load, Visits, require_wrk
+from benchmarks.served_bundle import served_bundle, stepping_up
+from benchmarks.service_process import CREATE, serving
+
+from databases import Server, running_server
+from scoring_model.bundle import Bundle
+from scoring_model.scorer import Scorer
+from scoring_model.service.core.masters import MasterKeys, add_master_key, load_master_keys
+
+RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
+WARM_SECONDS: Final = 4
+
+
+@contextmanager
+def database(kind: str, folder: Path) -> Iterator[tuple[str, Server | None]]:
+    """An empty database and, where it has one, its server."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'scoring.db'}", None
+        return
+    with running_server() as server:
+        yield server.create("scoring"), server
+
+
+def print_disk(folder: Path) -> None:
+    """Tell how long the disk takes to say that a page is written."""
+    times = []
+    with (folder / "probe").open("wb", buffering=0) as file:
+        for _ in range(300):
+            file.write(bytes(4096))
+            began = time.perf_counter()
+            os.fdatasync(file.fileno())
+            times.append(1e3 * (time.perf_counter() - began))
+    print(
+        f"disk: fdatasync median {statistics.median(times):.2f} ms, p99 {sorted(times)[-4]:.2f} ms",
+        flush=True,
+    )
+
+
+class Bench:
+    """One service under load.
+
+    Parameters
+    ----------
+    running : Running
+    filled : Filled
+    scorer : Scorer
+    masters : MasterKeys
+    server : Server or None
+        Of the database.
+    visits : Visits
+        What is sent to it.
+    """
+
+    def __init__(
+        self,
+        running: Any,
+        filled: Filled,
+        scorer: Scorer,
+        masters: MasterKeys,
+        server: Server | None,
+        visits: Visits,
+    ) -> None:
+        self._running = running
+        self._filled = filled
+        self._scorer = scorer
+        self._masters = masters
+        self._server = server
+        self._visits = visits
+
+    def load(self, seconds: int, *, connections: int = CONNECTIONS, kept: int = KEPT) -> Load:
+        """Load for some time; every answer is a 201."""
+        url = self._running.url + CREATE
+        return self._visits.drive(url, seconds=seconds, connections=connections, kept=kept)
+
+    def check(self, load: Load) -> str:
+        """Compare answers with the scorer's own."""
+        compared, explained = asyncio.run(
+            check_answers(self._filled, self._scorer, self._masters, load.answers)
+        )
+        return f"{compared} answers are the scorer's own, {explained / compared:.1%} of them with reasons"
+
+    def measure(self, seconds: int) -> Load:
+        """Load, and print what it took."""
+        stored = asyncio.run(count_completed(self._filled.url))
+        before, beside = self._cpu()
+        load = self.load(seconds)
+        after, beside_after = self._cpu()
+        stored = asyncio.run(count_completed(self._filled.url)) - stored
+        # wrk ends with requests on their way.
+        if not load.requests <= stored <= load.requests + CONNECTIONS:
+            raise SystemExit(f"{load.requests} were answered and {stored} are stored")
+        print(f"{CONNECTIONS} connections: {load}")
+        print(f"  CPU of a request: service {1e6 * (after - before) / stored:.0f} us", end="")
+        print("" if self._server is None else f", PostgreSQL {1e6 * (beside_after - beside) / stored:.0f} us")
+        print(f"  {self.check(load)}")
+        return load
+
+    def _cpu(self) -> tuple[float, float]:
+        own = cpu_seconds(self._running.process.pid)
+        return own, 0.0 if self._server is None else cpu_seconds_of_tree(_pid(self._server))
+
+
+def _pid(server: Server) -> int:
+    """Of the postmaster, whose children are the backends."""
+    return int((server.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+
+
+def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) -> dict[str, float]:
+    """Measure one kind of requests on one kind of store."""
+    serve_on, load_from = two_cores()
+    with tempfile.TemporaryDirectory(prefix="create-") as name, on_core(load_from):
+        folder = Path(name)
+        add_master_key(folder / "master.key")
+        source = f"file:{folder / 'master.key'}"
+        masters = load_master_keys(source)
+        with database(store, folder) as (url, server):
+            print(f"\n{store}, {kind}: {options.rows:,} link records, {options.customers:,} bodies")
+            print_disk(folder)
+            filled = asyncio.run(
+                fill(
+                    url,
+                    bundle,
+                    masters,
+                    rows=options.rows,
+                    customers=options.customers,
+                    identities=kind == "identities",
+                )
+            )
+            visits = Visits(filled.bodies, headers=filled.headers, keys=True)
+            path = bundle.save(folder / "bundles" / "trained")
+            with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
+                bench = Bench(running, filled, Scorer.load(path), masters, server, visits)
+                warm = bench.load(WARM_SECONDS, kept=100_000)
+            scores = scores_of(warm)
+            print(f"scores: median {statistics.median(scores):.0f}, highest {max(scores)}")
+            path = stepping_up(bundle, scores).save(folder / "bundles" / "served")
+            with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
+                bench = Bench(running, filled, Scorer.load(path), masters, server, visits)
+                print(f"first {bench.check(bench.load(WARM_SECONDS))}", flush=True)
+                idle = bench.load(WARM_SECONDS, connections=1)
+                print(f"1 connection: {idle}")
+                found = [bench.measure(options.seconds) for _ in range(options.repeats)]
+    return {
+        "requests_per_second": statistics.median(load.rate for load in found),
+        "p50_ms": statistics.median(load.p50 for load in found),
+        "p99_ms": statistics.median(load.p99 for load in found),
+        "idle_p50_ms": idle.p50,
+    }
+
+
+def main() -> None:
+    """Measure both kinds of requests on the stores that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], action="append", help="by default both")
+    parser.add_argument(
+        "--bodies", choices=["signals", "identities"], action="append", help="by default both"
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
+    parser.add_argument("--customers", type=int, default=60_000, help="different bodies")
+    parser.add_argument("--seconds", type=int, default=12, help="of one run")
+    parser.add_argument("--repeats", type=int, default=3, help="runs, of which the median counts")
+    options = parser.parse_args()
+    require_wrk()
+    bundle = served_bundle()
+    results = {
+        f"{store}, {kind}": measure(store, kind, bundle, options)
+        for store in options.store or ["sqlite", "postgresql"]
+        for kind in options.bodies or ["signals", "identities"]
+    }
+    print(f"\n{'':<24}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'idle p50 ms':>13}")
+    for name, found in results.items():
+        print(f"{name:<24}", end="")
+        print("{requests_per_second:12,.0f}{p50_ms:9.1f}{p99_ms:9.1f}{idle_p50_ms:13.2f}".format(**found))
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "create_verification.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print("asked for: 1,500 requests/s or more, p99 below 50 ms; idle 2 ms on SQLite, 3 ms on PostgreSQL")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,274 @@
+"""A database of the service with a client, a long history and validated identities, written past the service.
+
+The history is that of customers who came before: each record of one left a row under each of its link keys. One network
+is that of a fifth of all rows, as an office, an operator's gateway or a popular shop may be.
+"""
+
+import sqlite3
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.served_bundle import HOT_NETWORK, HOT_SHARE, NETWORK, bodies, invented
+
+from scoring_model.bundle import Bundle
+from scoring_model.service.core import ids
+from scoring_model.service.core.clients import caller_of, create_client
+from scoring_model.service.core.identity import assess, pack_identity, parse_identity
+from scoring_model.service.core.linking import Linker
+from scoring_model.service.core.masters import MasterKeys
+from scoring_model.service.core.resources import Caller, IdentityStatus, Scope
+from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
+from scoring_model.service.core.secrets import load_or_create
+from scoring_model.service.core.vault import DataKey, Vault
+from scoring_model.service.store import migrate, open_store
+
+SPAN: Final = 90 * 86_400_000_000
+QUOTA: Final = 100_000_000
+"""Requests a minute: the limiter runs, and refuses nobody."""
+
+_IDENTITY_FIELDS: Final = frozenset(
+    {"firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls", "address"}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled:
+    """A database and who may ask of it.
+
+    Parameters
+    ----------
+    url : str
+    caller : Caller
+    headers : mapping of str to str
+        Credentials.
+    bodies : tuple of mapping
+        Requests for verifications.
+    """
+
+    url: str
+    caller: Caller
+    headers: Mapping[str, str] = field(repr=False)
+    bodies: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Customer:
+    """Somebody who came before and comes again."""
+
+    person: bytes
+    hashes: tuple[bytes, ...]
+
+
+async def new_client(url: str) -> tuple[Caller, dict[str, str]]:
+    """Make a client that no quota stops; returns it with the headers of its requests."""
+    store = await open_store(url)
+    try:
+        made = await create_client(
+            store,
+            name="benchmark",
+            scopes=frozenset(Scope),
+            quota=QUOTA,
+            quota_seconds=60,
+            now=_now(),
+        )
+        async with store.reading() as reader:
+            row = (await reader.clients())[-1]
+    finally:
+        await store.close()
+    return caller_of(row), {"x-client-id": made.client_id, "x-api-key": made.api_key}
+
+
+async def fill(
+    url: str, bundle: Bundle, masters: MasterKeys, *, rows: int, customers: int, identities: bool
+) -> Filled:
+    """Make the tables, a client, its customers and their history.
+
+    Parameters
+    ----------
+    url : str
+        An empty database.
+    bundle : Bundle
+        Says what ties records together.
+    masters : MasterKeys
+    rows : int
+        Link records of the history.
+    customers : int
+        How many different ones come again.
+    identities : bool
+        Whether requests name an identity, which then is there, or bring signals alone.
+
+    Returns
+    -------
+    Filled
+    """
+    await migrate(url)
+    caller, headers = await new_client(url)
+    store = await open_store(url)
+    try:
+        secrets = await load_or_create(store, masters)
+    finally:
+        await store.close()
+    linker = Linker(secrets, bundle.contents.features.link_keys)
+    hot = linker.link(caller.pool, caller.client, {f"signals.{NETWORK}": HOT_NETWORK}).hashes[-1][1]
+    maker = _Maker(linker, Vault(masters), caller)
+    requests: list[dict[str, Any]] = []
+    people: list[_Customer] = []
+    for body in _chosen(customers, identities=identities):
+        request, customer = maker.identified(body) if identities else maker.alone(body, len(people))
+        requests.append(request)
+        people.append(customer)
+    await insert(url, PersonKeyRow, sorted(maker.keys.values()))
+    await insert(url, IdentityRow, maker.identities)
+    await insert(url, LinkRow, _history(people, hot, rows))
+    await _settle(url)
+    return Filled(url=url, caller=caller, headers=headers, bodies=tuple(requests))
+
+
+def _chosen(count: int, *, identities: bool) -> Iterator[dict[str, Any]]:
+    """Invented records; where identities are asked for, such as are valid."""
+    now, found, seed = _now(), 0, 2
+    while found < count:
+        for body in bodies(invented(count, seed=seed)):
+            if (
+                identities
+                and assess(parse_identity(_identity(body), now), now)[0] != IdentityStatus.VALIDATED
+            ):
+                continue
+            yield body
+            found += 1
+            if found == count:
+                return
+        seed += 1
+
+
+def _identity(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name in _IDENTITY_FIELDS}
+
+
+class _Maker:
+    """Makes customers, what they will send, and what is kept of them already."""
+
+    def __init__(self, linker: Linker, vault: Vault, caller: Caller) -> None:
+        self._linker = linker
+        self._vault = vault
+        self._caller = caller
+        self._opened: dict[bytes, DataKey] = {}
+        self.keys: dict[bytes, PersonKeyRow] = {}
+        self.identities: list[IdentityRow] = []
+
+    def alone(self, body: Mapping[str, Any], number: int) -> tuple[dict[str, Any], _Customer]:
+        """Somebody of whom the client tells signals alone, and a reference of its own."""
+        request = {"subjectId": f"customer-{number}", "signals": body["signals"]}
+        return request, self._customer({"subjectId": request["subjectId"], **_dotted(body["signals"])})
+
+    def identified(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], _Customer]:
+        """Somebody with an identity that is valid."""
+        now = _now()
+        values = parse_identity(_identity(body), now)
+        status, errors = assess(values, now)
+        customer = self._customer({**values, **_dotted(body["signals"])})
+        resource = ids.new_id(now)
+        payload = self._key(customer.person, now).seal(
+            pack_identity(values, errors), table="identities", column="payload", row=resource
+        )
+        key_id = self.keys[customer.person].key_id
+        self.identities.append(
+            IdentityRow(
+                resource, self._caller.client, key_id, customer.person, status.value, payload, now, now
+            )
+        )
+        return {"identityId": ids.to_text(resource), "signals": body["signals"]}, customer
+
+    def _customer(self, values: Mapping[str, object]) -> _Customer:
+        links = self._linker.link(self._caller.pool, self._caller.client, values)
+        if links.person is None:
+            raise RuntimeError("a customer is somebody")
+        return _Customer(person=links.person, hashes=tuple(value for _, value in links.hashes))
+
+    def _key(self, person: bytes, now: int) -> DataKey:
+        if person not in self._opened:
+            row, self._opened[person] = self._vault.new_key(self._caller.client, person, now)
+            self.keys[person] = row
+        return self._opened[person]
+
+
+def _dotted(signals: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"signals.{name}": value for name, value in signals.items()}
+
+
+def _history(customers: Sequence[_Customer], hot: bytes, count: int) -> Iterator[LinkRow]:
+    """Rows in the order of their key: visits of the customers, and strangers under the hot hash."""
+    rng = np.random.default_rng(3)
+    end = _now()
+    strangers = round(count * HOT_SHARE)
+    events = [
+        (value, instant, customer.person)
+        for customer, instant in _visits(customers, rng, end, events=2 * (count - strangers))
+        for value in customer.hashes
+        if value != hot
+    ][: count - strangers]
+    events += [(hot, instant, rng.bytes(16)) for instant in rng.integers(end - SPAN, end, strangers).tolist()]
+    before, latest = b"", 0
+    for value, instant, person in sorted(events):
+        # Two events of a hash never share an instant.
+        latest = max(instant, latest + 1) if value == before else instant
+        before = value
+        yield LinkRow(value, latest, person, None)
+
+
+def _visits(
+    customers: Sequence[_Customer], rng: np.random.Generator, end: int, *, events: int
+) -> Iterator[tuple[_Customer, int]]:
+    """Let customers come, one after the other and all again, until they have left more than so many events."""
+    left = 0
+    while left < events:
+        for customer, instant in zip(
+            customers, rng.integers(end - SPAN, end, len(customers)).tolist(), strict=True
+        ):
+            left += len(customer.hashes)
+            yield customer, instant
+
+
+async def insert(url: str, kind: type[Row], rows: Iterable[Row]) -> None:
+    """Insert many rows past the store."""
+    if url.startswith("sqlite"):
+        places = ", ".join("?" * len(kind._fields))
+        statement = f"INSERT INTO {TABLES[kind]} ({', '.join(kind._fields)}) VALUES ({places})"
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            connection.executemany(statement, rows)
+            connection.execute("COMMIT")
+        return
+    server = await asyncpg.connect(url)
+    try:
+        await server.copy_records_to_table(TABLES[kind], records=rows, columns=kind._fields)
+    finally:
+        await server.close()
+
+
+async def _settle(url: str) -> None:
+    """Let the database tidy up before anything is measured."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return
+    server = await asyncpg.connect(url)
+    try:
+        await server.execute("VACUUM (ANALYZE)")
+        await server.execute("CHECKPOINT")
+    finally:
+        await server.close()
+
+
+def _now() -> int:
+    return time.time_ns() // 1000

@@ -1,0 +1,184 @@
+"""Signals scored over HTTP beside other servers of the same model, on one core with one worker.
+
+The service is asked as always, with credentials and under a limit, and does all that belongs to a verification: records
+are parsed, features made, histories read, the outcome explained where it needs it, and everything is stored, encrypted,
+in a SQLite file; that file lies in memory where there is a place for it, as no peer waits for a disk. The peers are
+given a row of features and give the margin. All serve the same trees, each on one core; the load comes from another.
+
+Run as ``python benchmarks/signals_only.py``. Needs wrk, uv and a package index. Nothing is timed before a peer's
+margins are LightGBM's and the service's answers are the scorer's own.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import lightgbm as lgb
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.checks import check_answers, scores_of
+from benchmarks.cores import on_core, two_cores
+from benchmarks.filled_database import Filled, fill
+from benchmarks.load import Load, Visits, drive, require_wrk
+from benchmarks.peers import PEERS, Peer, ask, install, serving_peer
+from benchmarks.served_bundle import NETWORK, booster_of, invented, served_bundle, stepping_up
+from benchmarks.service_process import CREATE, serving
+
+from scoring_model.arrays import FloatArray
+from scoring_model.bundle import Bundle
+from scoring_model.records.reading import read_records
+from scoring_model.scorer import Scorer
+from scoring_model.service.core.masters import MasterKeys, add_master_key, load_master_keys
+
+RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
+SHARED_MEMORY: Final = Path("/dev/shm")
+ROWS: Final = 2_000
+CUSTOMERS: Final = 100_000
+CHECKED: Final = 200
+WARM_SECONDS: Final = 3
+TOLERANCE: Final = 1e-9
+"""Of margins that were probabilities on their way."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What the peers are asked, and what they have to answer.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, d), float64
+    margins : ndarray of shape (n,), float64
+        LightGBM's own.
+    """
+
+    values: FloatArray
+    margins: FloatArray
+
+
+def rows_of(bundle: Bundle, booster: lgb.Booster) -> Rows:
+    """Rows of invented records; 0 stands where nothing is known, which JSON can't say."""
+    records = read_records(invented(ROWS, seed=5), bundle.contents.schema, labelled=True).table
+    values = np.nan_to_num(bundle.contents.features.rows(records))
+    return Rows(values=values, margins=np.asarray(booster.predict(values, raw_score=True)))
+
+
+def measure(run: Callable[[int], Load], options: argparse.Namespace, title: str) -> Load:
+    """Warm up, load several times, and return the run of the median rate."""
+    run(WARM_SECONDS)
+    found = sorted((run(options.seconds) for _ in range(options.repeats)), key=lambda load: load.rate)
+    middle = found[len(found) // 2]
+    print(f"{title:<24} {middle}", flush=True)
+    return middle
+
+
+def measure_service(bundle: Bundle, options: argparse.Namespace) -> Load:
+    """Measure the service, and check its answers."""
+    serve_on, load_from = two_cores()
+    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() and not options.disk else None
+    with tempfile.TemporaryDirectory(prefix="signals-", dir=parent) as name, on_core(load_from):
+        folder = Path(name)
+        add_master_key(folder / "master.key")
+        source = f"file:{folder / 'master.key'}"
+        masters = load_master_keys(source)
+        url = f"sqlite:///{folder / 'scoring.db'}"
+        filled = asyncio.run(fill(url, bundle, masters, rows=0, customers=CUSTOMERS, identities=False))
+        bodies = [_signals_alone(body["signals"]) for body in filled.bodies]
+        visits = Visits(bodies, headers=filled.headers, keys=False)
+        path = bundle.save(folder / "bundles" / "trained")
+        with serving(folder, serve_on, bundle=path, database=url, master_key=source) as service:
+            warm = visits.drive(service.url + CREATE, seconds=WARM_SECONDS, kept=100_000)
+        path = stepping_up(bundle, scores_of(warm)).save(folder / "bundles" / "served")
+        scorer = Scorer.load(path)
+        with serving(folder, serve_on, bundle=path, database=url, master_key=source) as service:
+            address = service.url + CREATE
+            _check(visits.drive(address, seconds=WARM_SECONDS), filled, scorer, masters)
+            found = measure(lambda seconds: visits.drive(address, seconds=seconds), options, "scoring-model")
+            _check(found, filled, scorer, masters)
+            return found
+
+
+def _signals_alone(signals: dict[str, object]) -> dict[str, object]:
+    return {"signals": {name: value for name, value in signals.items() if name != NETWORK}}
+
+
+def _check(load: Load, filled: Filled, scorer: Scorer, masters: MasterKeys) -> None:
+    compared, explained = asyncio.run(check_answers(filled, scorer, masters, load.answers))
+    print(f"  {compared} answers are the scorer's own, {explained / compared:.1%} of them with reasons")
+
+
+def measure_peer(peer: Peer, model: str, rows: Rows, options: argparse.Namespace) -> Load:
+    """Measure a peer, and check its answers."""
+    serve_on, load_from = two_cores()
+    programs = install(peer, RESULTS / "peers")
+    bodies = [peer.body(row) for row in rows.values.tolist()]
+    with tempfile.TemporaryDirectory(prefix="peer-") as name, on_core(load_from):
+        row = rows.values[0].tolist()
+        with serving_peer(peer, programs, Path(name), core=serve_on, model=model, row=row) as url:
+            check_alone(peer, url, rows)
+            found = measure(lambda seconds: drive_peer(url, bodies, seconds), options, peer.title)
+            check_loaded(peer, found, rows)
+    return found
+
+
+def drive_peer(url: str, bodies: list[dict[str, object]], seconds: int) -> Load:
+    """Load a peer; every answer is a 200."""
+    return drive(url, bodies, headers={}, status=200, seconds=seconds)
+
+
+def check_alone(peer: Peer, url: str, rows: Rows) -> None:
+    """Ask for rows one by one; end if a margin is not LightGBM's."""
+    differing = sum(
+        abs(ask(peer, url, row) - margin) > TOLERANCE
+        for row, margin in zip(rows.values[:CHECKED].tolist(), rows.margins, strict=False)
+    )
+    print(f"{peer.title}: margins that are not LightGBM's: {differing} of {CHECKED}")
+    if differing:
+        raise SystemExit("another model: nothing is timed")
+
+
+def check_loaded(peer: Peer, load: Load, rows: Rows) -> None:
+    """End if an answer under load is that of no row."""
+    for answer in load.answers:
+        if np.abs(rows.margins - peer.margin(json.loads(answer))).min() > TOLERANCE:
+            raise SystemExit(f"{peer.title} answered under load what is the margin of no row")
+
+
+def main() -> None:
+    """Measure the service and its peers in one go."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=10, help="of one run")
+    parser.add_argument("--repeats", type=int, default=3, help="runs, of which the median counts")
+    parser.add_argument("--disk", action="store_true", help="keep the service's database on the disk")
+    parser.add_argument(
+        "--peer", choices=[peer.name for peer in PEERS], action="append", help="by default all"
+    )
+    options = parser.parse_args()
+    require_wrk()
+    bundle = served_bundle()
+    booster = booster_of(bundle)
+    model, rows = booster.model_to_string(), rows_of(bundle, booster)
+    chosen = [peer for peer in PEERS if options.peer is None or peer.name in options.peer]
+    own = measure_service(bundle, options)
+    peers = {peer.title: measure_peer(peer, model, rows, options) for peer in chosen}
+    print(f"\n{'':<24}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'ours to theirs':>16}")
+    for title, load in {"scoring-model": own, **peers}.items():
+        ratio = own.rate / load.rate
+        print(f"{title:<24}{load.rate:12,.0f}{load.p50:9.1f}{load.p99:9.1f}{ratio:16.2f}")
+    median = statistics.median(own.rate / load.rate for load in peers.values())
+    print(f"median ratio {median:.2f}; asked for: 5,000 requests/s or more")
+    results = {title: load.rate for title, load in {"scoring-model": own, **peers}.items()}
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "signals_only.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
