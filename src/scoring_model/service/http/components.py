@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from scoring_model.service.http import examples
+from scoring_model.service.http import examples, patterns
 from scoring_model.service.http.operation import KEY_LENGTH
 from scoring_model.service.http.parameters import PAGE
 from scoring_model.service.http.problems import MEDIA_TYPE
@@ -30,7 +30,12 @@ _HEADERS: Final[dict[str, tuple[str, _Json]]] = {
 _ALWAYS: Final = ("X-Request-Id", "Cache-Control")
 _QUOTA: Final = ("RateLimit-Policy", "RateLimit")
 _ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
-    400: ("MalformedBody", "The body is no I-JSON (RFC 7493): `malformed_json`.", _QUOTA),
+    400: (
+        "Malformed",
+        "The body is no I-JSON (RFC 7493), `malformed_json`, or the request is no HTTP/1.1, `malformed_request` "
+        "(without `RateLimit`).",
+        _QUOTA,
+    ),
     401: (
         "Unauthorized",
         "Credentials are missing, wrong, expired or revoked: `unauthorized`.",
@@ -60,6 +65,7 @@ _ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
         "(`too_many_failures`, without `RateLimit`).",
         (*_QUOTA, "Retry-After"),
     ),
+    431: ("HeadersTooLarge", "The headers have more than 64 KiB: `headers_too_large`.", ()),
     500: ("InternalError", "A fault of the service: `internal_error`.", _QUOTA),
     503: (
         "Unavailable",
@@ -100,8 +106,9 @@ def _error(status: int) -> _Json:
 
 def _parameters() -> _Json:
     """What several operations take beside a body."""
-    key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[ -~]+$"}
+    key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": patterns.KEY}
     limit = {"type": "integer", "minimum": 1, "maximum": PAGE, "default": PAGE}
+    cursor = {"type": "string", "pattern": patterns.CURSOR}
     return {
         "Id": {
             "name": "id",
@@ -114,7 +121,7 @@ def _parameters() -> _Json:
         "IdempotencyKey": _optional("Idempotency-Key", "header", "Makes it safe to send this again.", key),
         "IfNoneMatch": _optional("If-None-Match", "header", "`ETag` of what you have.", {"type": "string"}),
         "Limit": _optional("limit", "query", "Webhooks on a page.", limit),
-        "Cursor": _optional("cursor", "query", "As it stands in a `Link`.", {"type": "string"}),
+        "Cursor": _optional("cursor", "query", "As it stands in a `Link`.", cursor),
     }
 
 

@@ -158,6 +158,8 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         conflict=True,
     ),
 }
+_ANYWHERE: Final = (400, 431, 500)
+"""Statuses of errors that no operation can rule out: no HTTP, endless headers, a fault."""
 _TAG_OF: Final = {
     Scope.IDENTITIES: "Identities",
     Scope.VERIFICATIONS: "Verifications",
@@ -223,11 +225,11 @@ def _operation(operation: Operation) -> _Json:
 
 
 def _error_statuses(operation: Operation, words: _Words) -> list[int]:
-    statuses = {401, 403, 413, 422, 429, 500, 503}
+    statuses = {*_ANYWHERE, 401, 403, 413, 422, 429, 503}
     if "{id}" in operation.path:
         statuses.add(404)
     if operation.body is not Body.NONE:
-        statuses |= {400, 408, 415}
+        statuses |= {408, 415}
     if words.conflict or operation.method == "POST":
         statuses.add(409)
     return sorted(statuses)
@@ -306,7 +308,8 @@ def _public(name: str, summary: str, shown: _Json, example: object) -> _Json:
                 "description": "Yes.",
                 "headers": headers("X-Request-Id", "Cache-Control"),
                 "content": {"application/json": {"schema": shown, "example": example}},
-            }
+            },
+            **error_responses(_ANYWHERE),
         },
     }
 

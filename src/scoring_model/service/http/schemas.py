@@ -18,7 +18,7 @@ from scoring_model.records.rules import (
 from scoring_model.service.core import request, webhook
 from scoring_model.service.core.event import EventType
 from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
-from scoring_model.service.http import examples
+from scoring_model.service.http import examples, patterns
 
 Schema = dict[str, Any]
 
@@ -37,7 +37,7 @@ _NAME: Final[Schema] = {
     "type": "string",
     "minLength": 1,
     "maxLength": NAME_LENGTH,
-    "pattern": r"\S",
+    "pattern": patterns.NOT_BLANK,
     "description": f"1 to {NAME_LENGTH} characters after Unicode NFC and trimming.",
 }
 _PARTS: Final[dict[str, Schema]] = {
@@ -51,6 +51,7 @@ _PERSON: Final[dict[str, Schema]] = {
     "dob": {
         "type": "string",
         "format": "date",
+        "pattern": patterns.BIRTH_DATE,
         "description": "Date of birth, 1900-01-01 or later and not in the future (UTC).",
     },
     "citizenship": _COUNTRY,
@@ -60,9 +61,8 @@ _PERSON: Final[dict[str, Schema]] = {
         "maxItems": URLS,
         "items": {
             "type": "string",
-            "format": "uri",
             "maxLength": URL_LENGTH,
-            "pattern": "^[Hh][Tt][Tt][Pp][Ss]://",
+            "pattern": patterns.IMAGE_URL,
         },
         "description": "https URLs of document images. They are never fetched.",
     },
@@ -246,10 +246,9 @@ def _verification() -> Schema:
 
 _URL: Final[Schema] = {
     "type": "string",
-    "format": "uri",
     "maxLength": webhook.URL_LENGTH,
-    "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@#]+$",
-    "description": "https, without user info and fragment. http is taken by a service in development only.",
+    "pattern": patterns.DESTINATION_URL,
+    "description": "https, without user info and fragment. A service in development takes http too.",
 }
 _TYPES: Final[Schema] = {
     "type": "array",
@@ -260,7 +259,11 @@ _TYPES: Final[Schema] = {
         "Names of events, prefixes, or `*`. `verification.completed` goes only to webhooks that name it exactly."
     ),
 }
-_DESCRIPTION: Final[Schema] = {"type": "string", "maxLength": webhook.DESCRIPTION_LENGTH}
+_DESCRIPTION: Final[Schema] = {
+    "type": "string",
+    "maxLength": webhook.DESCRIPTION_LENGTH,
+    "pattern": patterns.NO_NUL,
+}
 
 
 def _webhook_input(*, is_new: bool) -> Schema:
@@ -292,7 +295,7 @@ def _webhook() -> Schema:
     }
     properties = {
         "id": _UUID,
-        "destinationUrl": {"type": "string", "format": "uri"},
+        "destinationUrl": {"type": "string"},
         "active": {"type": "boolean"},
         "eventTypes": {"type": "array", "items": {"type": "string"}},
         "description": _nullable(_DESCRIPTION),

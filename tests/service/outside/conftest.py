@@ -1,0 +1,34 @@
+"""One service for all tests that look at it from outside and leave it as it is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from running_service import Running
+from strangers import Stranger, new_credentials, open_service, port_of
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the service has its database, key and log."""
+    return tmp_path_factory.mktemp("outside")
+
+
+@pytest.fixture(scope="module")
+def service(sealed: Path, folder: Path) -> Iterator[Running]:
+    """A service on SQLite at its default settings."""
+    with open_service(folder, sealed) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(service: Running, folder: Path) -> Stranger:
+    """A client with all scopes and a quota that nobody spends."""
+    return Stranger(port_of(service), new_credentials(folder))
+
+
+@pytest.fixture(scope="module")
+def neighbour(service: Running, folder: Path) -> Stranger:
+    """Another such client."""
+    return Stranger(port_of(service), new_credentials(folder))

@@ -1,0 +1,56 @@
+"""The served description of the interface holds for the service that serves it: schemathesis tries to refute it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from running_service import Running
+from strangers import Stranger
+
+HOOKS: Final = Path(__file__).parents[2] / "support" / "schemathesis_hooks.py"
+PROGRAM: Final = Path(sys.executable).with_name("schemathesis")
+CONFIGURATION: Final = """
+[auth.wfc]
+path = "clients.json"
+user = "client"
+peers = ["client", "neighbour"]
+"""
+OPERATIONS: Final = 15
+EXAMPLES: Final = 25
+
+
+def entry(name: str, client: Stranger) -> dict[str, object]:
+    """Credentials in the form of Web Fuzzing Commons."""
+    headers = [{"name": name, "value": value} for name, value in client.credentials.items()]
+    return {"name": name, "fixedHeaders": headers}
+
+
+def tried(folder: Path, url: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run schemathesis with every check and every phase, the same way each time."""
+    (folder / "schemathesis.toml").write_text(CONFIGURATION)
+    fixed = ["--seed", "1", "--generation-deterministic", "--no-color"]
+    return subprocess.run(
+        [PROGRAM, "run", f"{url}/openapi.json", "--checks", "all", "--continue-on-failure", *fixed, *words],
+        cwd=folder,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": str(HOOKS), "PYTHONWARNINGS": "default"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_description_is_kept(
+    service: Running, client: Stranger, neighbour: Stranger, tmp_path: Path
+) -> None:
+    """Examples, edges, random requests and sequences, right and wrong ones, are answered as described."""
+    entries = [entry("client", client), entry("neighbour", neighbour)]
+    (tmp_path / "clients.json").write_text(json.dumps({"auth": entries}))
+    done = tried(tmp_path, service.url, "--max-examples", str(EXAMPLES))
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
+    assert re.search(rf"Tested: {OPERATIONS}\n", done.stdout), done.stdout
+    assert all(f"✅ {phase}" in done.stdout for phase in ("Examples", "Coverage", "Fuzzing", "Stateful"))
+    assert "faults" not in service.log.read_text()

@@ -1,0 +1,184 @@
+"""A service as strangers meet it: real processes, clients with credentials, requests as bytes on a socket."""
+
+import json
+import socket
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any, Final
+
+from running_service import PROGRAM, SECONDS, Running, running
+
+HUGE: Final = "1000000/1"
+DATABASE: Final = "sqlite:///scoring.db"
+UNKNOWN: Final = "01890a5d-ac96-774b-bcce-b302099a8057"
+"""A UUID that nobody was ever given."""
+
+PERSON: Final[dict[str, Any]] = {
+    "firstName": "Marta",
+    "lastName": "Wilson",
+    "dob": "1991-07-23",
+    "citizenship": "GB",
+    "documentType": "PASSPORT",
+    "imageUrls": ["https://images.example/1.jpg"],
+    "address": {"line1": "4 Mill Lane", "city": "Leeds", "country": "GB"},
+}
+HOOK: Final[dict[str, Any]] = {"destinationUrl": "https://hooks.example/in", "active": True}
+IDENTITIES, VERIFICATIONS, WEBHOOKS = (
+    f"/scoring/v1/{name}" for name in ("identities", "verifications", "webhooks")
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back.
+
+    Parameters
+    ----------
+    status : int
+    headers : mapping of str to str
+        By name in lower case.
+    body : bytes
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """Somebody with credentials, or without.
+
+    Parameters
+    ----------
+    port : int
+        Of the service, on this machine.
+    credentials : mapping of str to str
+        Headers.
+    """
+
+    port: int
+    credentials: Mapping[str, str] = field(default_factory=dict)
+
+    def ask(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Send one request on a connection of its own."""
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {**self.credentials, **({} if content is None else {"Content-Type": "application/json"})}
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        try:
+            connection.request(method, path, content, {**sent, **(headers or {})})
+            return answer_of(connection.getresponse())
+        finally:
+            connection.close()
+
+    def made(self, path: str, body: object, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Create what must be created."""
+        answer = self.ask("POST", path, body, headers)
+        assert answer.status in (200, 201), answer.body
+        found: dict[str, Any] = answer.json
+        return found
+
+    def head(self, method: str, path: str, *lines: str) -> bytes:
+        """The beginning of a request, for those who write bytes; `lines` are further headers."""
+        told = [f"{name}: {value}" for name, value in self.credentials.items()]
+        return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: a", *told, *lines, "", ""]).encode("latin-1")
+
+
+def answer_of(response: HTTPResponse) -> Answer:
+    """Read an answer to its end."""
+    body = response.read()
+    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
+
+
+def port_of(service: Running) -> int:
+    """Where a service listens."""
+    return int(service.url.rpartition(":")[2])
+
+
+def new_credentials(
+    folder: Path, database: str = DATABASE, *, quota: str = HUGE, scopes: str | None = None
+) -> dict[str, str]:
+    """Make a client by the command that operators use; its headers."""
+    words = ["clients", "create", "stranger", "--database", database, "--quota", quota, "--json"]
+    words += [] if scopes is None else ["--scopes", scopes]
+    made = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True, text=True, check=True)
+    found = json.loads(made.stdout)
+    return {"x-client-id": found["clientId"], "x-api-key": found["apiKey"]}
+
+
+@contextmanager
+def open_service(
+    folder: Path, bundle: Path, *words: object, database: str = DATABASE, **options: Any
+) -> Iterator[Running]:
+    """Start a service in a folder, at its default settings but for `words`."""
+    named = ["--bundle", bundle, "--bundles", "shelf", "--database", database, *words]
+    with running(folder, *named, **options) as service:
+        yield service
+
+
+def rows_of(file: Path) -> list[tuple[Any, ...]]:
+    """All rows of all tables of an SQLite file, as values."""
+    connection = sqlite3.connect(file)
+    try:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        return [row for table in tables for row in connection.execute(f'SELECT * FROM "{table}"')]
+    finally:
+        connection.close()
+
+
+class Wire:
+    """A client's end of a connection, for bytes that no library would send."""
+
+    def __init__(self, port: int, *, seconds: float = SECONDS) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=seconds)
+        self._file = self.socket.makefile("rb")
+
+    def __enter__(self) -> "Wire":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self.socket.close()
+
+    def send(self, *parts: bytes) -> None:
+        """Write; that the other end has hung up is seen when it is read."""
+        try:
+            for part in parts:
+                self.socket.sendall(part)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def answer(self) -> Answer | None:
+        """The next answer; None if the connection ended without one.
+
+        Raises
+        ------
+        TimeoutError
+            If neither comes.
+        """
+        try:
+            line = self._file.readline()
+            if not line:
+                return None
+            headers: dict[str, str] = {}
+            while (text := self._file.readline().strip()) != b"":
+                name, _, value = text.decode("latin-1").partition(": ")
+                headers[name.lower()] = value
+            body = self._file.read(int(headers.get("content-length", "0")))
+        except ConnectionResetError:
+            return None
+        return Answer(int(line.split()[1]), headers, body)
