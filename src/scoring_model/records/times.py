@@ -6,6 +6,7 @@ never moves past one that it did not reach. A time without a zone is UTC.
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -132,8 +133,14 @@ def rfc3339(micros: int) -> str:
     OverflowError
         If the year is outside of 1 to 9999.
     """
-    moment = _EPOCH + timedelta(microseconds=micros)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    seconds, rest = divmod(micros, SECOND)
+    return f"{_whole_seconds(seconds)}.{rest:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _whole_seconds(seconds: int) -> str:
+    """Date and time of day; most instants that are written one after the other lie in the same seconds."""
+    return (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
 def parse_duration(text: str) -> int:

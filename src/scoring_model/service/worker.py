@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -24,6 +25,7 @@ STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 READY: Final = b"ready\n"
 """What a worker says on standard output once it answers."""
 _MICROSECONDS: Final = 1_000_000
+_COLLECT_AFTER: Final = 20_000  # objects made and not freed, of the kinds that can be in a cycle
 
 
 def serve(
@@ -60,6 +62,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         from scoring_model.service.http.server import run
 
         configure()
+        _settle_memory()
         ready()
         # From its first step on the server handles the signals itself.
         grace = settings.shutdown_grace / _MICROSECONDS
@@ -107,6 +110,16 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
         ),
         development=settings.development,
     )
+
+
+def _settle_memory() -> None:
+    """Spare the collector what lives as long as the process, and let it look for cycles less often.
+
+    What a request leaves behind is freed by reference counts; looking for more took a tenth of its time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER, 20, 20)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 import uuid
 from itertools import pairwise
 
@@ -93,3 +95,29 @@ def test_reading_agrees_with_a_pattern(text: str) -> None:
     """Reading accepts what the pattern of RFC 9562, section 4, accepts, and nothing else."""
     pattern = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     assert (from_text(text) is not None) == (re.fullmatch(pattern, text) is not None)
+
+
+def test_request_ids_are_random_uuids() -> None:
+    """Of version 4 and the variant of RFC 9562, all different, every other bit both 0 and 1 now and then."""
+    made = [uuid.UUID(ids.new_request_id()) for _ in range(2_000)]
+    assert len(set(made)) == len(made)
+    assert {(found.version, found.variant) for found in made} == {(4, uuid.RFC_4122)}
+    ones = [sum(found.int >> bit & 1 for found in made) for bit in range(128)]
+    fixed = {62, 63, 76, 77, 78, 79}
+    assert all(700 < count < 1_300 for bit, count in enumerate(ones) if bit not in fixed)
+
+
+def test_processes_that_part_make_different_ids() -> None:
+    """A child that was forked goes on with randomness of its own."""
+    code = """
+import os
+from scoring_model.service.core.ids import new_request_id
+new_request_id()
+if os.fork():
+    os.wait()
+print(*[new_request_id() for _ in range(200)], flush=True)
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert len(set(told)) == len(told) == 400

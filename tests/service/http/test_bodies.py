@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect
 from fake_service import PERSON, Client
 from scoring_model.service.http import HttpSettings
 from scoring_model.service.http.bodies import read_body
+from scoring_model.service.http.exchange import open_exchange
 
 PATH = "/scoring/v1/identities"
 LIMIT = 256 * 1024
@@ -120,8 +121,10 @@ def test_general_clients_that_go_away() -> None:
     async def receive() -> dict[str, Any]:
         return messages.pop(0)
 
+    scope: dict[str, Any] = {"method": "POST", "headers": []}
+    open_exchange(scope)
     with pytest.raises(ClientDisconnect):
-        asyncio.run(read_body({"headers": []}, receive, HttpSettings()))
+        asyncio.run(read_body(scope, receive, HttpSettings()))
 
 
 def test_general_settings_have_bounds() -> None:

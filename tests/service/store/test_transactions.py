@@ -124,8 +124,13 @@ def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(store_url
     async def go_on(store: Store) -> None:
         async with store.writing(POOLS) as transaction:
             await transaction.set_fact("before", b"1")
-            with pytest.raises(Duplicate) as caught:
+
+            async def insert() -> None:
                 await transaction.insert([row])
+                await transaction.fact("at the latest when something is asked")
+
+            with pytest.raises(Duplicate) as caught:
+                await insert()
             assert row.digest.hex() not in str(caught.value)
             with pytest.raises(StoreUnavailable):
                 await transaction.set_fact("after", b"1")
@@ -246,8 +251,8 @@ def test_advance_returns_the_sequence_before(store_url: str) -> None:
     async def story(store: Store) -> None:
         async with store.writing(POOLS) as transaction:
             one, two = [await transaction.new_client(client_row(sequence=s)) for s in (0, 7)]
-            assert await transaction.advance({one: 2, two: 1}) == {one: 0, two: 7}
-            assert await transaction.advance({one: 3}) == {one: 2}
+            assert await transaction.advance({one: 2, two: 1}) == {one: (0, False), two: (7, False)}
+            assert await transaction.advance({one: 3}) == {one: (2, False)}
             assert await transaction.advance({}) == {}
 
     tell(store_url, story)
@@ -271,6 +276,47 @@ def test_resources_are_their_clients_own(store_url: str) -> None:
             assert await reader.verification_by_id(verification.id) == verification
             assert await reader.verification_by_id(identity.id) is None
             assert await reader.webhooks(2, None, 10) == []
+
+    tell(store_url, story)
+
+
+def test_an_identity_comes_with_its_persons_key(store_url: str) -> None:
+    """Both in one look, and the identity alone once the key is gone."""
+    key = person_key_row()
+    identity = identity_row(key_id=key.key_id)
+
+    async def story(store: Store) -> None:
+        await write(store, key)
+        await write(store, identity)
+        async with store.reading() as reader:
+            assert await reader.identity_and_key(1, identity.id) == (identity, key)
+            assert await reader.identity_and_key(2, identity.id) is None
+        async with store.writing(POOLS) as transaction:
+            await transaction.erase(key.key_id, 99)
+            found = await transaction.identity_and_key(1, identity.id)
+            assert found == (await transaction.identity(1, identity.id), None)
+
+    tell(store_url, story)
+
+
+def test_what_was_inserted_is_seen_at_once(store_url: str) -> None:
+    """Rows of several kinds, inserted in any order and piece by piece, are there for whatever is asked next."""
+    links = [LinkRow(b"h" * 16, t, b"p", None) for t in (1, 2, 3)]
+    event, verification, key = event_row(), verification_row(), person_key_row()
+
+    async def story(store: Store) -> None:
+        async with store.writing(POOLS) as transaction:
+            await transaction.insert([links[0]])
+            await transaction.insert([event])
+            await transaction.insert(links[1:])
+            await transaction.insert([verification])
+            await transaction.insert([key])
+            assert await transaction.newest([b"h" * 16]) == 3
+            assert await transaction.verification(1, verification.id) == verification
+            await transaction.insert([LinkRow(b"h" * 16, 4, b"p", None)])
+        async with store.reading() as reader, store.writing(POOLS) as transaction:
+            assert await reader.person_keys([key.key_id]) == {key.key_id: key}
+            assert await transaction.newest([b"h" * 16]) == 4
 
     tell(store_url, story)
 
@@ -455,14 +501,17 @@ def test_webhooks_change_and_go(store_url: str) -> None:
 
 
 def test_only_clients_with_an_active_webhook_listen(store_url: str) -> None:
-    """A client listens when one of its webhooks is active."""
-    rows = [webhook_row(client=1), webhook_row(client=1), webhook_row(client=2, active=0)]
+    """A client listens when one of its webhooks is active, though it was made in the same transaction."""
 
     async def story(store: Store) -> None:
-        await write(store, *rows)
         async with store.writing(POOLS) as transaction:
-            assert await transaction.listening([1, 2, 3]) == {1}
-            assert await transaction.listening([]) == frozenset()
+            clients = [await transaction.new_client(client_row()) for _ in range(3)]
+            one, two, three = clients
+            await transaction.insert(
+                [webhook_row(client=one), webhook_row(client=one), webhook_row(client=two, active=0)]
+            )
+            found = await transaction.advance(dict.fromkeys(clients, 1))
+            assert found == {one: (0, True), two: (0, False), three: (0, False)}
 
     tell(store_url, story)
 

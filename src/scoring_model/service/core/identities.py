@@ -77,10 +77,10 @@ class Identities:
             When the client has none of this id.
         """
         async with self._store.reading() as reader:
-            row = await reader.identity(caller.client, resource)
-            if row is None:
-                raise NotFound
-            return await self._persons.identity(reader, row)
+            found = await reader.identity_and_key(caller.client, resource)
+        if found is None:
+            raise NotFound
+        return self._persons.identity(*found)
 
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         """Erase the person of an identity; doing it again answers the same."""

@@ -32,8 +32,8 @@ async def write_events(transaction: Transaction, events: Sequence[Told]) -> None
     if not events:
         return
     counts = Counter(event.client for event in events)
-    sequences = dict(await transaction.advance(counts))
-    listening = await transaction.listening(list(counts))
+    advanced = await transaction.advance(counts)
+    sequences = {client: before for client, (before, _) in advanced.items()}
     rows = []
     for event in events:
         sequences[event.client] += 1
@@ -46,7 +46,7 @@ async def write_events(transaction: Transaction, events: Sequence[Told]) -> None
                 event.resource,
                 event.at,
                 event.data,
-                int(event.always or event.client in listening),
+                int(event.always or advanced[event.client][1]),
             )
         )
     await transaction.insert(rows)

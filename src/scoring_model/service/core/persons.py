@@ -70,12 +70,11 @@ class Persons:
         sealed = base64.b64decode(row.reference)
         return key.open(sealed, table="verifications", column="reference", row=row.id).decode()
 
-    async def identity(self, reader: Reader, row: IdentityRow) -> Identity:
-        """The identity as its client sees it."""
-        key = None if row.payload is None else await self.key_of(reader, row.key_id)
-        if key is None:
+    def identity(self, row: IdentityRow, key_row: PersonKeyRow | None) -> Identity:
+        """The identity as its client sees it; without its person's key it was erased."""
+        if row.payload is None or key_row is None:
             return redacted(row)
-        values, errors = self.identity_values(row, key)
+        values, errors = self.identity_values(row, self.open_key(key_row))
         return Identity(row.id, values, IdentityStatus(row.status), errors, row.created_at, row.updated_at)
 
     async def subject(self, reader: Reader, row: VerificationRow) -> str | None:

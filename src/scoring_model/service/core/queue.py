@@ -132,11 +132,11 @@ class CommitQueue:
         self._jobs.append(job)
         if self._runner is None or self._runner.done():
             self._runner = loop.create_task(self._run())
+        deadline = loop.call_later(self._limits.commit_seconds, _give_up, job)
         try:
-            async with asyncio.timeout(self._limits.commit_seconds):
-                return await job.answer
-        except TimeoutError:
-            raise Unavailable from None
+            return await job.answer
+        finally:
+            deadline.cancel()
 
     async def _run(self) -> None:
         while self._jobs:
@@ -241,3 +241,8 @@ class CommitQueue:
         ]
         if rows:
             await transaction.insert(rows)
+
+
+def _give_up(job: _Job) -> None:
+    if not job.answer.done():
+        job.answer.set_exception(Unavailable())

@@ -78,6 +78,12 @@ class Reader(Protocol):
         """An identity, if it is this client's."""
         ...
 
+    async def identity_and_key(
+        self, client: int, resource: bytes
+    ) -> tuple[IdentityRow, PersonKeyRow | None] | None:
+        """An identity of a client with the key of its person, which is None after erasure."""
+        ...
+
     async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
         """All identities under one person's key."""
         ...
@@ -134,7 +140,7 @@ class Transaction(Reader, Protocol):
         Raises
         ------
         Duplicate
-            When one is there already. The transaction can't go on.
+            When one is there already: here, from a later call, or on leaving. The transaction can't go on.
         """
         ...
 
@@ -159,12 +165,14 @@ class Transaction(Reader, Protocol):
         """
         ...
 
-    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, int]:
-        """Move the event sequence of each client on by a count; returns each one's sequence before."""
-        ...
+    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, tuple[int, bool]]:
+        """Move the event sequence of each client on by a count.
 
-    async def listening(self, clients: Sequence[int]) -> frozenset[int]:
-        """Those of the clients that have an active webhook."""
+        Returns
+        -------
+        mapping of int to tuple of (int, bool)
+            Of each client its sequence before, and whether it has an active webhook.
+        """
         ...
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:

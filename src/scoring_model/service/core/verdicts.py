@@ -399,16 +399,13 @@ def _traced(candidate: Candidate) -> list[bytes]:
 
 async def _tell(transaction: Transaction, rows: Sequence[VerificationRow]) -> None:
     """Write the events of verifications as they stand; one that is PENDING has none."""
-    await write_events(
-        transaction,
-        [
-            Told(row.client, kind, row.id, row.completed_at or row.created_at, verification_data(row))
-            for row in rows
-            for kind in events_of_verification(
-                VerificationStatus(row.status), None if row.outcome is None else Outcome(row.outcome)
-            )
-        ],
-    )
+    told = []
+    for row in rows:
+        outcome = None if row.outcome is None else Outcome(row.outcome)
+        kinds = events_of_verification(VerificationStatus(row.status), outcome)
+        data = verification_data(row) if kinds else ""
+        told += [Told(row.client, kind, row.id, row.completed_at or row.created_at, data) for kind in kinds]
+    await write_events(transaction, told)
 
 
 async def _find_finished(transaction: Transaction, candidates: Sequence[Candidate]) -> _Found:

@@ -222,11 +222,11 @@ class Verifications:
         async with self._store.reading() as reader:
             identity = key_row = None
             if request.identity_id is not None:
-                identity = await reader.identity(caller.client, request.identity_id)
-                if identity is None:
+                known = await reader.identity_and_key(caller.client, request.identity_id)
+                if known is None:
                     problems.append(unknown_identity_id())
                 else:
-                    key_row = (await reader.person_keys([identity.key_id])).get(identity.key_id)
+                    identity, key_row = known
             values: dict[str, object] = request.values
             if identity is not None and key_row is not None:
                 values = {**self._values_of(identity, key_row), **values}

@@ -1,10 +1,10 @@
 """One request and what is known of it so far."""
 
-import uuid
 from typing import Final
 
 from starlette.types import Scope
 
+from scoring_model.service.core.ids import new_request_id
 from scoring_model.service.core.resources import Caller
 
 _KEY: Final = "scoring_model.exchange"
@@ -29,24 +29,29 @@ class Exchange:
         `Cache-Control` of the answer.
     status : int
         Of the answer; 0 before there is one.
+    received : dict of bytes to list of bytes
+        Headers of the request: name in lower case, values in the order in which they came.
     """
 
-    __slots__ = ("cache", "caller", "headers", "method", "request_id", "route", "status")
+    __slots__ = ("cache", "caller", "headers", "method", "received", "request_id", "route", "status")
 
     def __init__(self, method: str) -> None:
-        self.request_id = str(uuid.uuid4())
+        self.request_id = new_request_id()
         self.method = method
         self.route: str | None = None
         self.caller: Caller | None = None
         self.headers: list[tuple[bytes, bytes]] = [(b"x-request-id", self.request_id.encode())]
         self.cache = NO_STORE
         self.status = 0
+        self.received: dict[bytes, list[bytes]] = {}
 
 
 def open_exchange(scope: Scope) -> Exchange:
     """Begin the exchange of a request."""
     exchange = Exchange(scope["method"])
     scope[_KEY] = exchange
+    for name, value in scope["headers"]:
+        exchange.received.setdefault(name, []).append(value)
     return exchange
 
 
@@ -66,4 +71,4 @@ def header_values(scope: Scope, name: bytes) -> list[bytes]:
     name : bytes
         In lower case.
     """
-    return [value for key, value in scope["headers"] if key == name]
+    return exchange_of(scope).received.get(name, [])

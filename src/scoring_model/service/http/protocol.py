@@ -1,12 +1,12 @@
 """HTTP/1.1 on a connection: what uvicorn does, with bounds on what never ends and errors of our own shape."""
 
 import asyncio
-import uuid
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from scoring_model.service.core.errors import RequestError
+from scoring_model.service.core.ids import new_request_id
 from scoring_model.service.http.problems import problem
 from scoring_model.service.http.refusals import HeadersTooLarge, MalformedRequest
 
@@ -78,7 +78,7 @@ class Protocol(HttpToolsProtocol):
         self._refuse(MalformedRequest())
 
     def _refuse(self, error: RequestError) -> None:
-        request_id = str(uuid.uuid4())
+        request_id = new_request_id()
         response = problem(error, request_id)
         headers = [
             *self.server_state.default_headers,

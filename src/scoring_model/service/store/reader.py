@@ -24,6 +24,7 @@ from scoring_model.service.store.statements import Each
 _LABEL: Final = struct.Struct("<qb")
 _BEFORE_ALL: Final = (-(2**63), b"")
 _KEY_FIELDS: Final = len(ApiKeyRow._fields)
+_IDENTITY_FIELDS: Final = len(IdentityRow._fields)
 
 Values = Sequence[Any]
 """One row as the database gives it."""
@@ -69,6 +70,18 @@ class SqlReader(ABC):
         """See `Reader.identity`."""
         rows = await self._rows(sql.IDENTITY, resource, client)
         return IdentityRow._make(rows[0]) if rows else None
+
+    async def identity_and_key(
+        self, client: int, resource: bytes
+    ) -> tuple[IdentityRow, PersonKeyRow | None] | None:
+        """See `Reader.identity_and_key`."""
+        rows = await self._rows(sql.IDENTITY_AND_KEY, resource, client)
+        if not rows:
+            return None
+        values = tuple(rows[0])
+        identity = IdentityRow._make(values[:_IDENTITY_FIELDS])
+        key = PersonKeyRow._make(values[_IDENTITY_FIELDS:])
+        return identity, None if values[_IDENTITY_FIELDS] is None else key
 
     async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
         """See `Reader.identities_of`."""
@@ -163,13 +176,10 @@ class SqlTransaction(SqlReader):
             await self._rows(sql.OWN_POOL, client)
         return client
 
-    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, int]:
+    async def advance(self, counts: Mapping[int, int]) -> Mapping[int, tuple[int, bool]]:
         """See `Transaction.advance`."""
-        return dict([tuple(row) for row in await self._each(sql.ADVANCE, list(counts.items()))])
-
-    async def listening(self, clients: Sequence[int]) -> frozenset[int]:
-        """See `Transaction.listening`."""
-        return frozenset([row[0] for row in await self._each(sql.LISTENING, _singles(clients))])
+        rows = await self._each(sql.ADVANCE, list(counts.items()))
+        return {client: (before, bool(listens)) for client, before, listens in rows}
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
         """See `Transaction.settle`."""

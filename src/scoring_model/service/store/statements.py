@@ -4,6 +4,7 @@ Arguments are written as PostgreSQL does, `$1`; SQLite reads `?1`. A statement o
 SQLite runs the one for each key, which costs it no more than a list would; a server gets all keys in one round trip.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Final, get_args, get_type_hints
@@ -74,9 +75,17 @@ def arrays(types: list[str]) -> str:
     return "unnest(" + ", ".join(f"${place}::{name}[]" for place, name in enumerate(types, 1)) + ")"
 
 
-def insert_many(kind: type[Row]) -> str:
-    """An insertion of rows that come as arrays, one for each column."""
-    return f"INSERT INTO {TABLES[kind]} ({columns(kind)}) SELECT * FROM {arrays(server_types(kind))}"
+def insert_kinds(kinds: Sequence[type[Row]]) -> str:
+    """One statement for a server that inserts rows of several kinds, the arrays of one kind after those of another."""
+    insertions, place = [], 1
+    for kind in kinds:
+        types = server_types(kind)
+        given = ", ".join(f"${place + i}::{name}[]" for i, name in enumerate(types))
+        insertions.append(f"INSERT INTO {TABLES[kind]} ({columns(kind)}) SELECT * FROM unnest({given})")
+        place += len(types)
+    *others, last = insertions
+    named = ", ".join(f"i{number} AS ({text})" for number, text in enumerate(others))
+    return f"WITH {named} {last}" if named else last
 
 
 def _update_by_id(kind: type[Row], key: str, fixed: tuple[str, ...], condition: str) -> Each:
@@ -120,6 +129,10 @@ REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 A
 EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
 
 IDENTITY: Final = select(IdentityRow, "WHERE id = $1 AND client = $2")
+IDENTITY_AND_KEY: Final = (
+    f"SELECT {columns(IdentityRow, 'i.')}, {columns(PersonKeyRow, 'k.')} "
+    "FROM identities i LEFT JOIN person_keys k ON k.key_id = i.key_id WHERE i.id = $1 AND i.client = $2"
+)
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
@@ -192,15 +205,15 @@ WEBHOOK: Final = select(WebhookRow, "WHERE id = $1 AND client = $2")
 WEBHOOKS: Final = select(WebhookRow, "WHERE client = $1 AND id > $2 ORDER BY id LIMIT $3")
 UPDATE_WEBHOOK: Final = _update_by_id(WebhookRow, "id", ("client", "created_at"), "")
 DELETE_WEBHOOK: Final = "DELETE FROM webhooks WHERE id = $1"
-LISTENING: Final = Each(
-    "SELECT DISTINCT client FROM webhooks WHERE client = $1 AND active = 1",
-    "SELECT DISTINCT client FROM webhooks WHERE client = any($1::bigint[]) AND active = 1",
+_LISTENS: Final = (
+    "coalesce((SELECT 1 FROM webhooks WHERE webhooks.client = clients.client AND active = 1 LIMIT 1), 0)"
 )
 ADVANCE: Final = Each(
-    "UPDATE clients SET sequence = sequence + $2 WHERE client = $1 RETURNING client, sequence - $2",
+    "UPDATE clients SET sequence = sequence + $2 WHERE client = $1 "
+    f"RETURNING client, sequence - $2, {_LISTENS}",
     "UPDATE clients SET sequence = clients.sequence + given.steps "
     "FROM unnest($1::bigint[], $2::bigint[]) AS given(client, steps) WHERE clients.client = given.client "
-    "RETURNING clients.client, clients.sequence - given.steps",
+    f"RETURNING clients.client, clients.sequence - given.steps, {_LISTENS}",
 )
 NEWEST: Final = Each(
     "SELECT (SELECT max(time) FROM links WHERE hash = $1), (SELECT time FROM label_times WHERE hash = $1)",

@@ -6,10 +6,11 @@ that took a lock and read would read what was there before it had the lock.
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from hashlib import blake2b
 from typing import Final, Self, cast
 
-from scoring_model.service.core.rows import TABLES, Row
+from scoring_model.service.core.rows import ClientRow, Row, WebhookRow
 from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavailable, Transaction
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.postgres.bucket_table import BucketTable
@@ -20,7 +21,8 @@ from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
 from scoring_model.service.store.schema import SchemaMissing
 from scoring_model.service.store.statements import Each
 
-_INSERTIONS: Final = {kind: sql.insert_many(kind) for kind in TABLES}
+_insertion: Final = cache(sql.insert_kinds)
+_ADVANCED: Final = frozenset((ClientRow, WebhookRow))  # what `advance` reads
 _HISTORIES: Final = """
 SELECT wanted.place, found.time, found.person, found.labels
 FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place)
@@ -59,12 +61,33 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
 
     _lease = sql.LEASE_SKIPPING
 
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._waiting: dict[type[Row], list[Row]] = {}
+        self._over = False
+
     def end(self) -> None:
         """Let nobody use it any more: its connection may be at work for others."""
-        self._connection = cast(Connection, _Ended())
+        self._connection, self._over = cast(Connection, _Ended()), True
+
+    async def flush(self) -> None:
+        """Insert what waits, in one statement."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            arrays = [list(array) for rows in waiting.values() for array in zip(*rows, strict=True)]
+            await super()._rows(_insertion(tuple(waiting)), *arrays)
+
+    async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
+        # What was inserted is seen by what is asked afterwards.
+        if statement != sql.ADVANCE.many or not _ADVANCED.isdisjoint(self._waiting):
+            await self.flush()
+        return await super()._rows(statement, *arguments)
 
     async def _insert(self, kind: type[Row], rows: Sequence[Row]) -> None:
-        await self._rows(_INSERTIONS[kind], *map(list, zip(*rows, strict=True)))
+        if self._over:
+            raise _over()
+        # Round trips are what a transaction takes its time with, so that insertions wait for one another.
+        self._waiting.setdefault(kind, []).extend(rows)
 
     async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
         """See `Transaction.histories`. No two events of a hash share an instant: it is their key."""
@@ -81,7 +104,11 @@ class _Ended:
     """Stands for the connection once a transaction is over."""
 
     async def fetch(self, *_: object) -> None:
-        raise StoreUnavailable("PostgreSQL: the transaction is over")
+        raise _over()
+
+
+def _over() -> StoreUnavailable:
+    return StoreUnavailable("PostgreSQL: the transaction is over")
 
 
 class PostgresStore:
@@ -138,6 +165,7 @@ class PostgresStore:
             await _run(connection, begin)
             try:
                 yield transaction
+                await transaction.flush()
             except Exception:
                 await _run(connection, "ROLLBACK")
                 sound = True
