@@ -165,12 +165,32 @@ def test_a_server_that_is_not_there_is_unavailable(frail: Server) -> None:
         assert "pa55word" not in repr(caught.value)
 
 
+def test_all_who_ask_together_are_told_of_an_outage(frail: Server) -> None:
+    """Nobody waits for ever for a look-up that failed, and the next one works."""
+
+    async def run() -> None:
+        store = await open_store(frail.url("migrated"), seconds=2)
+        await asyncio.to_thread(frail.stop)
+
+        async def ask() -> object:
+            async with store.reading() as reader:
+                return await reader.identity_and_key(1, bytes(16))
+
+        answers = await asyncio.gather(*(ask() for _ in range(5)), return_exceptions=True)
+        assert [type(answer) for answer in answers] == [StoreUnavailable] * 5
+        await asyncio.to_thread(frail.start)
+        assert await ask() is None
+        await store.close()
+
+    asyncio.run(run())
+
+
 def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
     """A call waits for a connection as long as it may and is then told."""
 
     async def run() -> None:
         store = await open_store(postgres_url, seconds=0.3, connections=1)
-        async with store.reading():
+        async with store.writing([]):
             with pytest.raises(StoreUnavailable):
                 await read(store, "a")
         assert await read(store, "a") is None

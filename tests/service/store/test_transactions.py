@@ -13,8 +13,10 @@ from scoring_model.service.core.rows import (
     TABLES,
     BundleRow,
     FactRow,
+    IdentityRow,
     LabelRow,
     LinkRow,
+    PersonKeyRow,
     Row,
     VerificationRow,
 )
@@ -295,6 +297,35 @@ def test_an_identity_comes_with_its_persons_key(store_url: str) -> None:
             await transaction.erase(key.key_id, 99)
             found = await transaction.identity_and_key(1, identity.id)
             assert found == (await transaction.identity(1, identity.id), None)
+
+    tell(store_url, story)
+
+
+def test_identities_that_are_asked_for_together_do_not_mix(store_url: str) -> None:
+    """Whoever asks at the same time gets its own, its own client's alone, also when somebody gives up."""
+    keys = [person_key_row() for _ in range(20)]
+    identities = [identity_row(key_id=key.key_id, client=n % 2) for n, key in enumerate(keys)]
+
+    async def story(store: Store) -> None:
+        await write(store, *keys)
+        await write(store, *identities)
+
+        async def ask(client: int, resource: bytes) -> tuple[IdentityRow, PersonKeyRow | None] | None:
+            async with store.reading() as reader:
+                return await reader.identity_and_key(client, resource)
+
+        asked = [asyncio.create_task(ask(c, identity.id)) for identity in identities for c in (0, 1, 1)]
+        nobody = asyncio.create_task(ask(1, new_id()))
+        await asyncio.sleep(0)
+        given_up, asked[1] = asked[1], asyncio.create_task(ask(1, identities[0].id))
+        given_up.cancel()
+        expected = [
+            pair if pair[0].client == c else None
+            for pair in zip(identities, keys, strict=True)
+            for c in (0, 1, 1)
+        ]
+        assert await asyncio.gather(*asked) == expected
+        assert await nobody is None
 
     tell(store_url, story)
 

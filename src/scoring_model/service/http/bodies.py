@@ -11,6 +11,9 @@ from scoring_model.service.http.exchange import header_values
 from scoring_model.service.http.refusals import BodyTooLarge, BodyTooSlow, UnsupportedMediaType
 from scoring_model.service.http.settings import HttpSettings
 
+WHOLE: Final = "scoring_model.whole"
+"""In the scope of a request of which everything has arrived: nothing has to be waited for."""
+
 _MEDIA_TYPE: Final = "application/json"
 _CHARSETS: Final = frozenset(("utf-8", "utf8"))
 
@@ -53,6 +56,8 @@ async def read_body(scope: Scope, receive: Receive, settings: HttpSettings) -> b
         If the client went away before the end.
     """
     check_length(scope, settings.max_body)
+    if WHOLE in scope:
+        return await _gathered(receive, settings.max_body)
     try:
         async with asyncio.timeout(settings.body_seconds):
             return await _gathered(receive, settings.max_body)

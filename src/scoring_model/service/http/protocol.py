@@ -7,6 +7,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from scoring_model.service.core.errors import RequestError
 from scoring_model.service.core.ids import new_request_id
+from scoring_model.service.http.bodies import WHOLE
 from scoring_model.service.http.problems import problem
 from scoring_model.service.http.refusals import HeadersTooLarge, MalformedRequest
 
@@ -72,6 +73,11 @@ class Protocol(HttpToolsProtocol):
             if self._discarded > DISCARDED_BYTES:
                 self.transport.close()
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request, perhaps before its application was asked."""
+        super().on_message_complete()
+        self.scope[WHOLE] = True  # type: ignore[typeddict-unknown-key]
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, as a problem."""

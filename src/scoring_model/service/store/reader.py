@@ -75,13 +75,18 @@ class SqlReader(ABC):
         self, client: int, resource: bytes
     ) -> tuple[IdentityRow, PersonKeyRow | None] | None:
         """See `Reader.identity_and_key`."""
-        rows = await self._rows(sql.IDENTITY_AND_KEY, resource, client)
-        if not rows:
+        values = await self._identity_and_key(resource)
+        if values is None:
             return None
-        values = tuple(rows[0])
-        identity = IdentityRow._make(values[:_IDENTITY_FIELDS])
-        key = PersonKeyRow._make(values[_IDENTITY_FIELDS:])
-        return identity, None if values[_IDENTITY_FIELDS] is None else key
+        identity, key = IdentityRow._make(values[:_IDENTITY_FIELDS]), values[_IDENTITY_FIELDS:]
+        if identity.client != client:
+            return None
+        return identity, None if key[0] is None else PersonKeyRow._make(key)
+
+    async def _identity_and_key(self, resource: bytes) -> Values | None:
+        """Both as one row, whoever's it is."""
+        rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,)])
+        return tuple(rows[0]) if rows else None
 
     async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
         """See `Reader.identities_of`."""

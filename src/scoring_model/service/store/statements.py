@@ -129,10 +129,11 @@ REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 A
 EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
 
 IDENTITY: Final = select(IdentityRow, "WHERE id = $1 AND client = $2")
-IDENTITY_AND_KEY: Final = (
+_IDENTITY_AND_KEY: Final = (
     f"SELECT {columns(IdentityRow, 'i.')}, {columns(PersonKeyRow, 'k.')} "
-    "FROM identities i LEFT JOIN person_keys k ON k.key_id = i.key_id WHERE i.id = $1 AND i.client = $2"
+    "FROM identities i LEFT JOIN person_keys k ON k.key_id = i.key_id WHERE i.id ="
 )
+IDENTITY_AND_KEY: Final = Each(f"{_IDENTITY_AND_KEY} $1", f"{_IDENTITY_AND_KEY} any($1::bytea[])")
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")

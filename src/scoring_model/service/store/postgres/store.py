@@ -4,8 +4,9 @@ Transactions are READ COMMITTED. Their locks are taken by a statement of their o
 that took a lock and read would read what was there before it had the lock.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import cache
 from hashlib import blake2b
 from typing import Final, Self, cast
@@ -54,6 +55,50 @@ class PostgresReader(SqlReader):
         if not keys:
             return ()
         return await self._rows(statement.many, *map(list, zip(*keys, strict=True)))
+
+
+class PooledReader(PostgresReader):
+    """A `Reader` that takes a connection for each statement.
+
+    Identities that are asked for while others are being looked up are looked up together: a statement for one costs a
+    server as much as a statement for many.
+
+    Parameters
+    ----------
+    pool : Pool
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._wanted: dict[bytes, asyncio.Future[Values | None]] = {}
+        self._looking_up: asyncio.Task[None] | None = None
+
+    async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
+        async with self._pool.lend() as connection:
+            return await PostgresReader(connection)._rows(statement, *arguments)
+
+    async def _identity_and_key(self, resource: bytes) -> Values | None:
+        if resource not in self._wanted:
+            self._wanted[resource] = asyncio.get_running_loop().create_future()
+        found = self._wanted[resource]
+        if self._looking_up is None:
+            self._looking_up = asyncio.create_task(self._look_up())
+        return await asyncio.shield(found)  # whoever gives up leaves it to the others
+
+    async def _look_up(self) -> None:
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            try:
+                rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,) for resource in wanted])
+            except Exception as error:
+                for future in wanted.values():
+                    future.set_exception(error)
+                    future.exception()  # seen to, should all who asked be gone
+            else:
+                found = {row[0]: tuple(row) for row in rows}
+                for resource, future in wanted.items():
+                    future.set_result(found.get(resource))
+        self._looking_up = None
 
 
 class PostgresTransaction(PostgresReader, SqlTransaction):
@@ -124,11 +169,12 @@ class PostgresStore:
 
     def __init__(self, dsn: str, *, seconds: float, connections: int) -> None:
         self._pool = Pool(dsn, size=connections, seconds=seconds)
+        self._reader = PooledReader(self._pool)
         self._buckets = BucketTable(dsn, seconds=seconds)
 
     def reading(self) -> AbstractAsyncContextManager[Reader]:
         """See `Store.reading`."""
-        return self._read()
+        return nullcontext(self._reader)
 
     def writing(self, pools: Sequence[str]) -> AbstractAsyncContextManager[Transaction]:
         """See `Store.writing`."""
@@ -151,11 +197,6 @@ class PostgresStore:
 
     async def __aexit__(self, *error: object) -> None:
         await self.close()
-
-    @asynccontextmanager
-    async def _read(self) -> AsyncIterator[Reader]:
-        async with self._pool.lend() as connection:
-            yield PostgresReader(connection)
 
     @asynccontextmanager
     async def _write(self, begin: str) -> AsyncIterator[Transaction]:
