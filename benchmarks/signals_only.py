@@ -1,9 +1,10 @@
 """Signals scored over HTTP beside other servers of the same model, on one core with one worker.
 
-The service is asked as always, with credentials and under a limit, and does all that belongs to a verification: records
-are parsed, features made, histories read, the outcome explained where it needs it, and everything is stored, encrypted,
-in a SQLite file; that file lies in memory where there is a place for it, as no peer waits for a disk. The peers are
-given a row of features and give the margin. All serve the same trees, each on one core; the load comes from another.
+Ours twice, both times with credentials and under a limit. In memory: records are parsed, features made of signals and
+of what earlier records share with them, decided about, explained where the outcome needs it, and answered. And the
+service as it is sold, which also stores everything, encrypted, with its events, in a SQLite file; that file lies in
+memory where there is a place for it, as no peer waits for a disk. The peers are given a row of features and give the
+margin. All serve the same trees, each on one core; the load comes from another.
 
 Run as ``python benchmarks/signals_only.py``. Needs wrk, uv and a package index. Nothing is timed before a peer's
 margins are LightGBM's and the service's answers are the scorer's own.
@@ -13,15 +14,19 @@ import argparse
 import asyncio
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import lightgbm as lgb
 import numpy as np
+import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -31,16 +36,19 @@ from benchmarks.filled_database import Filled, fill
 from benchmarks.load import Load, Visits, drive, require_wrk
 from benchmarks.peers import PEERS, Peer, ask, install, serving_peer
 from benchmarks.served_bundle import NETWORK, booster_of, invented, served_bundle, stepping_up
+from benchmarks.served_bundle import bodies as _bodies
 from benchmarks.service_process import CREATE, serving
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Bundle
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import score_table
 from scoring_model.service.core.masters import MasterKeys, add_master_key, load_master_keys
 
 RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 SHARED_MEMORY: Final = Path("/dev/shm")
+MEMORY_SERVICE: Final = Path(__file__).with_name("memory_service.py")
 ROWS: Final = 2_000
 CUSTOMERS: Final = 100_000
 CHECKED: Final = 200
@@ -101,9 +109,65 @@ def measure_service(bundle: Bundle, options: argparse.Namespace) -> Load:
         with serving(folder, serve_on, bundle=path, database=url, master_key=source) as service:
             address = service.url + CREATE
             _check(visits.drive(address, seconds=WARM_SECONDS), filled, scorer, masters)
-            found = measure(lambda seconds: visits.drive(address, seconds=seconds), options, "scoring-model")
+            found = measure(
+                lambda seconds: visits.drive(address, seconds=seconds), options, "ours, all of it"
+            )
             _check(found, filled, scorer, masters)
             return found
+
+
+def measure_in_memory(bundle: Bundle, options: argparse.Namespace) -> Load:
+    """Measure what it takes without a store, and check answers against the same records scored as a file."""
+    serve_on, load_from = two_cores()
+    bodies = [
+        _signals_alone(body["signals"]) for body in _bodies(invented(CUSTOMERS, seed=11)) if "signals" in body
+    ]
+    with tempfile.TemporaryDirectory(prefix="memory-") as name, on_core(load_from):
+        path = bundle.save(Path(name) / "trained")
+        with _in_memory(path, serve_on) as (url, headers):
+            warm = Visits(bodies, headers=headers, keys=False).drive(url, seconds=WARM_SECONDS, kept=100_000)
+        path = stepping_up(bundle, scores_of(warm)).save(Path(name) / "served")
+        with _in_memory(path, serve_on) as (url, headers):
+            print(f"  {_check_as_file(url, headers, bodies, Scorer.load(path))} answers are those of a file")
+            visits = Visits(bodies, headers=headers, keys=False)
+            return measure(lambda seconds: visits.drive(url, seconds=seconds), options, "ours, in memory")
+
+
+@contextmanager
+def _in_memory(bundle: Path, core: int) -> Iterator[tuple[str, dict[str, str]]]:
+    with on_core(core):
+        process = subprocess.Popen(
+            [sys.executable, MEMORY_SERVICE, bundle], stdout=subprocess.PIPE, text=True
+        )
+    try:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        yield told["url"] + CREATE, told["headers"]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _check_as_file(url: str, headers: dict[str, str], bodies: list[dict[str, object]], scorer: Scorer) -> int:
+    """Send bodies one by one, score them as a file with the instants that they got, and compare."""
+    answers, records = [], []
+    for body in bodies[:CHECKED]:
+        asked = urllib.request.Request(
+            url, json.dumps(body).encode(), {**headers, "Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(asked) as answer:
+            answers.append(json.load(answer))
+        records.append({"recordId": answers[-1]["id"], "eventTime": answers[-1]["completedAt"], **body})
+    table = read_records(pa.Table.from_pylist(records), scorer.contents.schema, labelled=False).table
+    for told, row in zip(answers, score_table(scorer, table).to_arrow().to_pylist(), strict=True):
+        reasons = [reason["code"] for reason in told["reasonCodes"]]
+        if (told["scoringScore"], told["scoringOutcome"], reasons) != (
+            row["scoringScore"],
+            row["scoringOutcome"],
+            row["reasonCodes"],
+        ):
+            raise SystemExit(f"{told} is not what the same file gives: {row}")
+    return len(answers)
 
 
 def _signals_alone(signals: dict[str, object]) -> dict[str, object]:
@@ -167,15 +231,16 @@ def main() -> None:
     booster = booster_of(bundle)
     model, rows = booster.model_to_string(), rows_of(bundle, booster)
     chosen = [peer for peer in PEERS if options.peer is None or peer.name in options.peer]
-    own = measure_service(bundle, options)
+    own = measure_in_memory(bundle, options)
+    ours = {"ours, in memory": own, "ours, all of it": measure_service(bundle, options)}
     peers = {peer.title: measure_peer(peer, model, rows, options) for peer in chosen}
-    print(f"\n{'':<24}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'ours to theirs':>16}")
-    for title, load in {"scoring-model": own, **peers}.items():
+    print(f"\n{'':<24}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'in memory to it':>17}")
+    for title, load in {**ours, **peers}.items():
         ratio = own.rate / load.rate
-        print(f"{title:<24}{load.rate:12,.0f}{load.p50:9.1f}{load.p99:9.1f}{ratio:16.2f}")
+        print(f"{title:<24}{load.rate:12,.0f}{load.p50:9.1f}{load.p99:9.1f}{ratio:17.2f}")
     median = statistics.median(own.rate / load.rate for load in peers.values())
-    print(f"median ratio {median:.2f}; asked for: 5,000 requests/s or more")
-    results = {title: load.rate for title, load in {"scoring-model": own, **peers}.items()}
+    print(f"median ratio to peers {median:.2f}; asked for in memory: 5,000 requests/s or more")
+    results = {title: load.rate for title, load in {**ours, **peers}.items()}
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "signals_only.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

@@ -185,6 +185,22 @@ def test_bundles_that_served_must_be_there(sealed: Path, tmp_path: Path) -> None
         prepared(settings_of(sealed, tmp_path))
 
 
+def test_a_further_machine_begins_with_an_empty_shelf(sealed: Path, tmp_path: Path) -> None:
+    """The bundle that has served already, and serves there too, is put on it."""
+    prepared(settings_of(sealed, tmp_path))
+    manifest = read_manifest(sealed)
+
+    async def serve() -> None:
+        store = await open_store(f"sqlite:///{tmp_path / 'scoring.db'}")
+        async with store.writing([]) as transaction:
+            await transaction.insert([BundleRow(manifest.model_version, manifest.policy_version, "{}", 0)])
+        await store.close()
+
+    asyncio.run(serve())
+    settings, _ = prepared(settings_of(sealed, tmp_path, bundles=tmp_path / "further"))
+    assert settings.bundle.parent == tmp_path / "further"
+
+
 def test_a_new_postgresql_database_is_migrated_by_its_operator(
     sealed: Path, tmp_path: Path, postgres_url: str
 ) -> None:

@@ -85,12 +85,13 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     shelf = BundleShelf(settings.shelf)
     store = await open_store(settings.database, create=sqlite_path(settings.database) is not None)
     try:
+        # First, so that a further machine may begin with an empty directory.
+        kept = shelf.keep(settings.bundle, public_key=key)
         async with store.reading() as reader:
             shelf.require((row.model_version, row.policy_version) for row in await reader.bundles())
         await _prepare_keys(settings, store, report)
     finally:
         await store.close()
-    kept = shelf.keep(settings.bundle, public_key=key)
     return dataclasses.replace(settings, bundle=kept, bundles=settings.shelf)
 
 

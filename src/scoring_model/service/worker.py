@@ -62,7 +62,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         from scoring_model.service.http.server import run
 
         configure()
-        _settle_memory()
+        settle_memory()
         ready()
         # From its first step on the server handles the signals itself.
         grace = settings.shutdown_grace / _MICROSECONDS
@@ -112,7 +112,7 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
     )
 
 
-def _settle_memory() -> None:
+def settle_memory() -> None:
     """Spare the collector what lives as long as the process, and let it look for cycles less often.
 
     What a request leaves behind is freed by reference counts; looking for more took a tenth of its time.

@@ -1,0 +1,156 @@
+"""The HTTP side over a service that keeps everything in memory: parse, features, model, answer, and nothing else.
+
+What a bundle costs to serve without what a bank needs of a service: no encryption, no events, nothing survives. For
+`benchmarks/signals_only.py`, which starts it as a program: ``python benchmarks/memory_service.py BUNDLE``. It prints a
+line of JSON with its address and the headers of its one client.
+"""
+
+import asyncio
+import hmac
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+import uvloop
+
+from scoring_model.decision.policy import OUTCOMES, Outcome
+from scoring_model.features import StartedRow
+from scoring_model.history import count_before
+from scoring_model.scorer import Scorer
+from scoring_model.service.core.clients import key_digest
+from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.core.errors import NotFound
+from scoring_model.service.core.ids import new_id
+from scoring_model.service.core.linking import Linker, Links
+from scoring_model.service.core.request import parse_request
+from scoring_model.service.core.resources import Answer, Caller, Once, Scope, Verification, VerificationStatus
+from scoring_model.service.core.secrets import Secrets
+from scoring_model.service.core.store import Bucket, Past
+from scoring_model.service.http import HttpSettings, create_app
+from scoring_model.service.http.server import run
+from scoring_model.service.listening import base_url, listen
+from scoring_model.service.store.buckets import Level, describe, draw
+from scoring_model.service.worker import settle_memory
+
+CLIENT: Final = "cl_" + 22 * "1"
+API_KEY: Final = "sk_" + 43 * "1"
+QUOTA: Final = 60_000_000
+
+
+class _Asked(NamedTuple):
+    subject: str | None
+    links: Links
+    started: StartedRow
+    answer: "asyncio.Future[Verification]"
+
+
+class MemoryService:
+    """Verifications of signals alone, each seen by those after it.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self._linker = Linker(Secrets(bytes(32)), scorer.matrix.link_keys)
+        self._caller = Caller(1, CLIENT, "1", frozenset(Scope), QUOTA, 60)
+        self._digest = key_digest(API_KEY)
+        self._level: Level | None = None
+        self._clock = SystemClock()
+        self._asked: list[_Asked] = []
+        self._histories: dict[bytes, list[Past]] = defaultdict(list)
+        self._kept: dict[bytes, Verification] = {}
+        self._latest = 0
+
+    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+        """The one client there is."""
+        same = hmac.compare_digest(key_digest(api_key), self._digest)
+        return self._caller if same and client_id == CLIENT else None
+
+    async def take_token(self, _caller: Caller) -> Bucket:
+        """Spend one request."""
+        self._level, taken = draw(self._level, now=self._clock.now(), capacity=QUOTA, per_second=QUOTA / 60)
+        return describe(self._level.tokens, allowed=taken == 1, capacity=QUOTA, per_second=QUOTA / 60)
+
+    async def create_verification(
+        self, caller: Caller, body: Mapping[str, object], _once: Once | None
+    ) -> Answer[Verification]:
+        """Score together what has come together."""
+        request = parse_request(body, self._scorer.contents.schema)
+        links = self._linker.link(caller.pool, caller.client, request.values)
+        loop = asyncio.get_running_loop()
+        asked = _Asked(
+            request.subject_id, links, self._scorer.matrix.start(request.values), loop.create_future()
+        )
+        if not self._asked:
+            loop.call_soon(self._score)
+        self._asked.append(asked)
+        return Answer(await asked.answer)
+
+    async def verification(self, _caller: Caller, resource: bytes) -> Verification:
+        """Find one again."""
+        if resource not in self._kept:
+            raise NotFound
+        return self._kept[resource]
+
+    def _score(self) -> None:
+        batch, self._asked = self._asked, []
+        matrix, rows, instants = self._scorer.matrix, [], []
+        for asked in batch:
+            self._latest = instant = max(self._clock.now(), self._latest + 1)
+            pasts = {name: self._histories[value] for name, value in asked.links.hashes}
+            counts = {name: count_before(past, at=instant, law=matrix.law) for name, past in pasts.items()}
+            rows.append(matrix.finish(asked.started, instant, counts))
+            instants.append(instant)
+            for past in pasts.values():
+                past.insert(0, (instant, asked.links.person or new_id(instant), None))
+                del past[matrix.law.cap + 1 :]
+        self._answer(batch, instants, np.stack(rows))
+
+    def _answer(self, batch: list[_Asked], instants: list[int], rows: Any) -> None:
+        decisions, manifest = self._scorer.decide(rows), self._scorer.manifest
+        scores, outcomes = decisions.scores.tolist(), decisions.outcomes.tolist()
+        for asked, instant, row, score, number in zip(batch, instants, rows, scores, outcomes, strict=True):
+            outcome = OUTCOMES[number]
+            reasons = () if outcome is Outcome.PASSED else self._scorer.reasons(row)
+            made = Verification(
+                id=new_id(instant),
+                identity_id=None,
+                previous_id=None,
+                subject_id=asked.subject,
+                status=VerificationStatus.COMPLETED,
+                outcome=outcome,
+                score=score,
+                reasons=tuple((reason.code, reason.description) for reason in reasons),
+                model_version=manifest.model_version,
+                policy_version=manifest.policy_version,
+                created_at=instant,
+                completed_at=instant,
+            )
+            self._kept[made.id] = made
+            asked.answer.set_result(made)
+
+
+async def serve(bundle: Path) -> None:
+    """Serve until SIGTERM."""
+    service = MemoryService(Scorer.load(bundle))
+    app = create_app(cast(Any, service), HttpSettings(access_log=False), clock=SystemClock())
+    with listen("127.0.0.1", 0) as listener:
+        settle_memory()
+        headers = {"X-Client-Id": CLIENT, "X-Api-Key": API_KEY}
+        print(json.dumps({"url": base_url(listener), "headers": headers}), flush=True)
+        await run(app, sockets=[listener], close=_nothing, grace_seconds=5)
+
+
+async def _nothing() -> None:
+    pass
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(Path(sys.argv[1])))
