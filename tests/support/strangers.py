@@ -2,7 +2,6 @@
 
 import json
 import socket
-import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -126,18 +125,6 @@ def open_service(
     named = ["--bundle", bundle, "--bundles", "shelf", "--database", database, *words]
     with running(folder, *named, **options) as service:
         yield service
-
-
-def rows_of(file: Path) -> list[tuple[Any, ...]]:
-    """All rows of all tables of an SQLite file, as values."""
-    connection = sqlite3.connect(file)
-    try:
-        tables = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        return [row for table in tables for row in connection.execute(f'SELECT * FROM "{table}"')]
-    finally:
-        connection.close()
 
 
 class Wire:
