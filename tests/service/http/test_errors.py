@@ -10,8 +10,8 @@ from fake_service import GOOD, HOOK, NARROW, Client, FakeService
 from scoring_model.service.core import errors
 from scoring_model.service.core.store import Bucket, StoreUnavailable
 from scoring_model.service.http import refusals
-from scoring_model.service.http.application import OPERATIONS
 from scoring_model.service.http.operation import Body, Operation
+from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.http.problems import STATUSES, problem, status_of
 
 FIELDS = ["type", "title", "status", "detail", "instance", "code", "requestId"]

@@ -10,9 +10,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from fake_service import HOOK, PERSON, Client
-from scoring_model.service.http.application import OPERATIONS
 from scoring_model.service.http.components import _ERRORS
 from scoring_model.service.http.openapi import openapi
+from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.http.problems import STATUSES
 
 DOCUMENT = openapi()

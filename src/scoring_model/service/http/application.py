@@ -3,26 +3,21 @@
 from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
 
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
-from scoring_model.service.http import identities, verifications, webhooks
 from scoring_model.service.http.envelope import Envelope
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.gate import Gate
 from scoring_model.service.http.health import health_pages
 from scoring_model.service.http.logs import RequestLog
 from scoring_model.service.http.operation import Endpoint, Operation
+from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.http.reference import reference_pages
 from scoring_model.service.http.settings import HttpSettings
-
-# The first that fits is taken: those that are asked for most stand first.
-OPERATIONS: Final = (*verifications.OPERATIONS, *identities.OPERATIONS, *webhooks.OPERATIONS)
-"""Everything behind the gate."""
 
 
 def create_app(service: Service, settings: HttpSettings, *, clock: Clock) -> ASGIApp:

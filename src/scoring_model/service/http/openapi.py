@@ -10,13 +10,14 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from scoring_model.service.core.resources import Scope
-from scoring_model.service.http import examples, health, reference
-from scoring_model.service.http.application import OPERATIONS
+from scoring_model.service.http import examples, health
 from scoring_model.service.http.components import components, error_responses, headers
 from scoring_model.service.http.operation import Body, Operation
+from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.http.overview import EVENTS, OVERVIEW, TAGS
 from scoring_model.service.http.parameters import PAGE
 from scoring_model.service.http.problems import MEDIA_TYPE
+from scoring_model.service.http.public import DESCRIPTION
 from scoring_model.service.http.schemas import reference as schema
 from scoring_model.service.http.schemas import schemas
 
@@ -293,7 +294,7 @@ def _public_paths() -> dict[str, _Json]:
     return {
         health.LIVE: {"get": live},
         health.READY: {"get": ready},
-        reference.DESCRIPTION: {"get": described},
+        DESCRIPTION: {"get": described},
     }
 
 

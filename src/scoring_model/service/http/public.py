@@ -1,12 +1,16 @@
 """Pages that need no credentials."""
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from scoring_model.service.http.exchange import exchange_of
 from scoring_model.service.http.refusals import MethodNotAllowed, allow
+
+DESCRIPTION: Final = "/openapi.json"
+"""Path of the API reference for programs."""
 
 
 class PublicPage:

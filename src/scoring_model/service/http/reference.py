@@ -8,10 +8,9 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
-from scoring_model.service.http.public import PublicPage
+from scoring_model.service.http.public import DESCRIPTION, PublicPage
 from scoring_model.service.http.representations import to_json
 
-DESCRIPTION: Final = "/openapi.json"
 PAGE: Final = "/docs"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
