@@ -5,12 +5,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from scoring_model.service.core.body import pointer
 from scoring_model.service.core.errors import FieldError, Invalid
 
 PAGE: Final = 100
 """Things on a page, by default and at most."""
 
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}", re.ASCII)
 _LIMIT: Final = re.compile(r"[0-9]{1,3}", re.ASCII)
 _CURSOR: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 
@@ -31,24 +31,21 @@ def check_names(pairs: Sequence[tuple[str, str]], known: Collection[str]) -> Map
     Raises
     ------
     Invalid
-        With all of them.
+        With all of them. A name stands in the pointer, as that of an unknown field does, and nowhere else.
     """
     found: dict[str, str] = {}
     errors = []
     for name, value in pairs:
         if name not in known:
-            errors.append(FieldError("", "unknown_parameter", f"{_shown(name)} is not known here"))
+            errors.append(
+                FieldError(pointer(name), "unknown_parameter", "must be a query parameter that is known")
+            )
         elif name in found:
-            errors.append(FieldError("", "repeated_parameter", f"{_shown(name)} must come once"))
+            errors.append(FieldError(pointer(name), "repeated_parameter", "must come once"))
         found[name] = value
     if errors:
         raise Invalid(tuple(errors))
     return found
-
-
-def _shown(name: str) -> str:
-    """A name that looks like one; anything else may be a value that stands in the wrong place."""
-    return f"query parameter {name}" if _NAME.fullmatch(name) else "a query parameter"
 
 
 def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
