@@ -4,8 +4,10 @@ import asyncio
 import os
 import signal
 import socket
+import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,8 @@ from scoring_model.service.listening import AddressUnavailable, base_url, listen
 from scoring_model.service.runner import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import SchemaMissing, open_store
+from strangers import new_credentials
+from webhook_receiver import Receiver, receiving
 
 HEAVY: Final = "numba pyarrow pandas lightgbm sklearn sqlalchemy alembic"
 WORKERS: Final = 2
@@ -129,6 +133,73 @@ def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
     maps = Path(f"/proc/{two.workers()[0]}/maps").read_text()
     assert "onnxruntime" in maps
     assert not [name for name in HEAVY.split() if f"/{name}/" in maps]
+
+
+def test_attempts_under_way_end_before_the_service(sealed: Path, tmp_path: Path) -> None:
+    """After SIGTERM an attempt gets its answer, which is written down: nothing is sent again."""
+    with receiving() as receiver, running(tmp_path, *arguments(sealed), "--development") as service:
+        receiver.open.clear()
+        send_test(service, receiver, tmp_path)
+        until(lambda: len(receiver.taken) == 1, "an attempt")
+        service.process.send_signal(signal.SIGTERM)
+        until(lambda: not answers(service), "the end of requests")
+        assert service.process.poll() is None
+        receiver.open.set()
+        assert service.process.wait(timeout=60) == 0
+    assert delivered(tmp_path) == [("DELIVERED", 1, None)]
+    assert len(receiver.taken) == 1
+
+
+def test_attempts_hold_the_end_up_no_longer_than_the_grace(sealed: Path, tmp_path: Path) -> None:
+    """An attempt that does not end by then is left to others, once its lease is over."""
+    words = [*arguments(sealed), "--development", "--shutdown-grace", "1s"]
+    with receiving() as receiver, running(tmp_path, *words) as service:
+        receiver.open.clear()
+        send_test(service, receiver, tmp_path)
+        until(lambda: len(receiver.taken) == 1, "an attempt")
+        assert service.stop() == 0
+        ((status, attempts, leased),) = delivered(tmp_path)
+    assert (status, attempts, leased is None) == ("WAITING", 0, False)
+
+
+def test_a_service_that_does_not_deliver(sealed: Path, tmp_path: Path) -> None:
+    """What webhooks are told waits, and nothing that dials is loaded; one that delivers has what does."""
+    loaded = {}
+    for words in (("--no-deliver",), ()):
+        with (
+            receiving() as receiver,
+            running(tmp_path, *arguments(sealed), "--development", *words) as service,
+        ):
+            maps = Path(f"/proc/{service.process.pid}/maps").read_text()
+            loaded[words] = "/aiohttp/" in maps
+            if words:
+                send_test(service, receiver, tmp_path)
+                assert service.stop() == 0
+                assert (receiver.taken, delivered(tmp_path)) == ([], [])
+    assert loaded == {("--no-deliver",): False, (): True}
+
+
+def send_test(service: Running, receiver: Receiver, folder: Path) -> None:
+    """Make a client with a webhook that leads to a receiver, and send a test to it."""
+    client = new_credentials(folder)
+    body = {"destinationUrl": receiver.url, "active": True}
+    _, webhook = service.request("POST", "/scoring/v1/webhooks", body, client)
+    service.request("POST", f"/scoring/v1/webhooks/{webhook['id']}/test", headers=client)
+
+
+def answers(service: Running) -> bool:
+    """Whether a service takes connections."""
+    try:
+        service.request("GET", "/health/live")
+    except OSError:
+        return False
+    return True
+
+
+def delivered(folder: Path) -> list[tuple[str, int, int | None]]:
+    """Status, attempts and lease of all deliveries."""
+    with closing(sqlite3.connect(folder / "scoring.db")) as connection:
+        return connection.execute("SELECT status, attempts, leased_until FROM deliveries").fetchall()
 
 
 def test_a_worker_that_never_answers_ends_the_service(sealed: Path, tmp_path: Path) -> None:

@@ -64,7 +64,9 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
         "host": "::1",
         "port": 0,
         "workers": 3,
+        "deliver": False,
         "development": True,
+        "egress_proxy": "http://proxy:3128",
         "public_key": "k.pem",
         "request_log": False,
         "scoring_timeout": "1s",
@@ -73,9 +75,10 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
         "queue_limit": 7,
         "max_batch": 2,
     }
-    listed = {**plain, "trusted_proxies": ["10.0.0.0/8", "::1"]}
+    networks = {"trusted_proxies": ["10.0.0.0/8", "::1"], "egress_networks": ["10.1.0.0/16", "fd00::/8"]}
+    listed = {**plain, **networks}
     texts = {PREFIX + name.upper(): str(value) for name, value in plain.items()}
-    texts[PREFIX + "TRUSTED_PROXIES"] = "10.0.0.0/8, ::1"
+    texts |= {PREFIX + name.upper(): ", ".join(listed) for name, listed in networks.items()}
     of_file = load_settings(flags={}, environment={}, file=written(tmp_path, **listed))
     assert of_file == load_settings(flags={}, environment=texts)
     assert sorted(listed) == sorted(NAMES)
@@ -114,6 +117,12 @@ def test_a_problem_names_where_its_value_came_from(tmp_path: Path) -> None:
         ({"scoring_timeout": 2}, "--scoring-timeout: scoring_timeout must be at least a millisecond"),
         ({"shutdown_grace": "soon"}, "--shutdown-grace: a duration is a whole number"),
         ({"trusted_proxies": ["10.0.0.1/8"]}, "--trusted-proxies: trusted_proxies.0 must be an address"),
+        ({"egress_networks": ["inside"]}, "--egress-networks: egress_networks.0 must be an address"),
+        ({"egress_proxy": "proxy:3128"}, "--egress-proxy: egress_proxy must be a URL such as http://"),
+        ({"egress_proxy": "https://proxy:3128"}, "--egress-proxy: egress_proxy must be"),
+        ({"egress_proxy": "http://proxy:99999"}, "--egress-proxy: egress_proxy must be"),
+        ({"egress_proxy": "http://proxy:0"}, "--egress-proxy: egress_proxy must be"),
+        ({"egress_proxy": "http://proxy/path"}, "--egress-proxy: egress_proxy must be"),
         ({"database": "mysql://h/d"}, "--database: database must be sqlite:///"),
         ({"database": "sqlite://"}, "--database: database must name a file"),
         ({"database": "sqlite:///:memory:"}, "--database: database must name a file"),
@@ -136,8 +145,11 @@ def test_required_settings_are_asked_for() -> None:
 def test_secrets_are_in_no_text() -> None:
     """Neither the representation of settings nor what is told of bad ones holds a password or a key's command."""
     url = "postgresql://risk:s3cret@db/scoring?password=s3cret"
-    settings = loaded({"database": url, "master_key": "command:show s3cret"})
-    assert "s3cret" not in repr(settings)
+    proxy = "http://risk:s3cret@proxy:3128"
+    settings = loaded({"database": url, "master_key": "command:show s3cret", "egress_proxy": proxy})
+    assert "s3cret" not in repr(settings) + repr(settings.egress)
+    assert settings.egress.proxy == proxy
+    assert "s3cret" not in refused({**REQUIRED, "egress_proxy": "ftp://risk:s3cret@proxy"}, {})
     assert "s3cret" not in refused({"bundle": "b", "database": "mysql://risk:s3cret@db/x", "port": -1}, {})
 
 
@@ -179,6 +191,7 @@ def test_settings_survive_the_way_to_a_worker() -> None:
     for flags in (
         {},
         {"bundles": "x", "public_key": "k", "trusted_proxies": ["10.0.0.0/8"], "development": True},
+        {"deliver": False, "egress_networks": ["10.0.0.0/8"], "egress_proxy": "http://proxy:3128"},
     ):
         settings = loaded(flags)
         assert ServiceSettings.from_plain(json.loads(json.dumps(settings.to_plain()))) == settings

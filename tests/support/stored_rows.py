@@ -8,6 +8,7 @@ from typing import Any
 from scoring_model.service.core.rows import (
     ApiKeyRow,
     ClientRow,
+    DeliveryRow,
     EventRow,
     IdempotencyRow,
     IdentityRow,
@@ -102,8 +103,14 @@ def event_row(**changes: Any) -> EventRow:
 def webhook_row(**changes: Any) -> WebhookRow:
     """An active webhook."""
     row = WebhookRow(
-        new_id(), 1, "https://example.com/", 1, '["*"]', None, None, b"sealed", None, None, 10, 10
+        new_id(), 1, "https://example.com/", 1, '["*"]', None, None, b"sealed", None, None, 10, 10, 10
     )
+    return row._replace(**changes)
+
+
+def delivery_row(**changes: Any) -> DeliveryRow:
+    """A delivery that waits and was never attempted."""
+    row = DeliveryRow(new_id(), new_id(), new_id(), 1, "WAITING", 0, 10, None, 10, None, None, None)
     return row._replace(**changes)
 
 

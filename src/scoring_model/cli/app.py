@@ -11,12 +11,14 @@ from scoring_model.cli import (
     clients,
     console,
     database,
+    deliver,
     keys,
     labels,
     records,
     serve,
     training,
     verifications,
+    webhooks,
 )
 from scoring_model.service.failures import is_told, text_of
 
@@ -35,8 +37,10 @@ app.command()(bundles.score)
 app.command()(bundles.evaluate)
 app.command()(bundles.inspect)
 app.command()(serve.serve)
+app.command()(deliver.deliver)
 app.add_typer(clients.app, name="clients")
 app.add_typer(verifications.app, name="verifications")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(labels.app, name="labels")
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")

@@ -28,8 +28,15 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Name or address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 for a free one.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that answer.")] = None,
+    deliver: Annotated[bool | None, typer.Option(help="Deliver what webhooks are told.")] = None,
     development: Annotated[
         bool | None, typer.Option(help="Let webhooks be plain http and on this machine.")
+    ] = None,
+    egress_networks: Annotated[
+        str | None, typer.Option(help="Special ranges that webhooks may be in, with commas between.")
+    ] = None,
+    egress_proxy: Annotated[
+        str | None, typer.Option(help="http://host:port of a CONNECT proxy for deliveries.")
     ] = None,
     trusted_proxies: Annotated[
         str | None, typer.Option(help="Networks whose forwarding headers are believed, with commas between.")
@@ -46,7 +53,7 @@ def serve(
     commit_timeout: Annotated[str | None, typer.Option(help="After which a change is refused.")] = None,
     queue_limit: Annotated[int | None, typer.Option(help="Changes that may wait.")] = None,
     max_batch: Annotated[int | None, typer.Option(help="Changes that share a transaction.")] = None,
-    shutdown_grace: Annotated[str | None, typer.Option(help="Time that requests under way get.")] = None,
+    shutdown_grace: Annotated[str | None, typer.Option(help="Time that requests and deliveries get.")] = None,
 ) -> None:
     """Answer requests over HTTP until SIGTERM or Ctrl-C.
 
@@ -55,10 +62,11 @@ def serve(
     """
     given = {name: value for name, value in locals().items() if name != "config"}
     from scoring_model.service.runner import run
-    from scoring_model.service.settings import load_settings
+    from scoring_model.service.settings import items, load_settings
 
-    if trusted_proxies is not None:
-        given["trusted_proxies"] = [part.strip() for part in trusted_proxies.split(",") if part.strip()]
+    for name, text in (("trusted_proxies", trusted_proxies), ("egress_networks", egress_networks)):
+        if text is not None:
+            given[name] = items(text)
     run(
         load_settings(flags=given, environment=os.environ, file=config),
         say=console.say,

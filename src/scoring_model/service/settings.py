@@ -12,20 +12,21 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from scoring_model.records.durations import Duration
+from scoring_model.service.egress import Egress, egress_problems, network_problems
 
 PREFIX: Final = "SCORING_MODEL_"
 """Every variable of the environment that begins so is one of ours."""
 
 _MILLISECOND: Final = 1000
 _SECOND: Final = 1_000_000
-_LISTS: Final = frozenset({"trusted_proxies"})
+_LISTS: Final = ("trusted_proxies", "egress_networks")
 # Up to the last @ of a word: a password that was not percent-encoded may hold one itself.
 _USER_PASSWORD: Final = re.compile(r"(://[^\s:/?#]*):\S*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&]password=)[^&\s]*", re.IGNORECASE)
 
 
 def masked(text: str) -> str:
-    """Hide the passwords of all database URLs in a text.
+    """Hide the passwords of all URLs in a text.
 
     Examples
     --------
@@ -56,8 +57,14 @@ class ServiceSettings:
         0 to 65535; 0 takes a free one.
     workers : int
         Processes that answer requests, at least 1.
+    deliver : bool
+        Whether these processes deliver what webhooks are told; another program may instead.
     development : bool
         Webhooks may be plain http and on this machine.
+    egress_networks : tuple of str
+        Special ranges, such as private ones, in which webhooks may be reached all the same.
+    egress_proxy : str, optional
+        ``http://[user:password@]host:port``: deliveries go through CONNECT. Never shown.
     trusted_proxies : tuple of str
         Networks whose forwarding headers are believed.
     public_key : Path, optional
@@ -73,7 +80,7 @@ class ServiceSettings:
     max_batch : int
         Changes that share one transaction at most, at least 1.
     shutdown_grace : int
-        Microseconds that requests under way get to end when the service stops.
+        Microseconds that requests under way get to end when the service stops, and after them deliveries.
 
     Raises
     ------
@@ -88,7 +95,10 @@ class ServiceSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
+    deliver: bool = True
     development: bool = False
+    egress_networks: tuple[str, ...] = ()
+    egress_proxy: str | None = field(default=None, repr=False)
     trusted_proxies: tuple[str, ...] = ()
     public_key: Path | None = None
     request_log: bool = True
@@ -117,6 +127,11 @@ class ServiceSettings:
         """The trusted proxies as networks."""
         return tuple(ipaddress.ip_network(text) for text in self.trusted_proxies)
 
+    @property
+    def egress(self) -> Egress:
+        """Where deliveries may go out."""
+        return Egress(networks=self.egress_networks, proxy=self.egress_proxy, development=self.development)
+
     def to_plain(self) -> dict[str, Any]:
         """Give plain values, as JSON has them, that `from_plain` reads: for a process of one's own."""
         plain = dataclasses.asdict(self)
@@ -126,7 +141,8 @@ class ServiceSettings:
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """Make settings of what `to_plain` gave, without a library that validates."""
         paths = {name: Path(plain[name]) for name in ("bundle", "bundles", "public_key") if plain[name]}
-        return cls(**{**plain, **paths, "trusted_proxies": tuple(plain["trusted_proxies"])})
+        lists = {name: tuple(plain[name]) for name in _LISTS}
+        return cls(**{**plain, **paths, **lists})
 
 
 def _number_problems(settings: ServiceSettings) -> Iterator[str]:
@@ -149,11 +165,8 @@ def _source_problems(settings: ServiceSettings) -> Iterator[str]:
         master_source(settings.database, settings.master_key)
     except ValueError as error:
         yield str(error)
-    for place, text in enumerate(settings.trusted_proxies):
-        try:
-            ipaddress.ip_network(text)
-        except ValueError:
-            yield f"trusted_proxies.{place} must be an address or a network such as 10.0.0.0/8"
+    yield from network_problems("trusted_proxies", settings.trusted_proxies)
+    yield from egress_problems(settings.egress_networks, settings.egress_proxy)
 
 
 def sqlite_path(database: str) -> Path | None:
@@ -263,11 +276,18 @@ def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple
             hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else f"known are {', '.join(known)}"
             unknown.append(f"{variable}: unknown variable; {hint}")
         elif text:
-            values[name] = _items(text) if name in _LISTS else text
+            values[name] = items(text) if name in _LISTS else text
     return values, tuple(unknown)
 
 
-def _items(text: str) -> list[str]:
+def items(text: str) -> list[str]:
+    """Split a list that was written with commas between.
+
+    Examples
+    --------
+    >>> items("10.0.0.0/8, ::1")
+    ['10.0.0.0/8', '::1']
+    """
     return [item.strip() for item in text.split(",") if item.strip()]
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from scoring_model.service.settings import ServiceSettings
-from scoring_model.service.worker import READY, STOPS
+from scoring_model.service.stopping import STOPS
+from scoring_model.service.worker import READY
 
 _MICROSECONDS: Final = 1_000_000
 
@@ -163,7 +164,10 @@ class _Supervisor:
         """Tell a worker to stop, and kill it when it does not."""
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
-        grace = self._settings.shutdown_grace / _MICROSECONDS + self._patience.beyond_grace
+        settings = self._settings
+        # Requests first, then attempts of deliveries.
+        graces = (1 + settings.deliver) * settings.shutdown_grace / _MICROSECONDS
+        grace = graces + self._patience.beyond_grace
         try:
             await asyncio.wait_for(process.wait(), grace)
         except TimeoutError:

@@ -11,17 +11,18 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.service.failures import is_told, text_of
 from scoring_model.service.settings import ServiceSettings
+from scoring_model.service.stopping import cancelled_by_signals
 
 if TYPE_CHECKING:
     from scoring_model.service.core.service import Service
     from scoring_model.service.core.store import Store
 
-STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 READY: Final = b"ready\n"
 """What a worker says on standard output once it answers."""
 _MICROSECONDS: Final = 1_000_000
@@ -56,7 +57,7 @@ def serve(
 
 
 async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
-    with _cancelled_by_signals():
+    with cancelled_by_signals():
         app, close = await _open(settings)
         from scoring_model.service.http.logs import configure
         from scoring_model.service.http.server import run
@@ -70,7 +71,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
 
 
 async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[None]]]:
-    """Open store and service; return the application, and what closes both."""
+    """Open store, service and deliverer; return the application, and what closes all of them."""
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.http import create_app
     from scoring_model.service.http.settings import HttpSettings
@@ -82,6 +83,8 @@ async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[
         opened.push_async_callback(store.close)
         service = await _open_service(settings, store)
         opened.push_async_callback(service.close)
+        if settings.deliver:
+            await opened.enter_async_context(_delivering(settings, store))
         http = HttpSettings(trusted_proxies=settings.networks, access_log=settings.request_log)
         return create_app(service, http, clock=SystemClock()), opened.aclose
     except BaseException:
@@ -112,6 +115,13 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
     )
 
 
+def _delivering(settings: ServiceSettings, store: Store) -> AbstractAsyncContextManager[object]:
+    from scoring_model.service.delivering import delivering
+
+    grace = settings.shutdown_grace / _MICROSECONDS
+    return delivering(store, settings.master_source, settings.egress, grace_seconds=grace)
+
+
 def settle_memory() -> None:
     """Spare the collector what lives as long as the process, and let it look for cycles less often.
 
@@ -120,20 +130,6 @@ def settle_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, 20, 20)
-
-
-@contextlib.contextmanager
-def _cancelled_by_signals() -> Iterator[None]:
-    """Cancel the running task when the process is asked to stop while it opens what it needs."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # a coroutine runs in one
-    for number in STOPS:
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        yield
-    finally:
-        for number in STOPS:
-            loop.remove_signal_handler(number)
 
 
 def _stop_at_end_of(descriptor: int, loop: asyncio.AbstractEventLoop) -> None:

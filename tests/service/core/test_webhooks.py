@@ -8,8 +8,9 @@ import pytest
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import Invalid, NotFound, WebhookLimit
 from scoring_model.service.core.resources import Caller, Webhook
-from scoring_model.service.core.rows import WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, WebhookRow
 from service_use import HOUR, START, World, applicants, table, tell
+from stored_rows import delivery_row
 
 URL = "https://example.com/hook"
 HOOK = {"destinationUrl": URL, "active": True}
@@ -95,6 +96,56 @@ def test_webhooks_put_enables_again(store_url: str, sealed: Path) -> None:
         assert (still.active, still.disabled_reason) == (False, "gone")
         again = await world.service.update_webhook(caller, made.id, HOOK)
         assert (again.active, again.disabled_reason) == (True, None)
+
+    tell(store_url, sealed, story)
+
+
+def test_webhooks_that_are_enabled_again_begin_anew(store_url: str, sealed: Path) -> None:
+    """The time without success counts from creation, and anew from being enabled; no other change begins it anew."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        made = await created(world, caller)
+        inactive = {**HOOK, "active": False}
+        seen = []
+        for body in (HOOK, inactive, inactive, HOOK, HOOK):
+            world.clock.advance(60)
+            await world.service.update_webhook(caller, made.id, body)
+            seen.append((await kept(world, made.id)).succeeded_at)
+        assert seen == [START, START, START, START + 240_000_000, START + 240_000_000]
+
+    tell(store_url, sealed, story)
+
+
+def test_webhooks_that_are_inactive_get_nothing_that_waits(store_url: str, sealed: Path) -> None:
+    """Webhooks: an inactive or deleted one gets nothing; what waits for others stays, as do tests of inactive ones."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        first, second, other = [await created(world, caller) for _ in range(3)]
+
+        async def deliver(hook: Webhook) -> bytes:
+            row = delivery_row(webhook=hook.id, client=caller.client)
+            async with world.store.writing([caller.pool]) as transaction:
+                await transaction.insert([row])
+            return row.id
+
+        rows = [await deliver(hook) for hook in (first, second, other)]
+
+        async def statuses() -> list[tuple[str, int | None]]:
+            found = {row.id: (row.status, row.finished_at) for row in await table(world.url, DeliveryRow)}
+            return [found[row] for row in rows]
+
+        waiting, dropped = ("WAITING", None), ("DROPPED", START)
+        await world.service.update_webhook(caller, first.id, HOOK)
+        assert await statuses() == [waiting] * 3
+        await world.service.update_webhook(caller, first.id, {**HOOK, "active": False})
+        assert await statuses() == [dropped, waiting, waiting]
+        await world.service.delete_webhook(caller, second.id)
+        assert await statuses() == [dropped, dropped, waiting]
+        rows.append(await deliver(first))
+        await world.service.update_webhook(caller, first.id, {**HOOK, "active": False})
+        assert await statuses() == [dropped, dropped, waiting, waiting]
 
     tell(store_url, sealed, story)
 

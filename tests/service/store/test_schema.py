@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -26,11 +27,13 @@ from scoring_model.service.store import (
     SchemaRefused,
     check_schema,
     migrate,
+    migration,
     open_store,
     tables,
 )
 from scoring_model.service.store.migration import script
 from scoring_model.service.store.statements import server_types
+from stored_rows import webhook_row
 
 SOURCE = Path(tables.__file__).parent
 BEYOND_ROWS = {"label_times", "buckets"}
@@ -54,6 +57,15 @@ def execute(url: str, statement: str) -> None:
         connection.close()
     else:
         asyncio.run(run())
+
+
+def literal(url: str, value: object) -> str:
+    """A value as a statement of either database writes it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'" if url.startswith("sqlite") else f"'\\x{value.hex()}'::bytea"
+    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def catalogue(url: str) -> list[tuple[object, ...]]:
@@ -157,13 +169,73 @@ def test_the_head_is_the_newest_migration() -> None:
     assert numbers == [f"{number:04d}" for number in range(len(numbers), 0, -1)]
 
 
-def test_the_first_version_can_not_be_taken_back() -> None:
-    """A downgrade of the first version is refused by a text that says what it would do."""
+@pytest.mark.parametrize(
+    ("version", "loss"), [("0001", "delete all data"), ("0002", "delete all deliveries")]
+)
+def test_no_version_can_be_taken_back(version: str, loss: str) -> None:
+    """A downgrade is refused by a text that says what it would do."""
     versions = ScriptDirectory(str(SOURCE / "migrations"))
-    with pytest.raises(NotImplementedError, match="delete all data"):
-        versions.get_revision("0001").module.downgrade()
+    with pytest.raises(NotImplementedError, match=loss):
+        versions.get_revision(version).module.downgrade()
     with pytest.raises(CommandError):
         script("sqlite", "9999")
+
+
+@pytest.fixture
+def first_url(own_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database with the tables of version 0001."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migration, "HEAD", "0001")
+        if own_url.startswith("sqlite"):
+            path = Path(own_url.removeprefix("sqlite:///"))
+            path.unlink()
+            with closing(sqlite3.connect(path)) as connection:
+                connection.executescript(script("sqlite", None))
+        else:
+            execute(own_url, "DROP SCHEMA public CASCADE")
+            execute(own_url, "CREATE SCHEMA public")
+            execute(own_url, script("postgresql", None))
+    return own_url
+
+
+def test_webhooks_of_the_first_version_are_kept(first_url: str) -> None:
+    """Webhooks that were there before deliveries keep all they had; they count as successful since their creation."""
+    rows = [webhook_row(created_at=at, updated_at=99, succeeded_at=at, description="d") for at in (5, 7)]
+    for row in rows:
+        values = ", ".join(literal(first_url, value) for value in row[:-1])
+        execute(first_url, f"INSERT INTO webhooks VALUES ({values})")
+    with pytest.raises(SchemaOlder):
+        asyncio.run(open_store(first_url))
+
+    async def run() -> None:
+        await migrate(first_url)
+        store = await open_store(first_url)
+        async with store.reading() as reader:
+            assert await reader.webhooks(1, None, 9) == rows
+            assert await reader.deliveries(limit=9) == []
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_database_that_was_migrated_step_by_step_is_like_a_new_one(first_url: str) -> None:
+    """From version 0001 on, a database gets the very tables, indexes and keys that a new one has."""
+    asyncio.run(migrate(first_url))
+    if first_url.startswith("sqlite"):
+        path = Path(first_url.removeprefix("sqlite:///"))
+        new = path.with_name("new.db")
+        asyncio.run(migrate(f"sqlite:///{new}"))
+        found = []
+        for one in (path, new):
+            with closing(sqlite3.connect(one)) as connection:
+                found.append(set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")))
+        assert found[0] == found[1]
+    else:
+        migrated = catalogue(first_url)
+        execute(first_url, "DROP SCHEMA public CASCADE")
+        execute(first_url, "CREATE SCHEMA public")
+        asyncio.run(migrate(first_url))
+        assert migrated == catalogue(first_url)
 
 
 def test_migrating_again_changes_nothing(own_url: str) -> None:

@@ -25,6 +25,7 @@ from scoring_model.service.store import open_store
 from stored_rows import (
     api_key_row,
     client_row,
+    delivery_row,
     event_row,
     idempotency_row,
     identity_row,
@@ -72,6 +73,7 @@ def test_a_row_of_every_kind_can_be_inserted(store_url: str) -> None:
         LinkRow(b"h" * 16, 1, b"p", None),
         event_row(),
         webhook_row(),
+        delivery_row(),
         idempotency_row(),
         LabelRow(9, new_id(), "fraud", 1, 2),
     ]
@@ -517,6 +519,7 @@ def test_webhooks_change_and_go(store_url: str) -> None:
         old_secret=b"o",
         old_secret_until=5,
         updated_at=99,
+        succeeded_at=98,
     )
 
     async def story(store: Store) -> None:

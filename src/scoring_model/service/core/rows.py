@@ -144,6 +144,27 @@ class WebhookRow(NamedTuple):
     old_secret_until: int | None
     created_at: int
     updated_at: int
+    succeeded_at: int  # of the last success; of its creation, or of being enabled again, where that is later
+
+
+class DeliveryRow(NamedTuple):
+    """One event on its way to one webhook. `status` is a `DeliveryStatus`.
+
+    Only what is WAITING changes; what is settled waits again when an operator wants it to.
+    """
+
+    id: bytes
+    event: bytes
+    webhook: bytes
+    client: int
+    status: str
+    attempts: int
+    due_at: int  # of the next attempt
+    leased_until: int | None  # by whom is attempting it
+    created_at: int
+    finished_at: int | None  # since when it is no longer WAITING
+    answered: int | None  # HTTP status of the last attempt
+    excerpt: str | None  # what went wrong in it, short and cleaned
 
 
 class IdempotencyRow(NamedTuple):
@@ -179,6 +200,7 @@ Row = (
     | LinkRow
     | EventRow
     | WebhookRow
+    | DeliveryRow
     | IdempotencyRow
     | LabelRow
 )
@@ -194,6 +216,7 @@ TABLES: Final[Mapping[type[Row], str]] = {
     LinkRow: "links",
     EventRow: "events",
     WebhookRow: "webhooks",
+    DeliveryRow: "deliveries",
     IdempotencyRow: "idempotency",
     LabelRow: "labels",
 }

@@ -9,6 +9,8 @@ from scoring_model.service.core.rows import (
     ApiKeyRow,
     BundleRow,
     ClientRow,
+    DeliveryRow,
+    EventRow,
     IdempotencyRow,
     IdentityRow,
     PersonKeyRow,
@@ -130,6 +132,45 @@ class Reader(Protocol):
         """Webhooks of a client in the order of their ids, strictly after one."""
         ...
 
+    async def delivery(self, resource: bytes) -> tuple[DeliveryRow, EventRow] | None:
+        """A delivery and its event, whosever they are: for operators' commands."""
+        ...
+
+    async def deliveries(
+        self,
+        *,
+        status: str | None = None,
+        client: int | None = None,
+        webhook: bytes | None = None,
+        after: bytes | None = None,
+        limit: int,
+    ) -> list[DeliveryRow]:
+        """Deliveries in the order of their ids, strictly after one: for operators' commands.
+
+        Parameters
+        ----------
+        status : str, optional
+            Only those of this `DeliveryStatus`.
+        client : int, optional
+            Only those of this client.
+        webhook : bytes, optional
+            Only those to this webhook.
+        after : bytes, optional
+            The id to go on after.
+        limit : int
+            How many at most.
+
+        Raises
+        ------
+        ValueError
+            If there is no such status.
+        """
+        ...
+
+    async def deliveries_of(self, event: bytes) -> list[DeliveryRow]:
+        """All deliveries of an event, in the order of their ids: for operators' commands."""
+        ...
+
 
 class Transaction(Reader, Protocol):
     """A transaction that holds the locks of its pools. It commits when its context ends without an error."""
@@ -235,11 +276,75 @@ class Transaction(Reader, Protocol):
         ...
 
     async def update_webhook(self, row: WebhookRow) -> None:
-        """Write all of a webhook but id, client and created_at."""
+        """Write all of a webhook but id, client and created_at; its last success never moves back."""
+        ...
+
+    async def touch_webhook(self, resource: bytes, succeeded_at: int) -> None:
+        """Say that a delivery to a webhook succeeded, unless a later success is known.
+
+        Who tells of several does so in the order of their ids: others may be telling of the same ones.
+        """
         ...
 
     async def delete_webhook(self, resource: bytes) -> None:
         """Delete a webhook, if it is there."""
+        ...
+
+    async def webhooks_of(self, clients: Sequence[int]) -> list[WebhookRow]:
+        """All webhooks of some clients, inactive ones too, in the order of their ids."""
+        ...
+
+    async def take_events(self, limit: int) -> list[EventRow]:
+        """Take events that wait, those of the lowest ids first: from now on they wait no longer.
+
+        Those that another transaction is taking are left to it.
+        """
+        ...
+
+    async def lease_deliveries(
+        self, now: int, until: int, limit: int, avoiding: Sequence[bytes] = ()
+    ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
+        """Take deliveries that are due and that nobody has leased, and lease them.
+
+        A delivery whose webhook is gone is dropped instead.
+
+        Parameters
+        ----------
+        now : int
+            WAITING deliveries that are due by then, and whose lease was over before, are taken.
+        until : int
+            When the lease is over.
+        limit : int
+            How many at most; there can be fewer while others are taking some.
+        avoiding : sequence of bytes
+            Webhooks that get nothing now, however much waits for them.
+
+        Returns
+        -------
+        list of tuple of (DeliveryRow, EventRow, WebhookRow)
+            By the instant at which each was due.
+        """
+        ...
+
+    async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
+        """Write what came of deliveries that are still WAITING; returns the ids of those.
+
+        Their id, event, webhook, client and creation never change.
+        """
+        ...
+
+    async def deliver_again(self, resource: bytes, now: int) -> bool:
+        """Make a delivery that is settled wait again, due now and as if it was never attempted.
+
+        Returns
+        -------
+        bool
+            False if there is none, or it waits already.
+        """
+        ...
+
+    async def drop_deliveries(self, webhook: bytes, now: int) -> None:
+        """Make all that waits for a webhook DROPPED."""
         ...
 
     async def revoke_api_key(self, digest: bytes, at: int) -> None:

@@ -106,19 +106,27 @@ class Webhooks:
         return [_webhook(row) for row in rows[:limit]], rows[limit - 1].id if more else None
 
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
-        """Change a webhook; what the body leaves out keeps its value, and activating clears why it was disabled."""
+        """Change a webhook; what the body leaves out keeps its value.
+
+        Activating clears why it was disabled; what waits for one that is made inactive is dropped.
+        """
         update = parse_webhook_update(body, development=self._development)
 
         async def change(transaction: Transaction) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
             fields = update.over(_fields(row))
+            now = self._clock.now()
+            if row.active and not fields.active:
+                await transaction.drop_deliveries(resource, now)
             changed = row._replace(
                 destination_url=fields.destination_url,
                 active=int(fields.active),
                 event_types=pack_event_types(fields.event_types),
                 description=fields.description,
                 disabled_reason=None if fields.active else row.disabled_reason,
-                updated_at=self._clock.now(),
+                updated_at=now,
+                # What failed before it was enabled again does not count against it.
+                succeeded_at=now if fields.active and not row.active else row.succeeded_at,
             )
             await transaction.update_webhook(changed)
             return Done(_webhook(changed), resource, 200)
@@ -126,10 +134,11 @@ class Webhooks:
         return (await self._queue.change(caller.pool, None, change)).value
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
-        """Delete a webhook; returns it as it was."""
+        """Delete a webhook and drop what waits for it; returns it as it was."""
 
         async def change(transaction: Transaction) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
+            await transaction.drop_deliveries(resource, self._clock.now())
             await transaction.delete_webhook(resource)
             return Done(_webhook(row), resource, 200)
 
@@ -193,6 +202,7 @@ class Webhooks:
             old_secret_until=None,
             created_at=now,
             updated_at=now,
+            succeeded_at=now,
         )
         await transaction.insert([row])
         return self._done(_webhook(row, secret), mark)

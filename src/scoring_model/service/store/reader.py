@@ -9,6 +9,8 @@ from scoring_model.service.core.rows import (
     ApiKeyRow,
     BundleRow,
     ClientRow,
+    DeliveryRow,
+    EventRow,
     IdempotencyRow,
     IdentityRow,
     LinkRow,
@@ -18,6 +20,7 @@ from scoring_model.service.core.rows import (
     WebhookRow,
 )
 from scoring_model.service.core.store import Past
+from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.statements import Each
 
@@ -25,6 +28,8 @@ _LABEL: Final = struct.Struct("<qb")
 _BEFORE_ALL: Final = (-(2**63), b"")
 _KEY_FIELDS: Final = len(ApiKeyRow._fields)
 _IDENTITY_FIELDS: Final = len(IdentityRow._fields)
+_DELIVERY_FIELDS: Final = len(DeliveryRow._fields)
+_EVENT_END: Final = _DELIVERY_FIELDS + len(EventRow._fields)
 
 Values = Sequence[Any]
 """One row as the database gives it."""
@@ -145,11 +150,42 @@ class SqlReader(ABC):
         """See `Reader.webhooks`."""
         return [WebhookRow._make(row) for row in await self._rows(sql.WEBHOOKS, client, after or b"", limit)]
 
+    async def delivery(self, resource: bytes) -> tuple[DeliveryRow, EventRow] | None:
+        """See `Reader.delivery`."""
+        rows = await self._rows(delivery_sql.DELIVERY, resource)
+        if not rows:
+            return None
+        values = tuple(rows[0])
+        return DeliveryRow._make(values[:_DELIVERY_FIELDS]), EventRow._make(values[_DELIVERY_FIELDS:])
+
+    async def deliveries(
+        self,
+        *,
+        status: str | None = None,
+        client: int | None = None,
+        webhook: bytes | None = None,
+        after: bytes | None = None,
+        limit: int,
+    ) -> list[DeliveryRow]:
+        """See `Reader.deliveries`."""
+        statement = delivery_sql.deliveries(status, client=client is not None, webhook=webhook is not None)
+        wanted = [value for value in (client, webhook) if value is not None]
+        rows = await self._rows(statement, after or b"", limit, *wanted)
+        return [DeliveryRow._make(row) for row in rows]
+
+    async def deliveries_of(self, event: bytes) -> list[DeliveryRow]:
+        """See `Reader.deliveries_of`."""
+        return [DeliveryRow._make(row) for row in await self._rows(delivery_sql.OF_EVENT, event)]
+
 
 class SqlTransaction(SqlReader):
     """A `Transaction` over a connection that has begun one."""
 
     _lease = sql.LEASE
+    _take_events = delivery_sql.TAKE_EVENTS
+    _lease_deliveries = delivery_sql.LEASE
+    _lease_avoiding = delivery_sql.LEASE_AVOIDING
+    _drop_deliveries = delivery_sql.DROP
 
     @abstractmethod
     async def _insert(self, kind: type[Row], rows: Sequence[Row]) -> None:
@@ -158,6 +194,10 @@ class SqlTransaction(SqlReader):
     @abstractmethod
     async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
         """See `Transaction.histories`."""
+
+    @abstractmethod
+    def _list(self, ids: Sequence[bytes]) -> object:
+        """Identifiers as one argument of a statement."""
 
     @abstractmethod
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
@@ -259,6 +299,52 @@ class SqlTransaction(SqlReader):
         """See `Transaction.delete_webhook`."""
         await self._rows(sql.DELETE_WEBHOOK, resource)
 
+    async def touch_webhook(self, resource: bytes, succeeded_at: int) -> None:
+        """See `Transaction.touch_webhook`."""
+        await self._rows(sql.TOUCH_WEBHOOK, resource, succeeded_at)
+
+    async def webhooks_of(self, clients: Sequence[int]) -> list[WebhookRow]:
+        """See `Transaction.webhooks_of`."""
+        rows = map(
+            WebhookRow._make, await self._each(sql.WEBHOOKS_OF, _singles(list(dict.fromkeys(clients))))
+        )
+        return sorted(rows, key=lambda row: row.id)
+
+    async def take_events(self, limit: int) -> list[EventRow]:
+        """See `Transaction.take_events`."""
+        rows = map(EventRow._make, await self._rows(self._take_events, limit))
+        return sorted(rows, key=lambda row: row.id)
+
+    async def lease_deliveries(
+        self, now: int, until: int, limit: int, avoiding: Sequence[bytes] = ()
+    ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
+        """See `Transaction.lease_deliveries`."""
+        if avoiding:
+            taken = await self._rows(self._lease_avoiding, now, until, limit, self._list(avoiding))
+        else:
+            taken = await self._rows(self._lease_deliveries, now, until, limit)
+        found = [
+            _leased(tuple(row))
+            for row in await self._each(delivery_sql.LEASED, [tuple(row) for row in taken])
+        ]
+        # Whoever made a delivery may not have known that its webhook was being deleted.
+        gone = {row[0] for row in taken} - {delivery.id for delivery, _, _ in found}
+        await self._each(delivery_sql.DROP_EACH, [(delivery, now) for delivery in sorted(gone)])
+        return sorted(found, key=lambda leased: (leased[0].due_at, leased[0].id))
+
+    async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
+        """See `Transaction.settle_deliveries`."""
+        in_order = sorted(rows, key=lambda row: row.id)
+        return frozenset([row[0] for row in await self._each(delivery_sql.SETTLE, in_order)])
+
+    async def deliver_again(self, resource: bytes, now: int) -> bool:
+        """See `Transaction.deliver_again`."""
+        return bool(await self._rows(delivery_sql.AGAIN, resource, now))
+
+    async def drop_deliveries(self, webhook: bytes, now: int) -> None:
+        """See `Transaction.drop_deliveries`."""
+        await self._rows(self._drop_deliveries, webhook, now)
+
     async def revoke_api_key(self, digest: bytes, at: int) -> None:
         """See `Transaction.revoke_api_key`."""
         await self._rows(sql.REVOKE_API_KEY, digest, at)
@@ -274,6 +360,14 @@ class SqlTransaction(SqlReader):
 
 def _singles(keys: Sequence[object]) -> list[tuple[object]]:
     return [(key,) for key in keys]
+
+
+def _leased(values: Values) -> tuple[DeliveryRow, EventRow, WebhookRow]:
+    return (
+        DeliveryRow._make(values[:_DELIVERY_FIELDS]),
+        EventRow._make(values[_DELIVERY_FIELDS:_EVENT_END]),
+        WebhookRow._make(values[_EVENT_END:]),
+    )
 
 
 def _latest(packed: bytes) -> int:

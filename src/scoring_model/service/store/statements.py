@@ -88,14 +88,25 @@ def insert_kinds(kinds: Sequence[type[Row]]) -> str:
     return f"WITH {named} {last}" if named else last
 
 
-def _update_by_id(kind: type[Row], key: str, fixed: tuple[str, ...], condition: str) -> Each:
-    """An update of all columns but some by rows of which every field is given; returns the keys that were there."""
+def update_by_id(
+    kind: type[Row], key: str, fixed: tuple[str, ...], condition: str, *, growing: tuple[str, ...] = ()
+) -> Each:
+    """An update of all columns but some by rows of which every field is given; returns the keys that were there.
+
+    Columns that grow take a value only where it is above theirs.
+    """
     table, names = TABLES[kind], kind._fields
     places = {name: place for place, name in enumerate(names, 1)}
-    changed = [name for name in names if name not in (key, *fixed)]
+    plain = [name for name in names if name not in (key, *fixed, *growing)]
     # SQLite wants every numbered argument to be used, at least the last one.
-    one = ", ".join(f"{name} = ${places[name]}" for name in changed)
-    many = ", ".join(f"{name} = given.{name}" for name in changed)
+    one = ", ".join(
+        [f"{name} = ${places[name]}" for name in plain]
+        + [f"{name} = max({name}, ${places[name]})" for name in growing]
+    )
+    many = ", ".join(
+        [f"{name} = given.{name}" for name in plain]
+        + [f"{name} = greatest({table}.{name}, given.{name})" for name in growing]
+    )
     return Each(
         f"UPDATE {table} SET {one} WHERE {key} = ${places[key]} {condition} RETURNING {key}",
         f"UPDATE {table} SET {many} FROM {arrays(server_types(kind))} AS given({columns(kind)}) "
@@ -103,7 +114,8 @@ def _update_by_id(kind: type[Row], key: str, fixed: tuple[str, ...], condition: 
     )
 
 
-def _select_each(kind: type[Row], key: str, rest: str = "") -> Each:
+def select_each(kind: type[Row], key: str, rest: str = "") -> Each:
+    """A query for rows of a kind by a key of bytes; `rest` is what follows the condition."""
     return Each(
         select(kind, f"WHERE {key} = $1 {rest}"), select(kind, f"WHERE {key} = any($1::bytea[]) {rest}")
     )
@@ -147,7 +159,7 @@ COMPLETED: Final = select(
     "WHERE client = $1 AND status = 'COMPLETED' AND (completed_at, id) > ($2, $3) "
     "ORDER BY completed_at, id LIMIT $4",
 )
-SETTLE: Final = _update_by_id(
+SETTLE: Final = update_by_id(
     VerificationRow, "id", ("client", "created_at"), "AND verifications.status = 'PENDING'"
 )
 _WAITING: Final = (
@@ -164,15 +176,15 @@ LEASE_SKIPPING: Final = (
 )
 """On a server others may be leasing at the same time. The array is made once: a plan could run a list again."""
 
-LABELS: Final = _select_each(LabelRow, "verification_id", "ORDER BY number")
-PERSON_KEYS: Final = _select_each(PersonKeyRow, "key_id")
+LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
+PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")
 PERSONS: Final = Each(
     select(PersonKeyRow, "WHERE client = $1 AND person = $2"),
     f"SELECT {columns(PersonKeyRow, 'k.')} FROM person_keys k "
     "JOIN unnest($1::bigint[], $2::bytea[]) AS wanted(client, person) "
     "ON k.client = wanted.client AND k.person = wanted.person",
 )
-REWRAP: Final = _update_by_id(PersonKeyRow, "key_id", ("client", "person"), "")
+REWRAP: Final = update_by_id(PersonKeyRow, "key_id", ("client", "person"), "")
 OTHER_MASTERS: Final = select(PersonKeyRow, "WHERE master_id <> $1 LIMIT $2")
 ERASE: Final = (
     ("DELETE FROM person_keys WHERE key_id = $1", False),
@@ -185,7 +197,7 @@ ERASE: Final = (
 )
 """What erasing a person's key does, and whether the step takes the instant too."""
 
-IDEMPOTENCY: Final = _select_each(IdempotencyRow, "digest")
+IDEMPOTENCY: Final = select_each(IdempotencyRow, "digest")
 FORGET_ANSWERS: Final = Each(
     "DELETE FROM idempotency WHERE digest = $1",
     "DELETE FROM idempotency WHERE digest = any($1::bytea[])",
@@ -204,7 +216,13 @@ DROP_ANSWERS: Final = f"{DROP_LAST_ANSWERS} AND digest <= $3"
 
 WEBHOOK: Final = select(WebhookRow, "WHERE id = $1 AND client = $2")
 WEBHOOKS: Final = select(WebhookRow, "WHERE client = $1 AND id > $2 ORDER BY id LIMIT $3")
-UPDATE_WEBHOOK: Final = _update_by_id(WebhookRow, "id", ("client", "created_at"), "")
+UPDATE_WEBHOOK: Final = update_by_id(
+    WebhookRow, "id", ("client", "created_at"), "", growing=("succeeded_at",)
+)
+TOUCH_WEBHOOK: Final = "UPDATE webhooks SET succeeded_at = $2 WHERE id = $1 AND succeeded_at < $2"
+WEBHOOKS_OF: Final = Each(
+    select(WebhookRow, "WHERE client = $1"), select(WebhookRow, "WHERE client = any($1::bigint[])")
+)
 DELETE_WEBHOOK: Final = "DELETE FROM webhooks WHERE id = $1"
 _LISTENS: Final = (
     "coalesce((SELECT 1 FROM webhooks WHERE webhooks.client = clients.client AND active = 1 LIMIT 1), 0)"

@@ -206,7 +206,48 @@ webhooks: Final = Table(
     _column("old_secret_until", BigInteger, null=True),
     _column("created_at", BigInteger),
     _column("updated_at", BigInteger),
+    _column("succeeded_at", BigInteger),
     Index("webhooks_client", "client", "id"),
+)
+
+# Most rows wait for a moment only and are in no index but those of their keys afterwards. The lease is in none: taking
+# it and giving it back changes a row in place.
+deliveries: Final = Table(
+    "deliveries",
+    metadata,
+    _column("id", LargeBinary, key=True),
+    _column("event", LargeBinary),
+    _column("webhook", LargeBinary),
+    _column("client", BigInteger),
+    _column("status", Text),
+    _column("attempts", Integer),
+    _column("due_at", BigInteger),
+    _column("leased_until", BigInteger, null=True),
+    _column("created_at", BigInteger),
+    _column("finished_at", BigInteger, null=True),
+    _column("answered", Integer, null=True),
+    _column("excerpt", Text, null=True),
+    Index("deliveries_event", "event", "webhook", unique=True),
+    Index(
+        "deliveries_due",
+        "due_at",
+        sqlite_where=text("status = 'WAITING'"),
+        postgresql_where=text("status = 'WAITING'"),
+    ),
+    Index(
+        "deliveries_webhook",
+        "webhook",
+        "due_at",
+        sqlite_where=text("status = 'WAITING'"),
+        postgresql_where=text("status = 'WAITING'"),
+    ),
+    Index(
+        "deliveries_dead",
+        "id",
+        sqlite_where=text("status = 'DEAD'"),
+        postgresql_where=text("status = 'DEAD'"),
+    ),
+    postgresql_with={"fillfactor": 70},
 )
 
 idempotency: Final = Table(

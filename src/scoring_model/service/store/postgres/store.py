@@ -13,6 +13,7 @@ from typing import Final, Self, cast
 
 from scoring_model.service.core.rows import ClientRow, Row, WebhookRow
 from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavailable, Transaction
+from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.postgres.bucket_table import BucketTable
 from scoring_model.service.store.postgres.connection import Connection, Pool, require_durable
@@ -105,6 +106,10 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
     """A `Transaction` over a connection that has begun one."""
 
     _lease = sql.LEASE_SKIPPING
+    _take_events = delivery_sql.TAKE_EVENTS_SKIPPING
+    _lease_deliveries = delivery_sql.LEASE_SKIPPING
+    _lease_avoiding = delivery_sql.LEASE_AVOIDING_SKIPPING
+    _drop_deliveries = delivery_sql.DROP_IN_ORDER
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -140,6 +145,9 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         for place, time, person, labels in await self._rows(_HISTORIES, list(hashes), since, cap):
             found[place - 1].append((time, person, labels))
         return found
+
+    def _list(self, ids: Sequence[bytes]) -> object:
+        return list(ids)
 
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
         return [value for (value,) in await self._rows(_APPEND, hashes, time, packed)]

@@ -1,0 +1,179 @@
+"""Commands on webhooks: what became of their deliveries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scoring_model.cli import console
+from scoring_model.cli.database import Database, Json, now, with_store
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.deliveries import Delivery
+    from scoring_model.service.core.delivery_status import DeliveryStatus
+
+Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
+Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
+After = Annotated[str | None, typer.Option(help="Go on after this delivery.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")]
+
+app = typer.Typer(help="Webhooks of the service and their deliveries.", no_args_is_help=True)
+
+
+@app.callback()
+def webhooks() -> None:
+    """Group the commands on webhooks."""
+
+
+@app.command()
+def deliveries(
+    database: Database,
+    status: Annotated[str | None, typer.Option(help="Only WAITING, DELIVERED, DEAD or DROPPED ones.")] = None,
+    client: Client = None,
+    webhook: Webhook = None,
+    after: After = None,
+    limit: Limit = 100,
+    as_json: Json = False,
+) -> None:
+    """Show deliveries, the oldest first, never what was sent or where to."""
+    from scoring_model.service.core.delivery_status import DeliveryStatus
+
+    known = [one.value for one in DeliveryStatus]
+    if status is not None and status not in known:
+        raise ValueError(f"status must be one of {', '.join(known)}")
+    wanted = None if status is None else DeliveryStatus(status)
+    _show(database, wanted, client=client, webhook=webhook, after=after, limit=limit, as_json=as_json)
+
+
+@app.command("dead-letters")
+def dead_letters(
+    database: Database,
+    client: Client = None,
+    webhook: Webhook = None,
+    after: After = None,
+    limit: Limit = 100,
+    as_json: Json = False,
+) -> None:
+    """Show deliveries whose attempts are used up, the oldest first. `webhooks replay` sends one again."""
+    from scoring_model.service.core.delivery_status import DeliveryStatus
+
+    _show(
+        database,
+        DeliveryStatus.DEAD,
+        client=client,
+        webhook=webhook,
+        after=after,
+        limit=limit,
+        as_json=as_json,
+    )
+
+
+@app.command()
+def replay(
+    resource: Annotated[
+        str, typer.Argument(metavar="ID", help="msg_... of a delivery, or the UUID of an event.")
+    ],
+    database: Database,
+    as_json: Json = False,
+) -> None:
+    """Send a delivery once more, or all of an event, under the same webhook-id. A deliverer must be running."""
+    from scoring_model.service.core.deliveries import replay as send_again
+    from scoring_model.service.delivery.signing import message_id
+
+    wanted, at = _id_of(resource), now()
+    done = with_store(database, lambda store: send_again(store, wanted, now=at))
+    again = [message_id(delivery) for delivery in done.again]
+    refused = {message_id(delivery): why for delivery, why in done.refused}
+    if as_json:
+        console.say_json({"again": again, "refused": refused})
+        return
+    for text in again:
+        console.say(f"{text} waits again")
+    for text, why in refused.items():
+        console.say(f"{text} does not: {why}")
+
+
+def _show(
+    database: str,
+    status: DeliveryStatus | None,
+    *,
+    client: str | None,
+    webhook: str | None,
+    after: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    from scoring_model.service.core.deliveries import list_deliveries
+
+    webhook_id = None if webhook is None else _id_of(webhook)
+    start = None if after is None else _id_of(after)
+    found = with_store(
+        database,
+        lambda store: list_deliveries(
+            store, status=status, client_id=client, webhook=webhook_id, after=start, limit=limit
+        ),
+    )
+    lines = [_plain(delivery) for delivery in found]
+    if as_json:
+        console.say_json(lines)
+        return
+    for line in lines:
+        console.say(_line(line))
+    if len(lines) == limit:
+        console.report(f"there may be more: --after {lines[-1]['id']}")
+
+
+def _plain(delivery: Delivery) -> dict[str, object]:
+    from scoring_model.service.core.ids import to_text
+    from scoring_model.service.delivery.signing import message_id
+
+    row, event = delivery.row, delivery.event
+    return {
+        "id": message_id(row.id),
+        "event": to_text(row.event),
+        "eventType": event.type,
+        "resource": to_text(event.resource),
+        "sequence": event.sequence,
+        "webhook": to_text(row.webhook),
+        "clientId": delivery.client_id,
+        "status": row.status,
+        "attempts": row.attempts,
+        "createdAt": _time(row.created_at),
+        "dueAt": _time(row.due_at if row.finished_at is None else None),
+        "finishedAt": _time(row.finished_at),
+        "answered": row.answered,
+        "excerpt": row.excerpt,
+    }
+
+
+def _line(plain: dict[str, object]) -> str:
+    """One delivery for people."""
+    words = [plain[name] for name in ("id", "eventType", "webhook", "clientId", "status")]
+    said = [*words, f"{plain['attempts']} attempts", f"since {plain['createdAt']}"]
+    if plain["dueAt"] is not None:
+        said.append(f"due {plain['dueAt']}")
+    if plain["answered"] is not None:
+        said.append(f"answered {plain['answered']}")
+    if plain["excerpt"] is not None:
+        said.append(f"({plain['excerpt']})")
+    return "  ".join(map(str, said))
+
+
+def _id_of(text: str) -> bytes:
+    from scoring_model.service.core.ids import from_text
+
+    digits = text.removeprefix("msg_")
+    if digits != text and len(digits) == 32:
+        # As a UUID is written, so that there is one reading of both forms.
+        digits = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    found = from_text(digits)
+    if found is None:
+        raise ValueError("an id must be a UUID, or msg_ and 32 hexadecimal digits")
+    return found
+
+
+def _time(instant: int | None) -> str | None:
+    from scoring_model.records.times import rfc3339
+
+    return None if instant is None else rfc3339(instant)

@@ -1,0 +1,107 @@
+"""The deliverer within a process: beside requests, or alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+from scoring_model.service.egress import Egress
+from scoring_model.service.stopping import cancelled_by_signals
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.store import Store
+
+
+@contextlib.asynccontextmanager
+async def delivering(
+    store: Store, master_source: str, egress: Egress, *, grace_seconds: float
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Deliver as long as the context lasts; on leaving, end the attempts that are under way.
+
+    To be entered in the main thread: a signal that comes while they end cuts them off.
+
+    Parameters
+    ----------
+    store : Store
+        Closed by the caller, afterwards.
+    master_source : str
+        Where the master keys come from: the secrets of webhooks are kept encrypted.
+    egress : Egress
+    grace_seconds : float
+        That attempts get to end. What does not is attempted again when its lease is over.
+
+    Yields
+    ------
+    asyncio.Task
+        It ends by itself only with an error.
+    """
+    from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.core.masters import load_master_keys
+    from scoring_model.service.core.secrets import load_or_create
+    from scoring_model.service.delivery.sender import AiohttpSender
+    from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
+
+    secrets = await load_or_create(store, load_master_keys(master_source))
+    async with AiohttpSender(egress.networks, development=egress.development, proxy=egress.proxy) as sender:
+        limits = DeliveryLimits(grace=grace_seconds)
+        deliverer = Deliverer(store=store, secrets=secrets, clock=SystemClock(), sender=sender, limits=limits)
+        task = asyncio.create_task(deliverer.run())
+        task.add_done_callback(_tell)
+        try:
+            yield task
+        finally:
+            task.cancel()
+            with cancelled_by_signals():
+                await asyncio.gather(task, return_exceptions=True)
+
+
+def deliver(
+    database: str, master_source: str, egress: Egress, *, grace_seconds: float, ready: Callable[[], None]
+) -> None:
+    """Deliver until SIGTERM or SIGINT, then end what is under way. To be called in the main thread.
+
+    Parameters
+    ----------
+    database : str
+        URL of one that is there and up to date.
+    master_source : str
+    egress : Egress
+    grace_seconds : float
+        See `delivering`.
+    ready : callable
+        Called once, when deliveries are looked for.
+
+    Raises
+    ------
+    Exception
+        Whatever makes it impossible to start; `failures.is_told` tells whether its text is enough.
+    """
+    import uvloop
+
+    async def run() -> None:
+        from scoring_model.service.store import open_store
+
+        with cancelled_by_signals():
+            store = await open_store(database)
+            try:
+                async with delivering(store, master_source, egress, grace_seconds=grace_seconds) as task:
+                    ready()
+                    await asyncio.shield(task)
+            finally:
+                await store.close()
+
+    with (
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt),
+    ):
+        runner.run(run())
+
+
+def _tell(task: asyncio.Task[None]) -> None:
+    """Tell of an error that ended a deliverer: where requests are answered nobody waits for it."""
+    from scoring_model.service.core.faults import log_fault
+
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log_fault("delivering", error)

@@ -1,0 +1,1 @@
+"""Delivery of webhooks: the outbox that waits is sent, signed, again and again until it arrives or is dead."""

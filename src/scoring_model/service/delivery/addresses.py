@@ -1,0 +1,171 @@
+"""Which addresses are never dialled: those that IANA registers for something else than a public host.
+
+The table is our own, so that every supported Python gives the same answers; those of `ipaddress` changed from
+release to release and let forms of IPv6 pass that stand for an IPv4 address.
+
+References
+----------
+- IANA IPv4 Special-Purpose Address Registry, IANA IPv6 Special-Purpose Address Registry (RFC 6890, RFC 8190):
+  every block of both stands here, those that are globally reachable as well: no receiver lives in one.
+- IANA IPv4 Multicast Address Space (RFC 5771), IANA Internet Protocol Version 6 Address Space (RFC 4291).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+SPECIAL_IPV4: Final[dict[str, str]] = {
+    "0.0.0.0/8": "this network, RFC 791",
+    "10.0.0.0/8": "private use, RFC 1918",
+    "100.64.0.0/10": "shared address space, RFC 6598",
+    "127.0.0.0/8": "loopback, RFC 1122",
+    "169.254.0.0/16": "link local, RFC 3927",
+    "172.16.0.0/12": "private use, RFC 1918",
+    "192.0.0.0/24": "IETF protocol assignments, RFC 6890, with all blocks inside",
+    "192.0.2.0/24": "documentation, RFC 5737",
+    "192.31.196.0/24": "AS112, RFC 7535",
+    "192.52.193.0/24": "AMT, RFC 7450",
+    "192.88.99.0/24": "6to4 relay anycast, deprecated, RFC 7526, with 6a44 inside",
+    "192.168.0.0/16": "private use, RFC 1918",
+    "192.175.48.0/24": "direct delegation of AS112, RFC 7534",
+    "198.18.0.0/15": "benchmarking, RFC 2544",
+    "198.51.100.0/24": "documentation, RFC 5737",
+    "203.0.113.0/24": "documentation, RFC 5737",
+    "224.0.0.0/4": "multicast, RFC 5771",
+    "240.0.0.0/4": "reserved, RFC 1112, with limited broadcast inside",
+}
+"""Blocks of IPv4 that are no public hosts, with what they are for."""
+
+SPECIAL_IPV6: Final[dict[str, str]] = {
+    "::/3": "not for unicast: loopback, unspecified, compatible (RFC 4291), discard-only (RFC 6666), local NAT64",
+    "2001::/23": "IETF protocol assignments, RFC 2928, with all blocks inside",
+    "2001:db8::/32": "documentation, RFC 3849",
+    "2620:4f:8000::/48": "direct delegation of AS112, RFC 7534",
+    "3fff::/20": "documentation, RFC 9637",
+    "4000::/2": "not for unicast, with the SIDs of segment routing (5f00::/16, RFC 9602)",
+    "8000::/1": "not for unicast: unique local (RFC 4193), link and site local (RFC 4291, RFC 3879), multicast",
+}
+"""Blocks of IPv6 that are no public hosts; public ones are in 2000::/3 alone."""
+
+MAPPED: Final = IPv6Network("::ffff:0:0/96")
+"""IPv4-mapped addresses: the system dials the IPv4 address itself (RFC 4291, section 2.5.5.2)."""
+
+NAT64: Final = IPv6Network("64:ff9b::/96")
+"""The well-known prefix: a translator dials the last 32 bits (RFC 6052, section 2.1)."""
+
+LOCAL_NAT64: Final = IPv6Network("64:ff9b:1::/48")
+"""Prefixes of translators of one's own (RFC 8215): special, unless a setting names the prefix."""
+
+SIX_TO_FOUR: Final = IPv6Network("2002::/16")
+"""6to4: a relay dials bits 16 to 47 (RFC 3056, section 2)."""
+
+TEREDO: Final = IPv6Network("2001::/32")
+"""Teredo: bits 32 to 63 are the server, the last 32 inverted are the client (RFC 4380, section 4)."""
+
+LOOPBACK: Final[tuple[Network, ...]] = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
+"""This machine."""
+
+_IPV4: Final = tuple(IPv4Network(text) for text in SPECIAL_IPV4)
+_IPV6: Final = tuple(IPv6Network(text) for text in SPECIAL_IPV6)
+_PREFIX_LENGTHS: Final = (48, 56, 64, 96)  # of RFC 6052, section 2.2, that fit into `LOCAL_NAT64`
+
+
+def is_special(address: Address) -> bool:
+    """Tell whether an address is none of a public host.
+
+    Parameters
+    ----------
+    address : IPv4Address or IPv6Address
+        One that stands for IPv4 addresses (mapped, NAT64, 6to4, Teredo) is special when one of those is.
+
+    Examples
+    --------
+    >>> is_special(ip_address("2002:7f00:1::")), is_special(ip_address("64:ff9b::8.8.8.8"))
+    (True, False)
+    """
+    return not AddressPolicy().permits(address)
+
+
+@dataclass(frozen=True)
+class AddressPolicy:
+    """What may be dialled: public hosts, and what was named.
+
+    Parameters
+    ----------
+    named : tuple of networks
+        Special networks that may be dialled all the same. A network within `LOCAL_NAT64` is the prefix of a
+        translator: the IPv4 address behind it, where its length puts it, must be permitted as well.
+    """
+
+    named: tuple[Network, ...] = ()
+
+    @classmethod
+    def of(cls, networks: Iterable[str | Network] = (), *, development: bool = False) -> AddressPolicy:
+        """Make a policy of settings.
+
+        Parameters
+        ----------
+        networks : iterable of str or networks
+            Such as ``10.0.0.0/8``.
+        development : bool
+            Whether this machine may be dialled.
+
+        Raises
+        ------
+        ValueError
+            If a text is no network.
+        """
+        named = tuple(ip_network(network) for network in networks)
+        return cls(named + LOOPBACK if development else named)
+
+    def permits(self, address: str | Address) -> bool:
+        """Tell whether an address may be dialled; text that is none may not.
+
+        Parameters
+        ----------
+        address : str, IPv4Address or IPv6Address
+            A zone (RFC 4007) is left out of account.
+        """
+        try:
+            known = ip_address(address)
+        except ValueError:
+            return False
+        if isinstance(known, IPv6Address) and (inner := tuple(self._embedded(known))):
+            return all(map(self.permits, inner))
+        return not _is_listed(known) or any(known in network for network in self.named)
+
+    def _embedded(self, address: IPv6Address) -> Iterator[IPv4Address]:
+        """The IPv4 addresses that are dialled in place of an address."""
+        octets = address.packed
+        if address in MAPPED or address in NAT64:
+            yield IPv4Address(octets[12:])
+        elif address in SIX_TO_FOUR:
+            yield IPv4Address(octets[2:6])
+        elif address in TEREDO:
+            yield IPv4Address(octets[4:8])
+            yield IPv4Address(bytes(octet ^ 0xFF for octet in octets[12:]))
+        elif address in LOCAL_NAT64:
+            for network in self.named:
+                if isinstance(network, IPv6Network) and address in network and network.subnet_of(LOCAL_NAT64):
+                    yield _translated(octets, network.prefixlen)
+
+
+def _is_listed(address: Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return any(address in network for network in _IPV4)
+    return any(address in network for network in _IPV6)
+
+
+def _translated(octets: bytes, length: int) -> IPv4Address:
+    """What a translator makes of an address under a prefix (RFC 6052, section 2.2: octet 8 is left out)."""
+    if length not in _PREFIX_LENGTHS:
+        return IPv4Address(0)  # special: nobody can tell where the address stands
+    if length == 96:
+        return IPv4Address(octets[12:])
+    return IPv4Address((octets[length // 8 : 8] + octets[9:])[:4])

@@ -1,0 +1,185 @@
+"""From a name to a socket: look the name up, check every address, and open sockets to checked ones alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from scoring_model.service.delivery.addresses import AddressPolicy
+
+MOST_LOOKUPS: Final = 128
+"""Look-ups that may be under way at once; each holds a thread for as long as a server of DNS hangs."""
+
+MOST_ADDRESSES: Final = 8
+"""Addresses of a name that are tried."""
+
+Lookup = Callable[[str], Sequence[str]]
+"""Gives the addresses of a name, as text; blocks, and raises `OSError` when there are none."""
+
+Sockaddr = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+SocketInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, Sockaddr]
+"""What `socket.getaddrinfo` gives for one address."""
+
+
+class RefusedAddress(OSError):
+    """No address of the destination may be dialled."""
+
+
+class UnknownName(OSError):
+    """The name of the destination has no address, or it could not be looked up."""
+
+
+def system_lookup(host: str) -> list[str]:
+    """Look a name up as the system does, its own table of hosts included."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+class Lookups:
+    """Look-ups in threads of their own, one for each name at a time.
+
+    Whoever stops to wait leaves the thread behind, and the next that asks for the same name waits for the same
+    look-up: a server of DNS that hangs costs one thread for each of its names. The threads are daemons, since
+    nothing can end a look-up of the system, and a service that stops must not wait for one.
+
+    Parameters
+    ----------
+    lookup : callable
+    most : int
+        Look-ups under way at once, at least 1.
+    """
+
+    def __init__(self, lookup: Lookup = system_lookup, *, most: int = MOST_LOOKUPS) -> None:
+        self._lookup = lookup
+        self._most = most
+        self._under_way: dict[str, asyncio.Future[Sequence[str]]] = {}
+
+    async def addresses(self, host: str) -> Sequence[str]:
+        """Give the addresses of a name.
+
+        Raises
+        ------
+        UnknownName
+            If it has none, or too many look-ups are under way.
+        """
+        future = self._under_way.get(host) or self._begin(host)
+        await asyncio.wait((future,))  # which a cancellation leaves to the others that wait
+        return future.result()
+
+    def _begin(self, host: str) -> asyncio.Future[Sequence[str]]:
+        if len(self._under_way) >= self._most:
+            raise UnknownName("too many look-ups are under way")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Sequence[str]] = loop.create_future()
+        thread = threading.Thread(target=self._run, args=(host, loop, future), daemon=True, name="look-up")
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise UnknownName("no thread is left for a look-up") from error
+        self._under_way[host] = future
+        future.add_done_callback(lambda done: self._end(host, done))
+        return future
+
+    def _run(self, host: str, loop: asyncio.AbstractEventLoop, future: asyncio.Future[Sequence[str]]) -> None:
+        found: Sequence[str] = ()
+        with contextlib.suppress(OSError, UnicodeError):  # the latter for a label too long for IDNA
+            found = self._lookup(host)
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+            loop.call_soon_threadsafe(_settle, future, found)
+
+    def _end(self, host: str, future: asyncio.Future[Sequence[str]]) -> None:
+        del self._under_way[host]
+        if not future.cancelled():
+            future.exception()  # seen, though whoever asked may have gone
+
+
+def _settle(future: asyncio.Future[Sequence[str]], found: Sequence[str]) -> None:
+    if future.done():
+        return
+    if found:
+        future.set_result(found)
+    else:
+        future.set_exception(UnknownName("the name has no address"))
+
+
+class CheckedNames(AbstractResolver):
+    """Looks names up and leaves out every address that may not be dialled.
+
+    Parameters
+    ----------
+    policy : AddressPolicy
+    lookups : Lookups
+    """
+
+    def __init__(self, policy: AddressPolicy, lookups: Lookups) -> None:
+        self._policy = policy
+        self._lookups = lookups
+
+    async def permitted(self, host: str) -> list[str]:
+        """Give the addresses of a host that may be dialled, at least one.
+
+        Parameters
+        ----------
+        host : str
+            A name, or an address, which is only checked.
+
+        Raises
+        ------
+        UnknownName
+            If the name has no address.
+        RefusedAddress
+            If it has some, and none may be dialled.
+        """
+        found = (host,) if _is_address(host) else await self._lookups.addresses(host)
+        permitted = [address for address in found if self._policy.permits(address)]
+        if not permitted:
+            raise RefusedAddress("no address of the destination may be dialled")
+        return permitted[:MOST_ADDRESSES]
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Give what `permitted` gives as aiohttp wants it."""
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=socket.IPPROTO_TCP,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in await self.permitted(host)
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _is_address(host: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return True
+    return False
+
+
+def checked_sockets(policy: AddressPolicy) -> Callable[[SocketInfo], socket.socket]:
+    """Make what opens a socket for one address, the last step before it is dialled.
+
+    Whatever gave the address (a look-up, a literal in a URL, a cache), it is checked here again.
+    """
+
+    def open_socket(info: SocketInfo) -> socket.socket:
+        family, kind, proto, _, sockaddr = info
+        if not policy.permits(str(sockaddr[0])):
+            raise RefusedAddress("the address may not be dialled")
+        return socket.socket(family, kind, proto)
+
+    return open_socket

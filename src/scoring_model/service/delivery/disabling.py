@@ -1,0 +1,41 @@
+"""A webhook that is given up: it gets nothing any more, and its client's others are told."""
+
+from scoring_model.service.core.event import EventType, webhook_data
+from scoring_model.service.core.outbox import Told, write_events
+from scoring_model.service.core.rows import WebhookRow
+from scoring_model.service.core.store import Transaction
+from scoring_model.service.delivery.schedule import DisabledReason, is_stale
+
+
+async def disable(transaction: Transaction, webhook: WebhookRow, reason: DisabledReason, *, now: int) -> bool:
+    """Disable a webhook, drop what waits for it, and write the event.
+
+    Parameters
+    ----------
+    transaction : Transaction
+        Under the lock of the client's pool, so that no change of the client is overwritten.
+    webhook : WebhookRow
+        As it was when the attempt was made.
+    reason : DisabledReason
+    now : int
+        Microseconds since 1970-01-01 UTC.
+
+    Returns
+    -------
+    bool
+        False if nothing was done: it is gone or inactive already, leads elsewhere by now, or an attempt
+        succeeded meanwhile.
+    """
+    found = await transaction.webhook(webhook.client, webhook.id)
+    if found is None or not found.active or found.destination_url != webhook.destination_url:
+        return False
+    if reason is DisabledReason.FAILING and not is_stale(found, now):
+        return False
+    changed = found._replace(active=0, disabled_reason=reason.value, updated_at=now)
+    # In this order, which is also that of whoever settles deliveries and then tells of a success.
+    await transaction.drop_deliveries(webhook.id, now)
+    await transaction.update_webhook(changed)
+    data = webhook_data(webhook.id, reason.value)
+    told = Told(webhook.client, EventType.WEBHOOK_DISABLED, webhook.id, now, data)
+    await write_events(transaction, [told])
+    return True

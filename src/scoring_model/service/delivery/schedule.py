@@ -1,0 +1,160 @@
+"""When a delivery is tried again, when it is given up, and when its webhook is."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from random import Random
+from typing import Final
+
+from scoring_model.service.core.delivery_status import DeliveryStatus
+from scoring_model.service.core.rows import DeliveryRow, WebhookRow
+from scoring_model.service.delivery.sending import Reply
+
+SECOND: Final = 1_000_000
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+
+DELAYS: Final = (
+    0,
+    5 * SECOND,
+    5 * MINUTE,
+    30 * MINUTE,
+    2 * HOUR,
+    5 * HOUR,
+    10 * HOUR,
+    14 * HOUR,
+    20 * HOUR,
+    24 * HOUR,
+)
+"""Microseconds before each attempt, from the end of the one before; the first from the event."""
+
+LENGTHENED: Final = 0.2
+"""Share by which a delay may grow, so that what failed together is not tried again together."""
+
+LONGEST_WISH: Final = 24 * HOUR
+"""The most that a receiver may ask for, microseconds."""
+
+PATIENCE: Final = 120 * HOUR
+"""Microseconds without a success after which a failure disables a webhook."""
+
+_GONE: Final = 410
+_BUSY: Final = frozenset((429, 503))
+_SECONDS: Final = re.compile(r"[0-9]+")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+class DisabledReason(StrEnum):
+    """Why the service disabled a webhook."""
+
+    GONE = "gone"
+    FAILING = "failing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What follows from an attempt.
+
+    Parameters
+    ----------
+    status : DeliveryStatus
+        WAITING when there will be another one.
+    due_at : int
+        When that is, microseconds since 1970-01-01 UTC; otherwise the end of this one.
+    disable : DisabledReason or None
+        Why the webhook is to be disabled. What waits for it is dropped then, this delivery included.
+    """
+
+    status: DeliveryStatus
+    due_at: int
+    disable: DisabledReason | None = None
+
+
+def succeeded(reply: Reply) -> bool:
+    """Tell whether an attempt arrived: any 2xx; a redirect is a failure."""
+    return reply.status is not None and 200 <= reply.status < 300
+
+
+def after_attempt(
+    delivery: DeliveryRow, webhook: WebhookRow, reply: Reply, *, now: int, rng: Random
+) -> Verdict:
+    """Decide what follows from an attempt.
+
+    Parameters
+    ----------
+    delivery : DeliveryRow
+        As it was before the attempt: `attempts` counts those before.
+    webhook : WebhookRow
+    reply : Reply
+    now : int
+        The end of the attempt, microseconds since 1970-01-01 UTC.
+    rng : random.Random
+        Lengthens delays.
+
+    Returns
+    -------
+    Verdict
+    """
+    if succeeded(reply):
+        return Verdict(status=DeliveryStatus.DELIVERED, due_at=now)
+    disable = _disables(webhook, reply, now)
+    made = delivery.attempts + 1
+    if made >= len(DELAYS):
+        return Verdict(status=DeliveryStatus.DEAD, due_at=now, disable=disable)
+    delay = DELAYS[made]
+    if reply.status in _BUSY:
+        delay = max(delay, min(wished(reply.retry_after, now=now), LONGEST_WISH))
+    due_at = now + round(delay * (1 + rng.uniform(0, LENGTHENED)))
+    return Verdict(status=DeliveryStatus.WAITING, due_at=due_at, disable=disable)
+
+
+def wished(retry_after: str | None, *, now: int) -> int:
+    """Read how long a receiver wants to be left alone.
+
+    Parameters
+    ----------
+    retry_after : str or None
+        The header as it came: whole seconds, or a date in any of the three forms of HTTP.
+    now : int
+        Microseconds since 1970-01-01 UTC.
+
+    Returns
+    -------
+    int
+        Microseconds, 0 for a date that is over and for anything that is neither.
+
+    References
+    ----------
+    RFC 9110, section 10.2.3 (Retry-After) and section 5.6.7 (dates).
+
+    Examples
+    --------
+    >>> wished("120", now=0), wished("Thu, 01 Jan 1970 00:00:30 GMT", now=0), wished("soon", now=0)
+    (120000000, 30000000, 0)
+    """
+    text = (retry_after or "").strip()
+    if _SECONDS.fullmatch(text):
+        # More digits than any time has need not be counted.
+        return int(text[:18]) * SECOND
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return 0
+    # The third form, that of asctime, names no zone and means UTC.
+    aware = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+    return max(0, (aware - _EPOCH) // _MICROSECOND - now)
+
+
+def is_stale(webhook: WebhookRow, now: int) -> bool:
+    """Tell whether a webhook has had no success for so long that a failure disables it."""
+    return now - webhook.succeeded_at >= PATIENCE
+
+
+def _disables(webhook: WebhookRow, reply: Reply, now: int) -> DisabledReason | None:
+    if not webhook.active:
+        return None  # a test of an inactive one
+    if reply.status == _GONE:
+        return DisabledReason.GONE
+    return DisabledReason.FAILING if is_stale(webhook, now) else None

@@ -1,0 +1,268 @@
+"""Sends attempts over the internet, and lets no receiver do harm: neither by where it is nor by what it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Final, Self
+
+import aiohttp
+from yarl import URL
+
+from scoring_model.service.delivery.addresses import AddressPolicy, Network
+from scoring_model.service.delivery.dialling import (
+    CheckedNames,
+    Lookup,
+    Lookups,
+    RefusedAddress,
+    UnknownName,
+    checked_sockets,
+    system_lookup,
+)
+from scoring_model.service.delivery.sending import Reply
+
+CONNECT_SECONDS: Final = 5.0
+TOTAL_SECONDS: Final = 15.0
+MOST_BODY: Final = 65_536
+"""Bytes of an answer's body that are read; then the connection is closed, and the status counts."""
+
+EXCERPT_LENGTH: Final = 200
+_EXCERPT_BYTES: Final = 4 * EXCERPT_LENGTH  # a character of UTF-8 has at most four
+_MOST_FIELDS: Final = 64
+_MOST_FIELD_BYTES: Final = 8190
+# Below the 5 s after which common servers close a connection: it is seldom dialled into its end.
+_IDLE_SECONDS: Final = 4.0
+_TUNNEL_TRIES: Final = 3
+_STANDING: Final = {
+    "Accept": "*/*",
+    "Accept-Encoding": "identity",
+    "Content-Type": "application/json",
+    "User-Agent": "scoring-model",
+}
+# Codes of X509_V_ERR_... in OpenSSL's x509_vfy.h.
+_CERTIFICATE: Final = {
+    10: "has expired",
+    18: "is signed by itself",
+    19: "is signed by an unknown authority",
+    20: "is signed by an unknown authority",
+    62: "is for another name",
+    64: "is for another address",
+}
+
+
+class AiohttpSender:
+    """Posts to receivers that nobody trusts.
+
+    Names are looked up and all their addresses checked; only a checked address is dialled, and a connection is
+    used again only for the name that it was opened for. Redirects are answers. Bodies and headers are read to
+    a bound. The environment (proxies, netrc) has no say.
+
+    Parameters
+    ----------
+    networks : iterable of str or networks
+        Special networks that may be dialled all the same.
+    development : bool
+        Whether plain http and this machine are allowed.
+    proxy : str, optional
+        ``http://[user:password@]host:port``. Every destination is then reached through CONNECT to an address
+        that was looked up and checked here; the proxy itself, which an operator chose, is not checked. Plain
+        http is never sent through it.
+    tls : ssl.SSLContext, optional
+        By default that of Python with the authorities of the system.
+    lookup : callable
+        Gives the addresses of a name.
+    connect_seconds, total_seconds : float
+        Bounds of the time until the connection stands, and until the answer is read.
+
+    Raises
+    ------
+    ValueError
+        If a network is none, or the proxy is no URL of plain http.
+    """
+
+    def __init__(
+        self,
+        networks: Iterable[str | Network] = (),
+        *,
+        development: bool = False,
+        proxy: str | None = None,
+        tls: ssl.SSLContext | None = None,
+        lookup: Lookup = system_lookup,
+        connect_seconds: float = CONNECT_SECONDS,
+        total_seconds: float = TOTAL_SECONDS,
+    ) -> None:
+        self._policy = AddressPolicy.of(networks, development=development)
+        self._schemes = ("https", "http") if development and proxy is None else ("https",)
+        self._proxy = None if proxy is None else _proxy(proxy)
+        self._tls = ssl.create_default_context() if tls is None else tls
+        self._names = CheckedNames(self._policy, Lookups(lookup))
+        self._connect_seconds = connect_seconds
+        self._total_seconds = total_seconds
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; a later `send` opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """POST ``body`` to ``url`` once; see `Sender.send`."""
+        try:
+            async with asyncio.timeout(self._total_seconds):
+                return await self._exchange(URL(url, encoded=True), headers, body)
+        except (
+            Exception
+        ) as error:  # whatever a receiver brings about is its failure, never the deliverer's end
+            return Reply(None, excerpt=self._reason(error))
+
+    async def _exchange(self, url: URL, headers: Mapping[str, str], body: bytes) -> Reply:
+        if url.scheme not in self._schemes or url.raw_host is None:
+            return Reply(None, excerpt=f"only {' and '.join(self._schemes)} can be dialled")
+        if self._proxy is None:
+            return await self._post(url, headers, body)
+        return await self._tunnel(url, url.raw_host, headers, body)
+
+    async def _tunnel(self, url: URL, name: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Post through the proxy to a checked address, with TLS and ``Host`` of the name."""
+        async with asyncio.timeout(self._connect_seconds):
+            addresses = await self._names.permitted(name)
+        hosted = {**headers, "Host": url.host_port_subcomponent or name}
+        failure: aiohttp.ClientError | None = None
+        for address in addresses[:_TUNNEL_TRIES]:
+            try:
+                return await self._post(url.with_host(address), hosted, body, name=name.rstrip("."))
+            except (aiohttp.ClientHttpProxyError, aiohttp.ClientConnectorError) as error:
+                failure = error  # nothing was posted yet: another address may be reached
+        raise failure or RefusedAddress
+
+    async def _post(
+        self, url: URL, headers: Mapping[str, str], body: bytes, *, name: str | None = None
+    ) -> Reply:
+        session = self._session or self._open()
+        async with session.post(
+            url,
+            data=body,
+            headers=headers,
+            allow_redirects=False,
+            proxy=self._proxy,
+            server_hostname=name if url.scheme == "https" else None,
+        ) as answer:
+            return await _reply(answer)
+
+    def _open(self) -> aiohttp.ClientSession:
+        """Open the session, which belongs to the loop that runs."""
+        sockets = None if self._proxy else checked_sockets(self._policy)
+        connector = aiohttp.TCPConnector(
+            ssl=self._tls,
+            resolver=None if self._proxy else self._names,
+            use_dns_cache=False,
+            socket_factory=sockets,
+            keepalive_timeout=_IDLE_SECONDS,
+            limit=0,  # the deliverer bounds what is under way
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=_STANDING,
+            auto_decompress=False,
+            trust_env=False,
+            timeout=aiohttp.ClientTimeout(connect=self._connect_seconds, ceil_threshold=3600),
+            max_line_size=_MOST_FIELD_BYTES,
+            max_field_size=_MOST_FIELD_BYTES,
+            max_headers=_MOST_FIELDS,
+        )
+        return self._session
+
+    def _reason(self, error: Exception) -> str:
+        """Say in our own words why no answer came: what an error says may quote the receiver or a secret."""
+        cause: BaseException = getattr(error, "os_error", None) or error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the certificate {_CERTIFICATE.get(cause.verify_code, 'was not accepted')}"
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return f"no connection within {self._connect_seconds:g} s"
+        if isinstance(error, aiohttp.ClientProxyConnectionError):
+            return "the proxy could not be reached"
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            return f"the proxy refused the tunnel with status {error.status}"
+        for kind, reason in _REASONS:
+            if isinstance(cause, kind):
+                return reason(self) if callable(reason) else reason
+        return f"failed: {type(error).__name__}"
+
+
+def _within(sender: AiohttpSender) -> str:
+    return f"no whole answer within {sender._total_seconds:g} s"
+
+
+# From the particular to the general: the first that fits is told.
+_REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender], str]], ...]] = (
+    (RefusedAddress, "no address of the destination may be dialled"),
+    (UnknownName, "the name of the destination could not be looked up"),
+    (TimeoutError, _within),
+    (ssl.SSLError, "TLS could not be agreed on"),
+    (aiohttp.ServerDisconnectedError, "the connection ended before the answer"),
+    (aiohttp.ClientPayloadError, "the connection ended within the answer"),
+    (aiohttp.ClientResponseError, "the answer was no HTTP, or its headers were too long"),
+    (aiohttp.InvalidURL, "the URL can't be dialled"),
+    (ConnectionRefusedError, "the connection was refused"),
+    (ConnectionError, "the connection was broken off"),
+    (OSError, "the destination could not be reached"),
+)
+
+
+def _proxy(text: str) -> URL:
+    url = URL(text)
+    if url.scheme != "http" or url.host is None:
+        raise ValueError("proxy must be a URL such as http://proxy.example:3128")
+    return url
+
+
+async def _reply(answer: aiohttp.ClientResponse) -> Reply:
+    begin = await _beginning(answer)
+    if not 100 <= answer.status <= 599:
+        return Reply(None, excerpt="the answer was no HTTP, or its headers were too long")
+    success = 200 <= answer.status < 300
+    after = answer.headers.get("Retry-After")
+    return Reply(
+        answer.status,
+        retry_after=None if after is None else cleaned(after),
+        excerpt=None if success else cleaned(begin.decode("utf-8", "replace")) or None,
+    )
+
+
+async def _beginning(answer: aiohttp.ClientResponse) -> bytes:
+    """Read a body to its bound and keep its beginning."""
+    begin = b""
+    size = 0
+    async for chunk in answer.content.iter_any():
+        begin += chunk[: _EXCERPT_BYTES - len(begin)]
+        size += len(chunk)
+        if size > MOST_BODY:
+            answer.close()
+            break
+    return begin
+
+
+def cleaned(text: str) -> str:
+    r"""Make an excerpt: at most 200 printable characters, runs of all others a space.
+
+    Control characters would write into an operator's terminal, those of direction would disguise what is
+    written, and a database takes no NUL.
+
+    Examples
+    --------
+    >>> cleaned("no\x1b[2J such\r\n\x00 hook")
+    'no [2J such hook'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:EXCERPT_LENGTH]

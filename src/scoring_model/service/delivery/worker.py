@@ -1,0 +1,373 @@
+"""Delivers what waits: takes events, leases deliveries, sends them, and writes down what came of it.
+
+Any number of processes may do so on one database. A delivery is leased for a minute by whoever sends it; if that one
+dies, another takes over when the lease is over, so that everything arrives at least once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final, NamedTuple
+
+from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.delivery_status import DeliveryStatus
+from scoring_model.service.core.event import EventType
+from scoring_model.service.core.faults import log_fault
+from scoring_model.service.core.rows import DeliveryRow, WebhookRow
+from scoring_model.service.core.secrets import Secrets
+from scoring_model.service.core.store import Store, StoreUnavailable
+from scoring_model.service.delivery.disabling import disable
+from scoring_model.service.delivery.fan_out import fan_out
+from scoring_model.service.delivery.payload import payload
+from scoring_model.service.delivery.schedule import (
+    SECOND,
+    DisabledReason,
+    Verdict,
+    after_attempt,
+    succeeded,
+)
+from scoring_model.service.delivery.sending import Reply, Sender
+from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
+from scoring_model.service.delivery.traffic import Job, Traffic
+
+LEASE: Final = 60 * SECOND
+"""Microseconds for which a process has a delivery to itself."""
+
+ATTEMPT: Final = 20 * SECOND
+"""Microseconds that must be left of a lease when an attempt begins: 15 s for it, and the rest to write it down."""
+
+_TOLD_AGAIN: Final = (
+    SECOND  # a webhook's last success is known to the second: each would be a write of its row
+)
+_EXCERPT: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeliveryLimits:
+    """How much is done at once, and how often anything is looked for.
+
+    Parameters
+    ----------
+    at_once : int
+        The most attempts under way.
+    per_destination : int
+        The most attempts under way to one host and port.
+    taken : int
+        The most deliveries that the process has leased.
+    batch : int
+        The most events or deliveries that one transaction takes, and the most results that one writes.
+    interval : float
+        Seconds between two looks that find nothing.
+    gather : float
+        Seconds for which results wait for others, and between looks that find little.
+    grace : float
+        Seconds that attempts have to end when the process stops.
+    """
+
+    at_once: int = 512
+    per_destination: int = 32
+    taken: int = 1_024
+    batch: int = 256
+    interval: float = 0.5
+    gather: float = 0.02
+    grace: float = 10.0
+
+
+class _Result(NamedTuple):
+    """A row to write, whether its webhook has just succeeded, and why that is to be disabled."""
+
+    row: DeliveryRow
+    webhook: WebhookRow
+    arrived: bool = False
+    disable: DisabledReason | None = None
+
+
+class Deliverer:
+    """Delivers the events of the whole database.
+
+    It belongs to the event loop in which it is used.
+
+    Parameters
+    ----------
+    store : Store
+    secrets : Secrets
+        Opens the secrets of webhooks.
+    clock : Clock
+    sender : Sender
+    limits : DeliveryLimits, optional
+    rng : random.Random, optional
+        Lengthens delays.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        secrets: Secrets,
+        clock: Clock,
+        sender: Sender,
+        limits: DeliveryLimits | None = None,
+        rng: Random | None = None,
+    ) -> None:
+        self._store = store
+        self._secrets = secrets
+        self._clock = clock
+        self._sender = sender
+        self._limits = limits or DeliveryLimits()
+        self._rng = rng or Random()
+        self._traffic = Traffic(
+            per_destination=self._limits.per_destination,
+            # One destination that is quick may fill half of the room, but not all of it.
+            most=max(1, self._limits.taken // 2),
+        )
+        self._attempts: set[asyncio.Task[None]] = set()
+        self._results: list[_Result] = []
+        self._disabled: dict[bytes, tuple[WebhookRow, DisabledReason]] = {}
+        self._settling: asyncio.Task[None] | None = None
+        self._woken = asyncio.Event()
+        self._more = False
+        self._behind = False
+        self._ending = False
+
+    def wake(self) -> None:
+        """Look at once: there is something new."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Deliver until cancelled; then give back what was not begun and let end what was, within the grace.
+
+        To be called once.
+        """
+        try:
+            while True:
+                await self._rest(await self._look())
+        finally:
+            await self._end()
+
+    async def step(self) -> int:
+        """Take events and deliveries, and begin to send those; `finished` waits for what comes of it.
+
+        Returns
+        -------
+        int
+            How many events and deliveries were taken.
+
+        Raises
+        ------
+        StoreUnavailable
+        """
+        now, limits = self._clock.now(), self._limits
+        # What can't be written down was perhaps sent already, and its leases may be over.
+        room = 0 if self._behind else min(limits.batch, limits.taken - self._taken())
+        async with self._store.writing([]) as transaction:
+            # A client has up to 50 webhooks, and each event a delivery to any of them.
+            wanted = max(1, limits.batch // 4)
+            events = await fan_out(transaction, now=now, limit=wanted)
+            leased = (
+                await transaction.lease_deliveries(now, now + LEASE, room, self._traffic.avoided())
+                if room > 0
+                else []
+            )
+        self._more = events == wanted or 0 < room == len(leased)
+        self._take([Job._make(one) for one in leased], now)
+        return events + len(leased)
+
+    async def finished(self) -> None:
+        """Wait until nothing is under way and all that came of it is written."""
+        while self._attempts or self._settling is not None:
+            waited = [*self._attempts, *([] if self._settling is None else [self._settling])]
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _look(self) -> int:
+        self._woken.clear()
+        try:
+            return await self.step()
+        except StoreUnavailable:
+            return 0  # the next look will find it
+        except Exception as error:
+            log_fault("looking for deliveries", error)
+            return 0
+
+    async def _rest(self, found: int) -> None:
+        """Wait for something to do: not at all after a full batch, unless there is no room for more."""
+        limits = self._limits
+        if self._taken() > limits.taken // 2 or not found:
+            await self._sleep(limits.interval)
+        elif not self._more:
+            await asyncio.sleep(limits.gather)
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            pass
+
+    def _taken(self) -> int:
+        return self._traffic.taken + len(self._results)
+
+    def _take(self, jobs: Sequence[Job], now: int) -> None:
+        """Begin with what may be sent, give back what is too much for its destination."""
+        wanted = []
+        for job in jobs:
+            if job.webhook.active or job.event.type == EventType.WEBHOOK_TEST:
+                wanted.append(job)
+            else:  # it was made inactive while its deliveries were being written
+                row = job.delivery._replace(
+                    status=DeliveryStatus.DROPPED.value, leased_until=None, finished_at=now
+                )
+                self._note(_Result(row, job.webhook))
+        for job in self._traffic.add(wanted, at=self._time()):
+            self._give_back(job)
+        self._begin()
+
+    def _give_back(self, job: Job) -> None:
+        self._note(_Result(job.delivery._replace(leased_until=None), job.webhook))
+
+    def _begin(self) -> None:
+        while self._traffic.running < self._limits.at_once and not self._ending:
+            job = self._traffic.next(until=self._clock.now() + ATTEMPT)
+            if job is None:
+                return
+            task = asyncio.create_task(self._attempt(job))
+            self._attempts.add(task)
+            task.add_done_callback(self._attempts.discard)
+
+    async def _attempt(self, job: Job) -> None:
+        began, answered = self._time(), False
+        try:
+            reply = await self._send(job)
+            answered = reply.status is not None
+            now = self._clock.now()
+            verdict = after_attempt(job.delivery, job.webhook, reply, now=now, rng=self._rng)
+            self._note(_result(job, reply, verdict, now))
+        finally:
+            at = self._time()
+            if self._traffic.done(job, answered=answered, seconds=at - began, at=at):
+                self._woken.set()
+            self._begin()
+
+    async def _send(self, job: Job) -> Reply:
+        try:
+            now = self._clock.now()
+            body = payload(job.event)
+            secrets = secrets_of(job.webhook, self._secrets, now=now)
+            headers = signed_headers(message_id(job.delivery.id), body, secrets, now=now)
+            async with asyncio.timeout(ATTEMPT / SECOND):  # the sender's own is shorter
+                return await self._sender.send(job.webhook.destination_url, headers, body)
+        except Exception as error:
+            log_fault("sending a delivery", error)
+            return Reply(None, None, "the attempt could not be made")
+
+    def _note(self, result: _Result) -> None:
+        """Keep a result until it is written."""
+        self._results.append(result)
+        if result.disable is not None:
+            # What waits here is dropped with the rest when it is disabled.
+            self._traffic.drop(result.webhook.id)
+        if self._settling is None:
+            self._settling = asyncio.create_task(self._settle())
+
+    async def _settle(self) -> None:
+        try:
+            while self._results or self._disabled:
+                await asyncio.sleep(self._limits.gather)
+                try:
+                    await self._write()
+                    self._behind = False
+                except StoreUnavailable:
+                    self._behind = True
+                    await asyncio.sleep(self._limits.interval)
+        finally:
+            self._settling = None
+
+    async def _write(self) -> None:
+        """Write a group of results, then what follows for webhooks."""
+        group = self._results[: self._limits.batch]
+        if group:
+            await self._write_rows(group)
+            del self._results[: len(group)]
+            self._disabled |= {
+                result.webhook.id: (result.webhook, result.disable)
+                for result in group
+                if result.disable is not None
+            }
+            if self._taken() <= self._limits.taken // 2:
+                self._woken.set()
+        for webhook, reason in list(self._disabled.values()):
+            await self._disable(webhook, reason)
+            del self._disabled[webhook.id]
+
+    async def _write_rows(self, group: Sequence[_Result]) -> None:
+        touched = _touched(group)
+        try:
+            async with self._store.writing([]) as transaction:
+                await transaction.settle_deliveries([result.row for result in group])
+                for webhook in sorted(touched):
+                    await transaction.touch_webhook(webhook, touched[webhook])
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            if len(group) > 1:
+                # Whichever of them did it, the others shall not suffer for it.
+                middle = len(group) // 2
+                await self._write_rows(group[:middle])
+                await self._write_rows(group[middle:])
+                return
+            log_fault("writing what came of a delivery", error)  # it is sent again when its lease is over
+
+    async def _disable(self, webhook: WebhookRow, reason: DisabledReason) -> None:
+        try:
+            async with self._store.reading() as reader:
+                pools = {client.client: client.pool for client in await reader.clients()}
+            async with self._store.writing([pools[webhook.client]]) as transaction:
+                await disable(transaction, webhook, reason, now=self._clock.now())
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            log_fault("disabling a webhook", error)
+
+    async def _end(self) -> None:
+        self._ending = True
+        for job in self._traffic.clear():
+            self._give_back(job)
+        try:
+            async with asyncio.timeout(self._limits.grace):
+                await self.finished()
+        except TimeoutError:
+            pass  # leases run out, and others send it again
+        finally:
+            left = [*self._attempts, *([] if self._settling is None else [self._settling])]
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    @staticmethod
+    def _time() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _result(job: Job, reply: Reply, verdict: Verdict, now: int) -> _Result:
+    ended = verdict.status is not DeliveryStatus.WAITING
+    arrived = succeeded(reply)
+    row = job.delivery._replace(
+        status=verdict.status.value,
+        attempts=job.delivery.attempts + 1,
+        due_at=verdict.due_at,
+        leased_until=None,
+        finished_at=now if ended else None,
+        answered=reply.status,
+        excerpt=None if arrived or reply.excerpt is None else reply.excerpt[:_EXCERPT],
+    )
+    return _Result(row, job.webhook, arrived, verdict.disable)
+
+
+def _touched(group: Sequence[_Result]) -> dict[bytes, int]:
+    """The webhooks that have succeeded, with the last success of each, but for those of which it is known."""
+    found: dict[bytes, int] = {}
+    for result in group:
+        at = result.row.due_at
+        if result.arrived and at - result.webhook.succeeded_at >= _TOLD_AGAIN:
+            found[result.webhook.id] = max(at, found.get(result.webhook.id, at))
+    return found

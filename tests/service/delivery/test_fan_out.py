@@ -1,0 +1,208 @@
+"""Contract, "Webhooks", Events: which webhook gets which event, once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+import pytest
+
+from scoring_model.service.core.delivery_status import DeliveryStatus
+from scoring_model.service.core.event import EventType
+from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
+from scoring_model.service.core.store import Store
+from scoring_model.service.core.webhook import pack_event_types, unpack_event_types, wants
+from scoring_model.service.delivery.fan_out import deliveries_of, fan_out, gets
+from scoring_model.service.store import open_store
+from service_use import START
+from stored_rows import event_row, webhook_row
+
+EVERYTHING = ("*",)
+
+
+def hook(*event_types: str, **changes: object) -> WebhookRow:
+    """A webhook that wants these."""
+    return webhook_row(event_types=pack_event_types(event_types or EVERYTHING), **changes)
+
+
+def got(webhook: WebhookRow, event: EventRow) -> bool:
+    """Whether an event goes to a webhook."""
+    return gets(webhook, event, unpack_event_types(webhook.event_types))
+
+
+def tell(url: str, story: Callable[[Store], Awaitable[None]]) -> None:
+    """Open a store, do something with it and close it."""
+
+    async def run() -> None:
+        store = await open_store(url)
+        try:
+            await story(store)
+        finally:
+            await store.close()
+
+    asyncio.run(run())
+
+
+async def write(store: Store, *rows: Row) -> None:
+    """Insert rows of any kinds in a transaction."""
+    async with store.writing([]) as transaction:
+        for row in rows:
+            await transaction.insert([row])
+
+
+async def fanned(store: Store, limit: int = 1_000) -> int:
+    """Fan out in a transaction of its own."""
+    async with store.writing([]) as transaction:
+        return await fan_out(transaction, now=START, limit=limit)
+
+
+async def broken(store: Store) -> None:
+    """Fan out in a transaction that fails before it commits."""
+    async with store.writing([]) as transaction:
+        await fan_out(transaction, now=START, limit=1_000)
+        raise ZeroDivisionError
+
+
+async def pairs(store: Store) -> set[tuple[bytes, bytes]]:
+    """Event and webhook of every delivery; no pair is there twice."""
+    async with store.reading() as reader:
+        rows = await reader.deliveries(limit=10_000)
+    found = {(row.event, row.webhook) for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def made(events: Iterable[EventRow], webhooks: Iterable[WebhookRow]) -> list[DeliveryRow]:
+    """The deliveries of events, past the store."""
+    return deliveries_of(list(events), list(webhooks), now=START)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in EventType if not kind.startswith("webhook.")])
+@pytest.mark.parametrize(
+    "event_types",
+    [("*",), ("identity.*",), ("verification.*",), ("verification.completed",), ("*", "webhook.*")],
+)
+def test_webhooks_get_what_they_want(kind: EventType, event_types: tuple[str, ...]) -> None:
+    """An active webhook gets what its event types name; `verification.completed` only where it is named itself."""
+    event = event_row(type=kind.value, created_at=START)
+    assert got(hook(*event_types), event) is wants(event_types, kind)
+    if kind is EventType.VERIFICATION_COMPLETED:
+        assert got(hook(*event_types), event) is ("verification.completed" in event_types)
+
+
+def test_webhooks_created_after_the_event_get_nothing() -> None:
+    """The webhook must have been there when the event came about."""
+    event = event_row(created_at=START)
+    assert got(hook(created_at=START), event)
+    assert not got(hook(created_at=START + 1), event)
+
+
+def test_webhooks_inactive_get_nothing() -> None:
+    """Nothing but a test goes to an inactive webhook."""
+    assert not got(hook(active=0), event_row())
+
+
+@pytest.mark.parametrize("active", [0, 1])
+def test_webhooks_a_test_goes_to_its_webhook_alone(active: int) -> None:
+    """Whatever it wants and even when it is inactive; others don't get it, even when they name it."""
+    tested = hook("identity.created", active=active)
+    event = event_row(type="webhook.test", resource=tested.id)
+    assert got(tested, event)
+    assert not got(hook("*", "webhook.test"), event)
+
+
+def test_webhooks_others_are_told_of_a_disabled_one() -> None:
+    """`webhook.disabled` goes to those of the client's other webhooks that want it."""
+    disabled = hook()
+    event = event_row(type="webhook.disabled", resource=disabled.id)
+    assert not got(disabled, event)
+    assert got(hook(), event)
+    assert got(hook("webhook.*"), event)
+    assert not got(hook("identity.*"), event)
+    assert not got(hook(active=0), event)
+
+
+def test_webhooks_of_other_clients_get_nothing() -> None:
+    """An event goes to webhooks of its own client only."""
+    ours, theirs = hook(client=1), hook(client=2)
+    events = [event_row(client=1), event_row(client=2)]
+    assert [(row.client, row.webhook) for row in made(events, [ours, theirs])] == [
+        (1, ours.id),
+        (2, theirs.id),
+    ]
+
+
+def test_webhooks_one_delivery_for_each_event_and_webhook(store_url: str) -> None:
+    """Every event that waits becomes one delivery for each webhook that wants it, due at once, and waits no longer."""
+
+    async def story(store: Store) -> None:
+        hooks = [hook(), hook("identity.created"), hook("verification.*"), hook(active=0)]
+        events = [event_row() for _ in range(5)]
+        await write(store, *hooks, *events, event_row(waiting=0))
+        assert await fanned(store, limit=3) == 3
+        assert await fanned(store) == 2
+        assert await fanned(store) == 0
+        assert await pairs(store) == {(event.id, one.id) for event in events for one in hooks[:2]}
+        async with store.reading() as reader:
+            (row, *_) = await reader.deliveries(limit=1)
+        assert (row.status, row.attempts, row.due_at) == (DeliveryStatus.WAITING, 0, START)
+        assert (row.leased_until, row.finished_at, row.answered, row.excerpt) == (None, None, None, None)
+
+    tell(store_url, story)
+
+
+def test_webhooks_an_event_that_nobody_wants_waits_no_longer(store_url: str) -> None:
+    """It is taken without a delivery."""
+
+    async def story(store: Store) -> None:
+        await write(store, event_row(), event_row(client=2), hook("verification.*"))
+        assert await fanned(store) == 2
+        assert await fanned(store) == 0
+        assert await pairs(store) == set()
+
+    tell(store_url, story)
+
+
+def test_law_10_events_with_lower_ids_that_come_later_are_found(store_url: str) -> None:
+    """An event that is committed after others with higher ids is delivered all the same."""
+
+    async def story(store: Store) -> None:
+        early, late, webhook = event_row(), event_row(), hook()
+        await write(store, webhook, late)
+        await fanned(store)
+        await write(store, early)
+        await fanned(store)
+        assert await pairs(store) == {(early.id, webhook.id), (late.id, webhook.id)}
+
+    tell(store_url, story)
+
+
+def test_law_10_what_was_not_committed_is_fanned_out_again(store_url: str) -> None:
+    """When the transaction fails, the events wait as before and no delivery is there."""
+
+    async def story(store: Store) -> None:
+        event, webhook = event_row(), hook()
+        await write(store, event, webhook)
+        with pytest.raises(ZeroDivisionError):
+            await broken(store)
+        assert await pairs(store) == set()
+        assert await fanned(store) == 1
+        assert await pairs(store) == {(event.id, webhook.id)}
+
+    tell(store_url, story)
+
+
+def test_webhooks_several_processes_fan_out_each_event_once(store_url: str) -> None:
+    """Transactions of several stores at the same time take every event, and none twice."""
+
+    async def story(store: Store) -> None:
+        events, webhook = [event_row() for _ in range(200)], hook()
+        await write(store, webhook, *events)
+        others = [await open_store(store_url) for _ in range(3)]
+        try:
+            while sum(await asyncio.gather(*(fanned(one, limit=7) for one in [store, *others]))):
+                pass
+        finally:
+            for one in others:
+                await one.close()
+        assert await pairs(store) == {(event.id, webhook.id) for event in events}
+
+    tell(store_url, story)

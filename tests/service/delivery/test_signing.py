@@ -1,0 +1,86 @@
+"""Contract, "Webhooks", Signing: Standard Webhooks, as others verify it."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from scoring_model.client.signature import verify_webhook
+from scoring_model.service.core.masters import Unreadable
+from scoring_model.service.core.rows import WebhookRow
+from scoring_model.service.core.secrets import Secrets
+from scoring_model.service.core.webhook import new_secret
+from scoring_model.service.delivery.payload import payload
+from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
+from service_use import START
+from stored_rows import event_row, new_id, webhook_row
+
+SECRETS = Secrets(bytes(32))
+
+
+def present() -> int:
+    """Microseconds: the public library compares with the clock of the machine."""
+    return time.time_ns() // 1000
+
+
+def webhook_with(secret: str, old: str | None = None, until: int | None = None) -> WebhookRow:
+    """A webhook with sealed secrets."""
+    resource = new_id()
+    place = b"webhooks.secret." + resource
+    sealed = [None if one is None else SECRETS.seal(place, one.encode()) for one in (secret, old)]
+    return webhook_row(id=resource, secret=sealed[0], old_secret=sealed[1], old_secret_until=until)
+
+
+@given(st.text(), st.binary(min_size=16, max_size=16))
+def test_webhooks_signatures_are_those_of_standard_webhooks(text: str, delivery: bytes) -> None:
+    """The public library verifies every body, and finds a changed one."""
+    body = text.encode("utf-8", "replace")
+    secret = new_secret()
+    headers = signed_headers(message_id(delivery), body, [secret], now=present())
+    Webhook(secret).verify(body, headers, json_parse=False)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret).verify(body + b" ", headers, json_parse=False)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret).verify(body, headers | {"webhook-id": "msg_0"}, json_parse=False)
+
+
+def test_webhooks_our_client_verifies_what_is_signed() -> None:
+    """The project's own client reads the delivery of an event."""
+    event = event_row(data='{"id":"x"}', created_at=START)
+    secret, body = new_secret(), payload(event)
+    headers = signed_headers(message_id(event.id), body, [secret], now=present())
+    read = verify_webhook(body, headers, secret)
+    assert (read.id, read.type, read.data.sequence) == (message_id(event.id), event.type, event.sequence)
+
+
+def test_webhooks_headers_name_delivery_and_attempt() -> None:
+    """The id depends on the delivery alone, the timestamp on the attempt: whole seconds, rounded down."""
+    first = signed_headers("msg_1", b"{}", [new_secret()], now=START)
+    later = signed_headers("msg_1", b"{}", [new_secret()], now=START + 7_999_999)
+    assert first["webhook-id"] == later["webhook-id"] == "msg_1"
+    assert int(first["webhook-timestamp"]) * 1_000_000 == START
+    assert int(later["webhook-timestamp"]) - int(first["webhook-timestamp"]) == 7
+    assert len({message_id(new_id()) for _ in range(9)}) == 9
+
+
+def test_webhooks_both_secrets_sign_during_rotation() -> None:
+    """Until its time is over the old secret signs too, after the new one, with a space between."""
+    new, old = new_secret(), new_secret()
+    now = present()
+    webhook = webhook_with(new, old, now + 1)
+    headers = signed_headers("msg_1", b"{}", secrets_of(webhook, SECRETS, now=now), now=now)
+    for secret in (new, old):
+        Webhook(secret).verify(b"{}", headers)
+    both = headers["webhook-signature"].split(" ")
+    alone = signed_headers("msg_1", b"{}", secrets_of(webhook, SECRETS, now=now + 1), now=now)
+    assert len(both) == 2
+    assert alone["webhook-signature"] == both[0]
+
+
+def test_webhooks_secrets_open_for_their_webhook_only() -> None:
+    """A secret that was moved to another webhook's row is not used."""
+    moved = webhook_with(new_secret())._replace(id=new_id())
+    with pytest.raises(Unreadable):
+        secrets_of(moved, SECRETS, now=START)

@@ -1,0 +1,149 @@
+"""Webhooks from outside: real processes, a real receiver that checks by the public library, and what it is told."""
+
+import asyncio
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+
+from running_service import running, until
+from scoring_model.service.core.masters import generate_master_key
+from strangers import (
+    IDENTITIES,
+    PERSON,
+    VERIFICATIONS,
+    WEBHOOKS,
+    Stranger,
+    new_credentials,
+    open_service,
+    port_of,
+)
+from webhook_receiver import Receiver, receiving
+
+CANARY: Final = "Zqxcanary"
+PERSONAL: Final[dict[str, Any]] = {
+    **PERSON,
+    "firstName": f"{CANARY}first",
+    "lastName": f"{CANARY}last",
+    "externalId": f"{CANARY}-external",
+    "imageUrls": [f"https://images.example/{CANARY}"],
+    "address": {"line1": f"{CANARY} Lane", "city": f"{CANARY}ville", "country": "GB"},
+}
+SIGNALS: Final = {"deviceId": f"{CANARY}-device", "vpn": True}
+DEVELOPMENT: Final = ("--development", "--no-request-log")
+
+
+def hook_at(receiver: Receiver, client: Stranger) -> dict[str, Any]:
+    """A new webhook of a client that leads to a receiver."""
+    return client.made(WEBHOOKS, {"destinationUrl": receiver.url, "active": True})
+
+
+def seen(receiver: Receiver) -> Counter[str]:
+    """How often each delivery came."""
+    return Counter(taken.id for taken in receiver.taken)
+
+
+def test_each_event_arrives_once_and_thin(sealed: Path, tmp_path: Path) -> None:
+    """Webhooks: two workers send each event once, signed, in the form of the contract, with nothing personal."""
+    with (
+        receiving() as receiver,
+        open_service(tmp_path, sealed, *DEVELOPMENT, "--workers", 2) as service,
+    ):
+        client = Stranger(port_of(service), new_credentials(tmp_path))
+        hook = hook_at(receiver, client)
+        identity = client.made(IDENTITIES, PERSONAL)
+        body = {"identityId": identity["id"], "signals": SIGNALS, "subjectId": f"{CANARY}-subject"}
+        verification = client.made(VERIFICATIONS, body)
+        client.made(f"{WEBHOOKS}/{hook['id']}/test", None)
+        until(lambda: len(receiver.taken) >= 4, "four deliveries")
+        assert service.stop() == 0
+    assert set(seen(receiver).values()) == {1}
+    told = {event["type"]: event for event in (taken.verified(hook["secret"]) for taken in receiver.taken)}
+    outcome = f"verification.{verification['scoringOutcome'].lower()}"
+    assert sorted(told) == sorted(["identity.created", "identity.validated", outcome, "webhook.test"])
+    assert all(event.keys() == {"type", "timestamp", "data"} for event in told.values())
+    data = {kind: event["data"] for kind, event in told.items()}
+    # The fourth event of the client is `verification.completed`, which only those get that name it.
+    assert [data[kind].pop("sequence") for kind in ("identity.created", "identity.validated")] == [1, 2]
+    assert {data[outcome].pop("sequence"), data["webhook.test"].pop("sequence")} <= {3, 4, 5}
+    names = ("identityId", "status", "scoringOutcome", "scoringScore", "modelVersion")
+    assert data[outcome] == {"id": verification["id"], **{name: verification[name] for name in names}}
+    assert data["identity.created"] == {"id": identity["id"], "status": "VALIDATED"}
+    everything = b"".join(taken.body + repr(taken.headers).encode() for taken in receiver.taken)
+    assert CANARY.encode() not in everything
+    assert hook["secret"].encode() not in everything
+
+
+def test_a_receiver_that_fails_first_is_told_again(sealed: Path, tmp_path: Path) -> None:
+    """Webhooks: 5 s or more after a 500 the same bytes come under the same id, signed anew with the time of then."""
+    with (
+        receiving(lambda place: 500 if place == 0 else 204) as receiver,
+        open_service(tmp_path, sealed, *DEVELOPMENT) as service,
+    ):
+        client = Stranger(port_of(service), new_credentials(tmp_path))
+        hook = hook_at(receiver, client)
+        client.made(f"{WEBHOOKS}/{hook['id']}/test", None)
+        until(lambda: len(receiver.taken) == 2, "the second attempt")
+        assert service.stop() == 0
+    first, second = receiver.taken
+    assert (first.id, first.body) == (second.id, second.body)
+    assert second.timestamp - first.timestamp >= 5
+    assert first.verified(hook["secret"]) == second.verified(hook["secret"])
+    assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
+
+
+def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path, store_url: str) -> None:
+    """Law 10: what was being sent at a kill, and what waited, arrives after a restart once leases are over."""
+    options = {"environment": {"SCORING_MODEL_MASTER_KEY": "env:KEYS", "KEYS": generate_master_key()}}
+    words = ["--bundle", sealed, "--bundles", "shelf", "--database", store_url, *DEVELOPMENT]
+    with receiving() as receiver:
+        receiver.open.clear()
+        with running(tmp_path, *words, **options) as service:
+            client = Stranger(port_of(service), new_credentials(tmp_path, store_url))
+            hook = hook_at(receiver, client)
+            made = [client.made(IDENTITIES, PERSON)["id"] for _ in range(20)]
+            until(lambda: len(receiver.taken) >= 5, "some attempts")
+            service.process.kill()
+            service.process.wait()
+        wanted = {(kind, one) for one in made for kind in ("identity.created", "identity.validated")}
+        receiver.open.set()
+        asyncio.run(end_leases(store_url))
+        with running(tmp_path, *words, **options) as service:
+            until(lambda: told(receiver) == wanted and settled(store_url), "all that was acknowledged")
+            assert service.stop() == 0
+    assert all(taken.verified(hook["secret"]) for taken in receiver.taken)
+    # A delivery has one id, whoever sends it.
+    assert len(seen(receiver)) == len(wanted)
+    assert max(seen(receiver).values()) == 2
+
+
+def told(receiver: Receiver) -> set[tuple[str, str]]:
+    """Type and resource of all events that came."""
+    return {(taken.event["type"], taken.event["data"]["id"]) for taken in list(receiver.taken)}
+
+
+def settled(url: str) -> bool:
+    """Whether no delivery waits."""
+    waiting = asyncio.run(execute(url, "SELECT count(*) FROM deliveries WHERE status = 'WAITING'"))
+    return bool(waiting == 0)
+
+
+async def end_leases(url: str) -> None:
+    """Let the minute be over that a dead process has to itself."""
+    await execute(url, "UPDATE deliveries SET leased_until = 1 WHERE leased_until IS NOT NULL")
+
+
+async def execute(url: str, statement: str) -> Any:
+    """Run a statement past the service; the first value of its first row, if it has one."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as connection, connection:
+            row = connection.execute(statement).fetchone()
+            return row[0] if row else None
+    server = await asyncpg.connect(url)
+    try:
+        return await server.fetchval(statement)
+    finally:
+        await server.close()

@@ -1,0 +1,455 @@
+"""Events that wait, and their deliveries, on both databases."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scoring_model.service.core.delivery_status import DeliveryStatus
+from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
+from scoring_model.service.core.store import Duplicate, Store
+from scoring_model.service.store import open_store
+from stored_rows import delivery_row, event_row, new_id, webhook_row
+
+Story = Callable[[Store], Awaitable[None]]
+Leased = tuple[DeliveryRow, EventRow, WebhookRow]
+STATUSES = tuple(DeliveryStatus)
+
+
+def tell(url: str, story: Story) -> None:
+    """Open a store, do something with it and close it."""
+
+    async def run() -> None:
+        store = await open_store(url)
+        try:
+            await story(store)
+        finally:
+            await store.close()
+
+    asyncio.run(run())
+
+
+async def write(store: Store, *rows: Row) -> None:
+    """Insert rows of any kinds in a transaction."""
+    async with store.writing([]) as transaction:
+        for row in rows:
+            await transaction.insert([row])
+
+
+async def of_each(store: Store, webhooks: list[WebhookRow], due: list[int]) -> list[DeliveryRow]:
+    """A delivery to each webhook for each instant at which one is due, with its event, in the order of their ids."""
+    rows: list[DeliveryRow] = []
+    for at in due:
+        for webhook in webhooks:
+            event = event_row(waiting=0)
+            rows.append(delivery_row(event=event.id, webhook=webhook.id, due_at=at))
+            await write(store, event, rows[-1])
+    return rows
+
+
+async def lease(store: Store, now: int, until: int, limit: int, *avoiding: bytes) -> list[Leased]:
+    """Lease in a transaction of its own."""
+    async with store.writing([]) as transaction:
+        return await transaction.lease_deliveries(now, until, limit, avoiding)
+
+
+async def kept(store: Store, resource: bytes) -> DeliveryRow:
+    """A delivery as it is."""
+    async with store.reading() as reader:
+        found = await reader.delivery(resource)
+    assert found is not None
+    return found[0]
+
+
+def ids(leased: list[Leased]) -> list[bytes]:
+    """The ids of what was leased."""
+    return [delivery.id for delivery, _, _ in leased]
+
+
+def test_waiting_events_are_taken_once(store_url: str) -> None:
+    """Webhooks: events that wait are taken in the order of their ids, each once; those that wait for nobody never."""
+    rows = [event_row() for _ in range(4)]
+
+    async def story(store: Store) -> None:
+        await write(store, *reversed(rows), event_row(waiting=0))
+        async with store.writing([]) as transaction:
+            assert await transaction.take_events(3) == [row._replace(waiting=0) for row in rows[:3]]
+        async with store.writing([]) as transaction:
+            assert await transaction.take_events(3) == [rows[3]._replace(waiting=0)]
+            assert await transaction.take_events(3) == []
+
+    tell(store_url, story)
+
+
+def test_events_that_were_not_kept_are_taken_again(store_url: str) -> None:
+    """Law 10: what a transaction took before it failed waits still."""
+
+    async def fail(store: Store) -> None:
+        async with store.writing([]) as transaction:
+            assert await transaction.take_events(9)
+            raise RuntimeError
+
+    async def story(store: Store) -> None:
+        await write(store, row := event_row())
+        with pytest.raises(RuntimeError):
+            await fail(store)
+        async with store.writing([]) as transaction:
+            assert [event.id for event in await transaction.take_events(9)] == [row.id]
+
+    tell(store_url, story)
+
+
+def test_two_who_take_events_at_once_get_different_ones(postgres_url: str) -> None:
+    """On a server two transactions take without waiting for each other, and never the same event."""
+    rows = [event_row() for _ in range(5)]
+
+    async def story(store: Store) -> None:
+        await write(store, *rows)
+        async with store.writing([]) as one, store.writing([]) as two:
+            first, second = await one.take_events(2), await two.take_events(9)
+        assert [row.id for row in first + second] == [row.id for row in rows]
+
+    tell(postgres_url, story)
+
+
+def test_an_event_is_delivered_to_a_webhook_once(store_url: str) -> None:
+    """Webhooks: there is one delivery per event and webhook; another one is refused."""
+    row = delivery_row()
+
+    async def story(store: Store) -> None:
+        await write(store, row, delivery_row(event=row.event), delivery_row(webhook=row.webhook))
+        with pytest.raises(Duplicate):
+            await write(store, delivery_row(event=row.event, webhook=row.webhook))
+
+    tell(store_url, story)
+
+
+def test_webhooks_of_several_clients_come_together(store_url: str) -> None:
+    """Those of every client that was asked for, active or not, in the order of their ids; of others none."""
+    rows = [webhook_row(client=client, active=active) for client, active in ((2, 1), (1, 0), (2, 1), (3, 1))]
+
+    async def story(store: Store) -> None:
+        await write(store, *rows)
+        async with store.writing([]) as transaction:
+            assert await transaction.webhooks_of([1, 2, 2, 9]) == rows[:3]
+            assert await transaction.webhooks_of([]) == []
+
+    tell(store_url, story)
+
+
+def test_deliveries_are_leased_when_they_are_due(store_url: str) -> None:
+    """What is due comes first by when it was, with its event and webhook; again only once its lease is over."""
+    webhook = webhook_row()
+
+    async def story(store: Store) -> None:
+        await write(store, webhook)
+        rows = await of_each(store, [webhook], [30, 10, 20, 101])
+        first = await lease(store, 100, 200, 2)
+        assert [delivery for delivery, _, _ in first] == [
+            row._replace(leased_until=200) for row in (rows[1], rows[2])
+        ]
+        assert [event.id for _, event, _ in first] == [rows[1].event, rows[2].event]
+        assert {found for _, _, found in first} == {webhook}
+        assert await kept(store, rows[1].id) == first[0][0]
+        assert ids(await lease(store, 100, 200, 9)) == [rows[0].id]
+        assert ids(await lease(store, 200, 300, 9)) == [rows[3].id]
+        assert ids(await lease(store, 201, 300, 9)) == [rows[1].id, rows[2].id, rows[0].id]
+
+    tell(store_url, story)
+
+
+def test_nothing_is_leased_but_what_waits(store_url: str) -> None:
+    """Deliveries that are over are not taken again."""
+    webhook, event = webhook_row(), event_row()
+    rows = [delivery_row(webhook=webhook.id, event=new_id(), status=status) for status in STATUSES]
+    rows[0] = rows[0]._replace(event=event.id)
+
+    async def story(store: Store) -> None:
+        await write(store, webhook, event, *rows)
+        assert ids(await lease(store, 100, 200, 9)) == [rows[0].id]
+
+    tell(store_url, story)
+
+
+def test_who_is_avoided_gets_nothing(store_url: str) -> None:
+    """What waits for some webhooks is passed over, however much it is; others get theirs in order."""
+    slow, quick, other = (webhook_row() for _ in range(3))
+
+    async def story(store: Store) -> None:
+        await write(store, slow, quick, other)
+        await of_each(store, [slow], list(range(20)))
+        rows = await of_each(store, [quick, other], [50, 40])
+        # Of the same instant, the lower id.
+        order = [rows[2].id, rows[3].id, rows[0].id, rows[1].id]
+        assert ids(await lease(store, 45, 200, 9, slow.id, new_id())) == order[:2]
+        assert ids(await lease(store, 100, 200, 1, slow.id)) == order[2:3]
+        assert await lease(store, 100, 200, 9, slow.id, quick.id, other.id) == []
+        assert ids(await lease(store, 100, 200, 9, slow.id)) == order[3:]
+        assert len(await lease(store, 100, 200, 30)) == 20
+
+    tell(store_url, story)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 6), st.none() | st.integers(0, 6)),
+        min_size=1,
+        max_size=14,
+    ),
+    limit=st.integers(1, 8),
+    avoided=st.sets(st.integers(0, 3)),
+)
+def test_what_is_leased_follows_the_law(
+    store_url: str, rows: list[tuple[int, int, int | None]], limit: int, avoided: set[int]
+) -> None:
+    """Of what is due, free and not avoided, the earliest are taken, whether or not anybody is avoided."""
+    webhooks = [webhook_row() for _ in range(4)]
+    now = 4
+
+    async def story(store: Store) -> None:
+        await write(store, *webhooks)
+        for place, due_at, leased_until in rows:
+            event = event_row(waiting=0)
+            await write(
+                store,
+                event,
+                delivery_row(
+                    event=event.id, webhook=webhooks[place].id, due_at=due_at, leased_until=leased_until
+                ),
+            )
+        found = await lease(store, now, 99, limit, *(webhooks[place].id for place in avoided))
+        free = sorted(
+            due_at
+            for place, due_at, leased_until in rows
+            if due_at <= now and (leased_until is None or leased_until < now) and place not in avoided
+        )
+        assert [delivery.due_at for delivery, _, _ in found] == free[:limit]
+        async with store.writing([]) as transaction:
+            for webhook in webhooks:
+                await transaction.drop_deliveries(webhook.id, now)
+
+    tell(store_url, story)
+
+
+@pytest.mark.parametrize("avoiding", [False, True])
+def test_two_who_lease_at_once_never_get_the_same(postgres_url: str, avoiding: bool) -> None:
+    """On a server two transactions lease without waiting for each other; all is taken in the end, each once."""
+    webhooks = [webhook_row() for _ in range(2)]
+    others = [new_id()] if avoiding else []
+
+    async def story(store: Store) -> None:
+        await write(store, *webhooks)
+        rows = await of_each(store, webhooks, [1, 2, 3])
+        async with store.writing([]) as one, store.writing([]) as two:
+            first = await one.lease_deliveries(100, 200, 2, others)
+            second = await two.lease_deliveries(100, 200, 9, others)
+        assert ids(first + second) == [row.id for row in rows]
+
+    tell(postgres_url, story)
+
+
+def test_a_delivery_without_its_webhook_is_dropped(store_url: str) -> None:
+    """What was made while its webhook was being deleted is not attempted, and does not come again."""
+    webhook = webhook_row()
+
+    async def story(store: Store) -> None:
+        await write(store, webhook)
+        (row,) = await of_each(store, [webhook], [10])
+        (lost,) = await of_each(store, [webhook_row()], [5])
+        assert ids(await lease(store, 100, 200, 9)) == [row.id]
+        assert await kept(store, lost.id) == lost._replace(status="DROPPED", finished_at=100)
+
+    tell(store_url, story)
+
+
+def test_only_waiting_deliveries_are_settled(store_url: str) -> None:
+    """WAITING is left once; id, event, webhook, client and creation never change."""
+    events = [event_row() for _ in range(2)]
+    waiting = delivery_row(event=events[0].id, leased_until=50)
+    done = delivery_row(event=events[1].id, status="DELIVERED", attempts=1)
+    new: dict[str, Any] = {
+        "status": "DEAD",
+        "attempts": 10,
+        "due_at": 77,
+        "leased_until": None,
+        "finished_at": 99,
+        "answered": 500,
+        "excerpt": "no",
+    }
+
+    async def story(store: Store) -> None:
+        await write(store, *events, waiting, done)
+        settled = [
+            delivery_row(id=row.id, client=5, created_at=77)._replace(**new)
+            for row in (waiting, done, delivery_row())
+        ]
+        later = waiting._replace(attempts=1, due_at=60, leased_until=None, answered=503, excerpt="later")
+        async with store.writing([]) as transaction:
+            assert await transaction.settle_deliveries([later]) == {waiting.id}
+            assert (await transaction.delivery(waiting.id)) == (later, events[0])
+            assert await transaction.settle_deliveries(settled) == {waiting.id}
+            assert await transaction.settle_deliveries(settled) == frozenset()
+            assert await transaction.settle_deliveries([]) == frozenset()
+        assert await kept(store, waiting.id) == waiting._replace(**new)
+        assert await kept(store, done.id) == done
+
+    tell(store_url, story)
+
+
+def test_what_waits_for_a_webhook_is_dropped(store_url: str) -> None:
+    """All that waits for it, leased or not, is DROPPED; what is over, and what waits for others, stays."""
+    webhook, event = new_id(), event_row()
+    rows = [delivery_row(webhook=webhook, status=status) for status in STATUSES]
+    leased, other = delivery_row(webhook=webhook, leased_until=500), delivery_row()
+
+    async def story(store: Store) -> None:
+        await write(store, event, *rows, leased, other)
+        async with store.writing([]) as transaction:
+            await transaction.drop_deliveries(webhook, 100)
+            assert await transaction.settle_deliveries([leased._replace(status="DELIVERED")]) == frozenset()
+            found = await transaction.deliveries(limit=9)
+        dropped: dict[str, Any] = {"status": "DROPPED", "finished_at": 100, "leased_until": None}
+        assert found == [rows[0]._replace(**dropped), *rows[1:], leased._replace(**dropped), other]
+
+    tell(store_url, story)
+
+
+def test_dropping_and_settling_at_once_block_nobody_for_good(postgres_url: str) -> None:
+    """Both lock the same rows in one order, whatever that of the instants at which they are due."""
+
+    async def settle(store: Store, rows: list[DeliveryRow]) -> None:
+        async with store.writing([]) as transaction:
+            await transaction.settle_deliveries([row._replace(status="DELIVERED") for row in rows])
+
+    async def drop(store: Store, webhook: bytes) -> None:
+        async with store.writing([]) as transaction:
+            await transaction.drop_deliveries(webhook, 100)
+
+    async def story(store: Store) -> None:
+        for _ in range(20):
+            webhook = new_id()
+            rows = [delivery_row(webhook=webhook, due_at=1000 - place) for place in range(300)]
+            async with store.writing([]) as transaction:
+                await transaction.insert(rows)
+            await asyncio.gather(settle(store, rows[::-1]), drop(store, webhook))
+            async with store.reading() as reader:
+                found = await reader.deliveries(webhook=webhook, limit=300)
+            assert len({row.status for row in found}) == 1
+
+    tell(postgres_url, story)
+
+
+def test_the_last_success_never_moves_back(store_url: str) -> None:
+    """The latest success counts, whoever tells of it when; telling of it is no change of the webhook."""
+    row, other = webhook_row(succeeded_at=50), webhook_row(succeeded_at=1)
+
+    async def story(store: Store) -> None:
+        await write(store, row, other)
+        async with store.writing([]) as transaction:
+            await transaction.touch_webhook(row.id, 40)
+            assert await transaction.webhook(1, row.id) == row
+            await transaction.touch_webhook(row.id, 60)
+            await transaction.touch_webhook(new_id(), 60)
+            assert await transaction.webhook(1, row.id) == row._replace(succeeded_at=60)
+            # As it was read before the success was told.
+            await transaction.update_webhook(row._replace(description="d"))
+            changed = row._replace(description="d", succeeded_at=60)
+            assert await transaction.webhook(1, row.id) == changed
+            await transaction.update_webhook(changed._replace(succeeded_at=70))
+            assert await transaction.webhook(1, row.id) == changed._replace(succeeded_at=70)
+            assert await transaction.webhook(1, other.id) == other
+
+    tell(store_url, story)
+
+
+def test_deliveries_are_listed_page_by_page(store_url: str) -> None:
+    """By status, client and webhook in any combination, in the order of their ids; no other status is known."""
+    one, two = new_id(), new_id()
+    rows = [
+        delivery_row(status=status, client=client, webhook=webhook)
+        for status in STATUSES
+        for client, webhook in ((1, one), (1, two), (2, one))
+    ]
+
+    async def story(store: Store) -> None:
+        await write(store, *reversed(rows))
+        async with store.reading() as reader:
+            for status in (None, *STATUSES):
+                for client in (None, 1, 2, 3):
+                    for webhook in (None, one, two):
+                        wanted = [
+                            row
+                            for row in rows
+                            if status in (None, row.status)
+                            and client in (None, row.client)
+                            and webhook in (None, row.webhook)
+                        ]
+                        found: list[DeliveryRow] = []
+                        while page := await reader.deliveries(
+                            status=status,
+                            client=client,
+                            webhook=webhook,
+                            after=found[-1].id if found else None,
+                            limit=2,
+                        ):
+                            assert len(page) <= 2
+                            found += page
+                        assert found == wanted
+            with pytest.raises(ValueError, match="GONE"):
+                await reader.deliveries(status="GONE", limit=1)
+
+    tell(store_url, story)
+
+
+def test_a_delivery_comes_with_its_event(store_url: str) -> None:
+    """It is found by its id, whosever it is; one that is not there is None."""
+    event = event_row(client=3)
+    row = delivery_row(event=event.id, client=3)
+
+    async def story(store: Store) -> None:
+        await write(store, event, row)
+        async with store.reading() as reader:
+            assert await reader.delivery(row.id) == (row, event)
+            assert await reader.delivery(new_id()) is None
+
+    tell(store_url, story)
+
+
+def test_deliveries_of_an_event_come_together(store_url: str) -> None:
+    """All deliveries of one event, in the order of their ids; of other events none."""
+    event = new_id()
+    rows = [delivery_row(event=event, status=status) for status in STATUSES]
+
+    async def story(store: Store) -> None:
+        await write(store, delivery_row(), *reversed(rows))
+        async with store.reading() as reader:
+            assert await reader.deliveries_of(event) == rows
+            assert await reader.deliveries_of(new_id()) == []
+
+    tell(store_url, story)
+
+
+def test_what_is_settled_can_wait_again(store_url: str) -> None:
+    """A settled delivery is due as if it was never attempted; one that waits, leased perhaps, is left alone."""
+    rows = [delivery_row(status=status, attempts=10, leased_until=70, finished_at=60) for status in STATUSES]
+    again: dict[str, Any] = {
+        "status": "WAITING",
+        "attempts": 0,
+        "due_at": 100,
+        "leased_until": None,
+        "finished_at": None,
+    }
+
+    async def story(store: Store) -> None:
+        await write(store, *rows)
+        async with store.writing([]) as transaction:
+            assert [await transaction.deliver_again(row.id, 100) for row in rows] == [False, True, True, True]
+            assert not await transaction.deliver_again(new_id(), 100)
+            found = await transaction.deliveries(limit=9)
+        assert found == [rows[0], *(row._replace(**again) for row in rows[1:])]
+
+    tell(store_url, story)

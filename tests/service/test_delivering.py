@@ -1,0 +1,131 @@
+"""The deliverer within a process: how it ends."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from scoring_model.service.core.event import EventType, webhook_data
+from scoring_model.service.core.masters import add_master_key, load_master_keys
+from scoring_model.service.core.rows import DeliveryRow
+from scoring_model.service.core.secrets import load_or_create
+from scoring_model.service.core.store import Store
+from scoring_model.service.core.webhook import new_secret
+from scoring_model.service.delivering import delivering
+from scoring_model.service.delivery.worker import Deliverer
+from scoring_model.service.egress import Egress
+from scoring_model.service.store import open_store
+from stored_rows import event_row, new_id, webhook_row
+from webhook_receiver import Receiver, receiving
+
+HERE: Final = Egress(development=True)
+MANY: Final = 30.0  # seconds: more than an attempt takes
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A receiver that takes attempts and does not answer them yet."""
+    with receiving() as found:
+        found.open.clear()
+        yield found
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    """Where the master keys come from."""
+    add_master_key(tmp_path / "key")
+    return f"file:{tmp_path / 'key'}"
+
+
+async def write_test(store: Store, key: str, receiver: Receiver) -> None:
+    """Write a test of a webhook."""
+    secrets, resource = await load_or_create(store, load_master_keys(key)), new_id()
+    sealed = secrets.seal(b"webhooks.secret." + resource, new_secret().encode())
+    kind, data = EventType.WEBHOOK_TEST.value, webhook_data(resource)
+    async with store.writing([]) as transaction:
+        await transaction.insert([webhook_row(id=resource, destination_url=receiver.url, secret=sealed)])
+        await transaction.insert([event_row(type=kind, resource=resource, data=data)])
+
+
+async def attempt(receiver: Receiver) -> None:
+    """Wait until an attempt is under way; the test's own time limit is the only one."""
+    while not receiver.taken:
+        await asyncio.sleep(0.01)
+
+
+async def kept(store: Store) -> DeliveryRow:
+    """The only delivery."""
+    async with store.reading() as reader:
+        (row,) = await reader.deliveries(limit=9)
+    return row
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_cuts_attempts_off_that_are_ending(
+    sqlite_url: str, key: str, receiver: Receiver, number: signal.Signals
+) -> None:
+    """One that comes when the deliverer ends is as if the grace were over: the store can be closed."""
+
+    async def deliver(store: Store) -> None:
+        async with delivering(store, key, HERE, grace_seconds=MANY):
+            await attempt(receiver)
+            asyncio.get_running_loop().call_later(0.1, os.kill, os.getpid(), number)
+
+    async def story() -> DeliveryRow:
+        store = await open_store(sqlite_url)
+        try:
+            await write_test(store, key, receiver)
+            with pytest.raises(asyncio.CancelledError):
+                await deliver(store)
+            return await kept(store)
+        finally:
+            await store.close()
+
+    row = asyncio.run(story())
+    assert (row.status, row.attempts, row.leased_until is None) == ("WAITING", 0, False)
+
+
+def test_attempts_get_their_grace(sqlite_url: str, key: str, receiver: Receiver) -> None:
+    """Left without a signal, the context waits for the answer and writes it down."""
+
+    async def story() -> DeliveryRow:
+        store = await open_store(sqlite_url)
+        try:
+            await write_test(store, key, receiver)
+            async with delivering(store, key, HERE, grace_seconds=MANY):
+                await attempt(receiver)
+                asyncio.get_running_loop().call_later(0.1, receiver.open.set)
+            return await kept(store)
+        finally:
+            await store.close()
+
+    row = asyncio.run(story())
+    assert (row.status, row.attempts, row.answered) == ("DELIVERED", 1, 200)
+
+
+def test_an_error_that_ends_a_deliverer_is_told(
+    sqlite_url: str, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its type and places are in the log, its text is not, and who waits for the task gets it."""
+
+    async def fail(self: Deliverer) -> None:
+        raise RuntimeError("s3cret")
+
+    async def story() -> None:
+        store = await open_store(sqlite_url)
+        try:
+            async with delivering(store, key, HERE, grace_seconds=MANY) as task:
+                with pytest.raises(RuntimeError):
+                    await task
+        finally:
+            await store.close()
+
+    monkeypatch.setattr(Deliverer, "run", fail)
+    asyncio.run(story())
+    assert '"doing":"delivering"' in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert "s3cret" not in caplog.text
