@@ -1,16 +1,14 @@
 """What webhooks are told of, and in which words: thin, and without a word of a person."""
 
-import json
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
 from scoring_model.decision.policy import Outcome
 from scoring_model.service.core import ids
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
 from scoring_model.service.core.rows import VerificationRow
-
-_compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class EventType(StrEnum):
@@ -96,7 +94,7 @@ def identity_data(resource: bytes, status: IdentityStatus) -> str:
     str
         JSON object with `id` and `status`, without the sequence.
     """
-    return _compact({"id": ids.to_text(resource), "status": status.value})
+    return to_json({"id": ids.to_text(resource), "status": status.value}).decode()
 
 
 def verification_data(row: VerificationRow) -> str:
@@ -113,7 +111,7 @@ def verification_data(row: VerificationRow) -> str:
         JSON object with `id`, `identityId`, `status`, `scoringOutcome`, `scoringScore` and `modelVersion`,
         without the sequence.
     """
-    return _compact(
+    return to_json(
         {
             "id": ids.to_text(row.id),
             "identityId": None if row.identity_id is None else ids.to_text(row.identity_id),
@@ -122,7 +120,7 @@ def verification_data(row: VerificationRow) -> str:
             "scoringScore": row.score,
             "modelVersion": row.model_version,
         }
-    )
+    ).decode()
 
 
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
@@ -142,7 +140,7 @@ def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
         destination is left out: its query may hold a secret of the client.
     """
     reason = {} if disabled_reason is None else {"disabledReason": disabled_reason}
-    return _compact({"id": ids.to_text(resource), **reason})
+    return to_json({"id": ids.to_text(resource), **reason}).decode()
 
 
 def numbered(data: str, sequence: int) -> str:

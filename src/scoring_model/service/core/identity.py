@@ -1,6 +1,5 @@
 """The body of an identity: its fields, what is implausible in them, and how they are kept."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final
@@ -9,6 +8,7 @@ from scoring_model.records import rfc3339
 from scoring_model.records.fields import ADDRESS_PARTS, PERSON_FIELDS
 from scoring_model.records.rules import IDENTITY_RULES, Rule, image_url, image_urls
 from scoring_model.service.core.body import checked, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.compact import from_json, to_json
 from scoring_model.service.core.errors import FieldError
 from scoring_model.service.core.resources import IdentityStatus, Implausible
 
@@ -30,7 +30,6 @@ _FIELDS: Final = (*PERSON_FIELDS, "address", "externalId")
 _RULES: Final = {name: IDENTITY_RULES[name] for name in _FIELDS if name not in ("imageUrls", "address")}
 _PARTS: Final = tuple((part, f"address.{part}", pointer("address", part)) for part in ADDRESS_PARTS)
 _FUTURE: Final = FieldError("/dob", Rule.IN_FUTURE.value, "must not be later than today (UTC)")
-_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
@@ -164,7 +163,7 @@ def pack_identity(values: Mapping[str, object], errors: Sequence[Implausible]) -
     bytes
         UTF-8 JSON: the values, then pointer and code of each error.
     """
-    return _compact([dict(values), [(error.pointer, error.code) for error in errors]]).encode()
+    return to_json([dict(values), [(error.pointer, error.code) for error in errors]])
 
 
 def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[Implausible, ...]]:
@@ -180,7 +179,7 @@ def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[Implausible
     errors : tuple of Implausible
     """
     values: dict[str, Any]
-    values, errors = json.loads(packed)
+    values, errors = from_json(packed)
     if "imageUrls" in values:
         values["imageUrls"] = tuple(values["imageUrls"])
     return values, tuple([Implausible(*error) for error in errors])

@@ -1,6 +1,5 @@
 """The body of a verification: whose it is, the signals, and how they are kept."""
 
-import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from scoring_model.records.fields import SIGNAL_PREFIX
 from scoring_model.records.rules import SIGNAL_RULES, SIGNALS, Rule, RuleError, any_signal, reference
 from scoring_model.service.core import ids
 from scoring_model.service.core.body import broken, checked, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.compact import from_json, to_json
 from scoring_model.service.core.errors import FieldError, Invalid
 
 NAME_LENGTH: Final = 128
@@ -21,7 +21,6 @@ _FIELDS: Final = ("identityId", "signals", "subjectId", "previousVerificationId"
 _SCALAR: Final = "a number, a boolean, text or null"
 _NEITHER: Final = FieldError("", Rule.MISSING.value, "must have an identityId, signals or both")
 _HEAD: Final = struct.Struct("<?I")  # whether a row follows, bytes of JSON
-_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +193,13 @@ def pack_payload(request: VerificationRequest, row: bytes | None = None) -> byte
     return pack_stored(request.signals, request.subject_id, row)
 
 
-def pack_stored(signals: Mapping[str, object], subject_id: str | None, row: bytes | None) -> bytes:
+def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, row: bytes | None) -> bytes:
     """Write the parts that `unpack_payload` gives.
 
     Parameters
     ----------
-    signals : mapping of str to object
+    signals : mapping of str to object or None
+        None where there were some that are kept no longer; see `signals_are_gone`.
     subject_id : str or None
     row : bytes or None
 
@@ -208,7 +208,7 @@ def pack_stored(signals: Mapping[str, object], subject_id: str | None, row: byte
     bytes
         A head of 5 bytes, UTF-8 JSON of signals and subject, and the row.
     """
-    text = _compact([dict(signals), subject_id]).encode()
+    text = to_json([None if signals is None else dict(signals), subject_id])
     return _HEAD.pack(row is not None, len(text)) + text + (row or b"")
 
 
@@ -222,15 +222,21 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
     Returns
     -------
     signals : dict of str to object
+        Empty where they are kept no longer, too.
     subject_id : str or None
     row : bytes or None
     """
     has_row, length = _HEAD.unpack_from(packed)
     end = _HEAD.size + length
-    parts: tuple[dict[str, Any], str | None]
-    parts = json.loads(packed[_HEAD.size : end])
+    parts: tuple[dict[str, Any] | None, str | None]
+    parts = from_json(packed[_HEAD.size : end])
     signals, subject_id = parts
-    return signals, subject_id, packed[end:] if has_row else None
+    return signals or {}, subject_id, packed[end:] if has_row else None
+
+
+def signals_are_gone(packed: bytes) -> bool:
+    """Tell whether what `pack_stored` wrote once had signals that are kept no longer."""
+    return packed[_HEAD.size : _HEAD.size + 5] == b"[null"
 
 
 def unknown_identity_id() -> Invalid:

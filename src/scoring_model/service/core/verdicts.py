@@ -84,6 +84,8 @@ class Candidate:
     key_row : PersonKeyRow or None
         The key that must still be there: of the identity's person, or of the row that it has already. None where
         the person is found, or made, under the lock.
+    opened : DataKey or None
+        What `key_row` came to when it was opened.
     created_at : int
     reference : str or None
         Idempotency key.
@@ -102,6 +104,7 @@ class Candidate:
     key_row: PersonKeyRow | None
     created_at: int
     reference: str | None = field(repr=False)
+    opened: DataKey | None = field(default=None, repr=False)
     pending: VerificationRow | None = None
     late: bool = False
     key: DataKey | None = field(default=None, init=False, repr=False)
@@ -194,6 +197,9 @@ class Verdicts:
             person = candidate.links.person
             if candidate.key_row is not None:
                 row = living.get(candidate.key_row.key_id)
+                if row == candidate.key_row and candidate.opened is not None:
+                    candidate.key, candidate.key_id = candidate.opened, row.key_id
+                    continue
             else:
                 row = None if person is None else persons.get((candidate.client, person))
             if row is not None:

@@ -33,6 +33,7 @@ from scoring_model.service.core.resources import (
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.sentences import Sentences
 from scoring_model.service.core.store import Reader, Store, Transaction
+from scoring_model.service.core.vault import DataKey
 from scoring_model.service.core.verdicts import Candidate, Done
 
 PENDING_STATUS = 202
@@ -176,7 +177,7 @@ class Verifications:
                 identity = await reader.identity(row.client, row.identity_id)
                 if identity is None or identity.payload is None:
                     return None
-                values = {**self._values_of(identity, key_row), **values}
+                values = {**self._persons.identity_values(identity, key)[0], **values}
         return Candidate(
             id=row.id,
             client=row.client,
@@ -187,6 +188,7 @@ class Verifications:
             key_row=key_row,
             created_at=row.created_at,
             reference=reference,
+            opened=key,
             pending=row,
         )
 
@@ -197,11 +199,11 @@ class Verifications:
         now = self._clock.now()
         request = parse_request(body, self._schema)
         values: dict[str, object] = request.values
-        key_row = None
+        key_row = opened = None
         if request.identity_id is None and request.previous_id is None:
             links = self._linker.link(caller.pool, caller.client, values)
         else:
-            values, links, key_row = await self._looked_up(caller, request)
+            values, links, key_row, opened = await self._looked_up(caller, request)
         return Candidate(
             id=ids.new_id(now),
             client=caller.client,
@@ -212,15 +214,16 @@ class Verifications:
             key_row=key_row,
             created_at=now,
             reference=reference,
+            opened=opened,
         )
 
     async def _looked_up(
         self, caller: Caller, request: VerificationRequest
-    ) -> tuple[dict[str, object], Links, PersonKeyRow | None]:
-        """Values, links and the person's key of a request that names an identity or a verification."""
+    ) -> tuple[dict[str, object], Links, PersonKeyRow | None, DataKey | None]:
+        """Values, links and the key of the person, kept and opened, of a request that names somebody."""
         problems: list[Invalid] = []
         async with self._store.reading() as reader:
-            identity = key_row = None
+            identity = key_row = opened = None
             if request.identity_id is not None:
                 known = await reader.identity_and_key(caller.client, request.identity_id)
                 if known is None:
@@ -229,7 +232,8 @@ class Verifications:
                     identity, key_row = known
             values: dict[str, object] = request.values
             if identity is not None and key_row is not None:
-                values = {**self._values_of(identity, key_row), **values}
+                opened = self._persons.open_key(key_row)
+                values = {**self._persons.identity_values(identity, opened)[0], **values}
             links = self._linker.link(caller.pool, caller.client, values)
             if request.previous_id is not None:
                 previous = await reader.verification(caller.client, request.previous_id)
@@ -241,10 +245,7 @@ class Verifications:
             raise Invalid(tuple(error for problem in problems for error in problem.errors))
         if identity is not None and (key_row is None or identity.status != IdentityStatus.VALIDATED):
             raise IdentityNotValidated
-        return values, links, key_row
-
-    def _values_of(self, identity: IdentityRow, key_row: PersonKeyRow) -> dict[str, object]:
-        return self._persons.identity_values(identity, self._persons.open_key(key_row))[0]
+        return values, links, key_row, opened
 
 
 async def _follows(

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import Answer
-from scoring_model.service.http.representations import to_json
 
 PENDING_SECONDS: Final = 1
 """After which it pays to ask for what is pending."""

@@ -6,11 +6,12 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from scoring_model.service.core import resources
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import Answer, Identity
 from scoring_model.service.http.answers import created, plain
 from scoring_model.service.http.caching import cacheable
 from scoring_model.service.http.operation import Body, Call, Operation
-from scoring_model.service.http.representations import identity_document, to_json
+from scoring_model.service.http.representations import identity_document
 
 PATH: Final = "/scoring/v1/identities"
 MAX_AGE: Final = 60

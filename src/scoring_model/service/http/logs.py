@@ -4,13 +4,13 @@ Neither path nor query, headers, addresses or bodies are told, only the route: i
 client writes where it does not belong stay out of the logs.
 """
 
-import json
 import logging
 import sys
 from typing import Final, TextIO
 
 from scoring_model.records.times import rfc3339
 from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.faults import FAULTS, chain_of
 from scoring_model.service.http.exchange import Exchange
 
@@ -18,7 +18,6 @@ ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
 
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"))
-_compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 _access: Final = logging.getLogger(ACCESS)
 _faults: Final = logging.getLogger(FAULTS)
 
@@ -76,7 +75,7 @@ class RequestLog:
             "clientId": None if caller is None else caller.client_id,
         }
         # Without looking for who called, which costs as much as all the rest.
-        _access.handle(logging.LogRecord(ACCESS, logging.INFO, "", 0, _compact(line), None, None))
+        _access.handle(logging.LogRecord(ACCESS, logging.INFO, "", 0, to_json(line).decode(), None, None))
 
 
 def log_fault(exchange: Exchange, error: BaseException) -> None:
@@ -88,4 +87,4 @@ def log_fault(exchange: Exchange, error: BaseException) -> None:
     error : BaseException
     """
     line = {"requestId": exchange.request_id, "route": exchange.route, "errors": chain_of(error)}
-    _faults.error(_compact(line))
+    _faults.error(to_json(line).decode())

@@ -7,9 +7,9 @@ from typing import Final
 from starlette.responses import Response
 
 from scoring_model.service.core import errors
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.http import refusals
-from scoring_model.service.http.representations import to_json
 
 MEDIA_TYPE: Final = "application/problem+json"
 CHALLENGE: Final = 'ApiKey realm="scoring"'

@@ -8,8 +8,8 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.http.public import DESCRIPTION, PublicPage
-from scoring_model.service.http.representations import to_json
 
 PAGE: Final = "/docs"
 POLICY: Final = (

@@ -1,6 +1,5 @@
 """Resources as JSON: every field, null when absent."""
 
-import json
 from typing import Any, Final
 
 from scoring_model.records.fields import ADDRESS_PARTS, PERSON_FIELDS
@@ -8,13 +7,7 @@ from scoring_model.records.times import rfc3339
 from scoring_model.service.core.ids import to_text
 from scoring_model.service.core.resources import Identity, IdentityStatus, Verification, Webhook
 
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ADDRESS: Final = tuple((part, f"address.{part}") for part in ADDRESS_PARTS)
-
-
-def to_json(value: object) -> bytes:
-    """Write JSON in as few bytes as it takes, in UTF-8."""
-    return _ENCODER.encode(value).encode()
 
 
 def identity_document(identity: Identity) -> dict[str, Any]:

@@ -6,12 +6,13 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from scoring_model.service.core import resources
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import Answer, Webhook
 from scoring_model.service.http.answers import plain, replayable
 from scoring_model.service.http.caching import cacheable
 from scoring_model.service.http.operation import Body, Call, Operation
 from scoring_model.service.http.parameters import cursor_of, page
-from scoring_model.service.http.representations import to_json, webhook_document
+from scoring_model.service.http.representations import webhook_document
 
 PATH: Final = "/scoring/v1/webhooks"
 MAX_AGE: Final = 60
