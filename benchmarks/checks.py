@@ -16,7 +16,7 @@ import asyncpg
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.filled_database import Filled
+from benchmarks.filled_database import Filled, rows_of
 from benchmarks.load import Load
 
 from scoring_model.decision.policy import Outcome
@@ -140,12 +140,4 @@ async def _before(url: str, value: bytes, instant: int) -> list[Past]:
 
 async def count_completed(url: str) -> int:
     """How many verifications are COMPLETED, past the store."""
-    statement = "SELECT count(*) FROM verifications WHERE status = 'COMPLETED'"
-    if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-            return int(connection.execute(statement).fetchone()[0])
-    server = await asyncpg.connect(url)
-    try:
-        return int(await server.fetchval(statement))
-    finally:
-        await server.close()
+    return int((await rows_of(url, "SELECT count(*) FROM verifications WHERE status = 'COMPLETED'"))[0][0])

@@ -256,6 +256,18 @@ async def insert(url: str, kind: type[Row], rows: Iterable[Row]) -> None:
         await server.close()
 
 
+async def rows_of(url: str, statement: str) -> list[tuple[Any, ...]]:
+    """Run a query past the store."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as connection:
+            return connection.execute(statement).fetchall()
+    server = await asyncpg.connect(url)
+    try:
+        return [tuple(row) for row in await server.fetch(statement)]
+    finally:
+        await server.close()
+
+
 async def _settle(url: str) -> None:
     """Let the database tidy up before anything is measured."""
     if url.startswith("sqlite"):

@@ -16,19 +16,25 @@ CREATE = "/scoring/v1/verifications"
 
 
 @contextmanager
-def serving(folder: Path, core: int, *, bundle: Path, database: str, master_key: str) -> Iterator[Running]:
-    """Serve until the end of the context, with all settings as they are by default.
+def serving(
+    folder: Path, core: int, *words: object, bundle: Path, database: str, master_key: str
+) -> Iterator[Running]:
+    """Serve until the end of the context, with all settings as they are by default but for those named.
 
     Parameters
     ----------
     folder : Path
         For its log, which has a line for every request.
     core : int
+    *words
+        Further arguments of the command.
     bundle : Path
     database, master_key : str
     """
     with on_core(core):
-        started = running(folder, "--bundle", bundle, "--database", database, "--master-key", master_key)
+        started = running(
+            folder, "--bundle", bundle, "--database", database, "--master-key", master_key, *words
+        )
         service = started.__enter__()
     try:
         yield service

@@ -1,25 +1,34 @@
-"""The deliverer within a process: how it ends."""
+"""The deliverer within a process: how it is woken, and how it ends."""
 
 import asyncio
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import httpx
 import pytest
 
+from scoring_model.service.core.clients import create_client
 from scoring_model.service.core.event import EventType, webhook_data
 from scoring_model.service.core.masters import add_master_key, load_master_keys
+from scoring_model.service.core.resources import Scope
 from scoring_model.service.core.rows import DeliveryRow
 from scoring_model.service.core.secrets import load_or_create
 from scoring_model.service.core.store import Store
-from scoring_model.service.core.webhook import new_secret
+from scoring_model.service.core.webhook import new_secret, secret_place
 from scoring_model.service.delivering import delivering
-from scoring_model.service.delivery.worker import Deliverer
+from scoring_model.service.delivery import worker as deliverers
+from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
 from scoring_model.service.egress import Egress
+from scoring_model.service.runner import prepare
+from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
+from scoring_model.service.worker import _open
 from stored_rows import event_row, new_id, webhook_row
+from strangers import IDENTITIES, PERSON, WEBHOOKS
 from webhook_receiver import Receiver, receiving
 
 HERE: Final = Egress(development=True)
@@ -44,7 +53,7 @@ def key(tmp_path: Path) -> str:
 async def write_test(store: Store, key: str, receiver: Receiver) -> None:
     """Write a test of a webhook."""
     secrets, resource = await load_or_create(store, load_master_keys(key)), new_id()
-    sealed = secrets.seal(b"webhooks.secret." + resource, new_secret().encode())
+    sealed = secrets.seal(secret_place(resource), new_secret().encode())
     kind, data = EventType.WEBHOOK_TEST.value, webhook_data(resource)
     async with store.writing([]) as transaction:
         await transaction.insert([webhook_row(id=resource, destination_url=receiver.url, secret=sealed)])
@@ -129,3 +138,42 @@ def test_an_error_that_ends_a_deliverer_is_told(
     assert '"doing":"delivering"' in caplog.text
     assert "RuntimeError" in caplog.text
     assert "s3cret" not in caplog.text
+
+
+def test_an_event_is_sent_as_soon_as_a_request_has_committed_it(
+    sealed: Path, sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a process that serves nothing waits for the next look for events, which here would come in an hour."""
+    monkeypatch.setattr(deliverers, "DeliveryLimits", partial(DeliveryLimits, interval=3_600.0))
+
+    async def story(receiver: Receiver) -> None:
+        settings = ServiceSettings(
+            bundle=sealed, bundles=tmp_path / "shelf", database=sqlite_url, development=True
+        )
+        app, close = await _open(await prepare(settings, report=lambda _: None))
+        try:
+            headers = await credentials(sqlite_url)
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://service", headers=headers
+            ) as client:
+                await client.post(WEBHOOKS, json={"destinationUrl": receiver.url, "active": True})
+                for made in range(1, 4):
+                    assert (await client.post(IDENTITIES, json=PERSON)).status_code == 201
+                    while len(receiver.taken) < 2 * made:  # created, and validated
+                        await asyncio.sleep(0.01)
+        finally:
+            await close()
+
+    with receiving() as receiver:
+        asyncio.run(story(receiver))
+
+
+async def credentials(url: str) -> dict[str, str]:
+    """Headers of a new client."""
+    store = await open_store(url)
+    try:
+        made = await create_client(store, name="a client", scopes=frozenset(Scope), now=1)
+    finally:
+        await store.close()
+    return {"x-client-id": made.client_id, "x-api-key": made.api_key}

@@ -24,7 +24,7 @@ ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 REQUIRED: Final = {"bundle": "b", "database": "sqlite:///a.db"}
 NAMES: Final = tuple(field.name for field in dataclasses.fields(ServiceSettings))
-DURATIONS: Final = ("scoring_timeout", "commit_timeout", "shutdown_grace")
+DURATIONS: Final = ("scoring_timeout", "commit_timeout", "shutdown_notice", "shutdown_grace")
 
 
 def loaded(flags: dict[str, object], environment: dict[str, str] | None = None) -> ServiceSettings:
@@ -71,6 +71,7 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
         "request_log": False,
         "scoring_timeout": "1s",
         "commit_timeout": "9s",
+        "shutdown_notice": "5s",
         "shutdown_grace": "1m",
         "queue_limit": 7,
         "max_batch": 2,
@@ -115,6 +116,7 @@ def test_a_problem_names_where_its_value_came_from(tmp_path: Path) -> None:
         ({"host": ""}, "--host: host must be"),
         ({"scoring_timeout": "5s"}, "--scoring-timeout: scoring_timeout must be below commit_timeout"),
         ({"scoring_timeout": 2}, "--scoring-timeout: scoring_timeout must be at least a millisecond"),
+        ({"shutdown_notice": 5}, "--shutdown-notice: shutdown_notice must be at least a millisecond"),
         ({"shutdown_grace": "soon"}, "--shutdown-grace: a duration is a whole number"),
         ({"trusted_proxies": ["10.0.0.1/8"]}, "--trusted-proxies: trusted_proxies.0 must be an address"),
         ({"egress_networks": ["inside"]}, "--egress-networks: egress_networks.0 must be an address"),

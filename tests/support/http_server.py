@@ -73,7 +73,9 @@ def stop() -> None:
 
 
 @asynccontextmanager
-async def _running(settings: HttpSettings, grace_seconds: float) -> AsyncIterator[Running]:
+async def _running(
+    settings: HttpSettings, grace_seconds: float, notice_seconds: float
+) -> AsyncIterator[Running]:
     service = FakeService()
     app = create_app(service, settings, clock=StoppedClock())
     listener = socket.create_server(("127.0.0.1", 0))
@@ -82,7 +84,15 @@ async def _running(settings: HttpSettings, grace_seconds: float) -> AsyncIterato
     async def close() -> None:
         closed.append(time.monotonic())
 
-    task = asyncio.create_task(run(app, sockets=[listener], close=close, grace_seconds=grace_seconds))
+    task = asyncio.create_task(
+        run(
+            app,
+            sockets=[listener],
+            close=close,
+            grace_seconds=grace_seconds,
+            notice_seconds=notice_seconds,
+        )
+    )
     server = Running(service, listener.getsockname()[1], task, closed)
     try:
         await server.answer(LIVE)
@@ -99,13 +109,17 @@ async def _running(settings: HttpSettings, grace_seconds: float) -> AsyncIterato
 
 
 def serve(
-    use: Callable[[Running], Awaitable[None]], *, body_seconds: float = 10.0, grace_seconds: float = 10.0
+    use: Callable[[Running], Awaitable[None]],
+    *,
+    body_seconds: float = 10.0,
+    grace_seconds: float = 10.0,
+    notice_seconds: float = 0.0,
 ) -> None:
     """Run a server, use it, and stop it."""
 
     async def main() -> None:
         settings = HttpSettings(access_log=False, body_seconds=body_seconds)
-        async with _running(settings, grace_seconds) as server:
+        async with _running(settings, grace_seconds, notice_seconds) as server:
             await use(server)
 
     uvloop.run(main())

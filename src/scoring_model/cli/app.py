@@ -14,6 +14,7 @@ from scoring_model.cli import (
     deliver,
     keys,
     labels,
+    prune,
     records,
     serve,
     training,
@@ -42,6 +43,7 @@ app.add_typer(clients.app, name="clients")
 app.add_typer(verifications.app, name="verifications")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(labels.app, name="labels")
+database.app.command()(prune.prune)
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")
 

@@ -53,6 +53,9 @@ def serve(
     commit_timeout: Annotated[str | None, typer.Option(help="After which a change is refused.")] = None,
     queue_limit: Annotated[int | None, typer.Option(help="Changes that may wait.")] = None,
     max_batch: Annotated[int | None, typer.Option(help="Changes that share a transaction.")] = None,
+    shutdown_notice: Annotated[
+        str | None, typer.Option(help="Time that load balancers get to see that it will stop.")
+    ] = None,
     shutdown_grace: Annotated[str | None, typer.Option(help="Time that requests and deliveries get.")] = None,
 ) -> None:
     """Answer requests over HTTP until SIGTERM or Ctrl-C.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from scoring_model.service.egress import Egress
 from scoring_model.service.stopping import cancelled_by_signals
@@ -13,10 +13,18 @@ from scoring_model.service.stopping import cancelled_by_signals
 if TYPE_CHECKING:
     from scoring_model.service.core.store import Store
 
+FLOOR: Final = 100.0
+"""Attempts a second that a process which answers requests begins however busy it is."""
+
 
 @contextlib.asynccontextmanager
 async def delivering(
-    store: Store, master_source: str, egress: Egress, *, grace_seconds: float
+    store: Store,
+    master_source: str,
+    egress: Egress,
+    *,
+    grace_seconds: float,
+    beside: asyncio.Event | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Deliver as long as the context lasts; on leaving, end the attempts that are under way.
 
@@ -31,6 +39,8 @@ async def delivering(
     egress : Egress
     grace_seconds : float
         That attempts get to end. What does not is attempted again when its lease is over.
+    beside : asyncio.Event, optional
+        Of a process that answers requests, which come first: set whenever it has committed events that wait.
 
     Yields
     ------
@@ -45,8 +55,10 @@ async def delivering(
 
     secrets = await load_or_create(store, load_master_keys(master_source))
     async with AiohttpSender(egress.networks, development=egress.development, proxy=egress.proxy) as sender:
-        limits = DeliveryLimits(grace=grace_seconds)
-        deliverer = Deliverer(store=store, secrets=secrets, clock=SystemClock(), sender=sender, limits=limits)
+        limits = DeliveryLimits(grace=grace_seconds, floor=None if beside is None else FLOOR)
+        deliverer = Deliverer(
+            store=store, secrets=secrets, clock=SystemClock(), sender=sender, limits=limits, woken=beside
+        )
         task = asyncio.create_task(deliverer.run())
         task.add_done_callback(_tell)
         try:

@@ -79,6 +79,9 @@ class ServiceSettings:
         Changes that may wait for a transaction, at least 1; the next one is refused.
     max_batch : int
         Changes that share one transaction at most, at least 1.
+    shutdown_notice : int
+        Microseconds for which a process that was asked to stop still takes connections, while it says that it is not
+        ready.
     shutdown_grace : int
         Microseconds that requests under way get to end when the service stops, and after them deliveries.
 
@@ -106,6 +109,7 @@ class ServiceSettings:
     commit_timeout: Duration = 5 * _SECOND
     queue_limit: int = 2000
     max_batch: int = 32
+    shutdown_notice: Duration = 0
     shutdown_grace: Duration = 30 * _SECOND
 
     def __post_init__(self) -> None:
@@ -153,8 +157,10 @@ def _number_problems(settings: ServiceSettings) -> Iterator[str]:
     for name in ("workers", "queue_limit", "max_batch"):
         if getattr(settings, name) < 1:
             yield f"{name} must be at least 1, got {getattr(settings, name)}"
-    for name in ("scoring_timeout", "commit_timeout", "shutdown_grace"):
-        if getattr(settings, name) < _MILLISECOND:  # a bare number, which would be one of microseconds
+    for name in ("scoring_timeout", "commit_timeout", "shutdown_notice", "shutdown_grace"):
+        value = getattr(settings, name)
+        is_off = name == "shutdown_notice" and value == 0
+        if value < _MILLISECOND and not is_off:  # a bare number, which would be one of microseconds
             yield f"{name} must be at least a millisecond, written as text such as 2s"
     if settings.scoring_timeout >= settings.commit_timeout:
         yield "scoring_timeout must be below commit_timeout"

@@ -94,13 +94,20 @@ class _Supervisor:
         loop = asyncio.get_running_loop()
         for number in STOPS:
             loop.add_signal_handler(number, self._stop.set)
+        letting_go = loop.create_task(self._let_go())
         answering = [asyncio.Event() for _ in range(self._settings.workers)]
         async with asyncio.TaskGroup() as group:
             for first in answering:
                 group.create_task(self._keep(first))
             group.create_task(self._announce(answering, ready))
+        await letting_go
         if self._failed is not None:
             raise WorkerFailed(f"a worker ended with {self._failed} before it answered")
+
+    async def _let_go(self) -> None:
+        """Leave the socket to the workers when the end comes: nobody shall wait there once they have closed it."""
+        await self._stop.wait()
+        self._listener.close()
 
     async def _announce(self, answering: list[asyncio.Event], ready: Callable[[], None]) -> None:
         """Tell that all workers answer, unless the end comes before."""
@@ -166,8 +173,8 @@ class _Supervisor:
             process.send_signal(signal.SIGTERM)
         settings = self._settings
         # Requests first, then attempts of deliveries.
-        graces = (1 + settings.deliver) * settings.shutdown_grace / _MICROSECONDS
-        grace = graces + self._patience.beyond_grace
+        graces = settings.shutdown_notice + (1 + settings.deliver) * settings.shutdown_grace
+        grace = graces / _MICROSECONDS + self._patience.beyond_grace
         try:
             await asyncio.wait_for(process.wait(), grace)
         except TimeoutError:

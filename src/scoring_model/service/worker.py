@@ -66,13 +66,14 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         settle_memory()
         ready()
         # From its first step on the server handles the signals itself.
-        grace = settings.shutdown_grace / _MICROSECONDS
-        await run(app, sockets=[listener], close=close, grace_seconds=grace)
+        grace, notice = (settings.shutdown_grace / _MICROSECONDS, settings.shutdown_notice / _MICROSECONDS)
+        await run(app, sockets=[listener], close=close, grace_seconds=grace, notice_seconds=notice)
 
 
 async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[None]]]:
     """Open store, service and deliverer; return the application, and what closes all of them."""
     from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.delivery.watched_store import WatchedStore
     from scoring_model.service.http import create_app
     from scoring_model.service.http.settings import HttpSettings
     from scoring_model.service.store import open_store
@@ -81,10 +82,12 @@ async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[
     try:
         store = await open_store(settings.database)
         opened.push_async_callback(store.close)
-        service = await _open_service(settings, store)
+        committed = asyncio.Event()
+        watched = WatchedStore(store, committed.set) if settings.deliver else store
+        service = await _open_service(settings, watched)
         opened.push_async_callback(service.close)
         if settings.deliver:
-            await opened.enter_async_context(_delivering(settings, store))
+            await opened.enter_async_context(_delivering(settings, store, committed))
         http = HttpSettings(trusted_proxies=settings.networks, access_log=settings.request_log)
         return create_app(service, http, clock=SystemClock()), opened.aclose
     except BaseException:
@@ -115,11 +118,13 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
     )
 
 
-def _delivering(settings: ServiceSettings, store: Store) -> AbstractAsyncContextManager[object]:
+def _delivering(
+    settings: ServiceSettings, store: Store, committed: asyncio.Event
+) -> AbstractAsyncContextManager[object]:
     from scoring_model.service.delivering import delivering
 
     grace = settings.shutdown_grace / _MICROSECONDS
-    return delivering(store, settings.master_source, settings.egress, grace_seconds=grace)
+    return delivering(store, settings.master_source, settings.egress, grace_seconds=grace, beside=committed)
 
 
 def settle_memory() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.housekeeping import KEPT_SINCE, kept_since, warn_of_short_history
+from scoring_model.service.core.housekeeping import warn_of_short_history
+from scoring_model.service.core.retention import KEPT_SINCE, kept_since
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.core.verdicts import SKEW
 from service_use import HOUR, START, World, table, tell

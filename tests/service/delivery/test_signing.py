@@ -11,7 +11,7 @@ from scoring_model.client.signature import verify_webhook
 from scoring_model.service.core.masters import Unreadable
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.core.secrets import Secrets
-from scoring_model.service.core.webhook import new_secret
+from scoring_model.service.core.webhook import new_secret, secret_place
 from scoring_model.service.delivery.payload import payload
 from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
 from service_use import START
@@ -28,7 +28,7 @@ def present() -> int:
 def webhook_with(secret: str, old: str | None = None, until: int | None = None) -> WebhookRow:
     """A webhook with sealed secrets."""
     resource = new_id()
-    place = b"webhooks.secret." + resource
+    place = secret_place(resource)
     sealed = [None if one is None else SECRETS.seal(place, one.encode()) for one in (secret, old)]
     return webhook_row(id=resource, secret=sealed[0], old_secret=sealed[1], old_secret_until=until)
 

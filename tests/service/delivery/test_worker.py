@@ -20,10 +20,11 @@ from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
 from scoring_model.service.core.secrets import Secrets
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.core.webhook import new_secret
+from scoring_model.service.core.webhook import new_secret, secret_place
 from scoring_model.service.delivery.schedule import DELAYS, HOUR, PATIENCE, SECOND
 from scoring_model.service.delivery.sender import AiohttpSender
 from scoring_model.service.delivery.sending import Reply, Sender
+from scoring_model.service.delivery.watched_store import WatchedStore
 from scoring_model.service.delivery.worker import LEASE, Deliverer, DeliveryLimits
 from scoring_model.service.store import open_store
 from service_use import START, HeldStore, SetClock, eventually, table
@@ -90,7 +91,13 @@ class World:
     deliverer: Deliverer
     client: int
 
-    def another(self, sender: Sender | None = None, limits: DeliveryLimits = LIMITS) -> Deliverer:
+    def another(
+        self,
+        sender: Sender | None = None,
+        limits: DeliveryLimits = LIMITS,
+        *,
+        woken: asyncio.Event | None = None,
+    ) -> Deliverer:
         """A second deliverer, as of another process."""
         return Deliverer(
             store=self.store,
@@ -99,6 +106,7 @@ class World:
             sender=sender or self.sender,
             limits=limits,
             rng=Random(1),
+            woken=woken,
         )
 
     async def write(self, *rows: Row) -> None:
@@ -111,7 +119,7 @@ class World:
         """A new webhook of the client, with secrets that open."""
         resource = new_id()
         secrets = {
-            name: SECRETS.seal(b"webhooks.secret." + resource, changes.pop(name, new_secret()).encode())
+            name: SECRETS.seal(secret_place(resource), changes.pop(name, new_secret()).encode())
             for name in ("secret", "old_secret")
             if name == "secret" or name in changes
         }
@@ -755,16 +763,52 @@ def test_webhooks_a_real_receiver_verifies_what_arrives(store_url: str) -> None:
     tell(store_url, story)
 
 
-def test_webhooks_wake_looks_at_once(store_url: str) -> None:
-    """Whoever commits an event need not wait for the next look."""
+def test_webhooks_an_event_is_sent_at_its_commit(store_url: str) -> None:
+    """Whoever commits an event in the same process need not wait for the next look, which would come in an hour."""
     limits = DeliveryLimits(interval=3_600, gather=0.0)
 
     async def story(world: World) -> None:
         await world.hook()
-        async with running(world.deliverer):
-            await asyncio.sleep(0.05)
-            await world.events()
-            world.deliverer.wake()
-            await eventually(lambda: len(world.sender.sent) == 1)
+        woken = asyncio.Event()
+        async with running(world.another(limits=limits, woken=woken)):
+            await eventually(lambda: woken.is_set() is False and not world.store.knocking)
+            store = WatchedStore(world.store, woken.set)
+            for count in range(1, 4):
+                async with store.writing([]) as transaction:
+                    row = event_row(client=world.client, data='{"id":"x"}', created_at=START)
+                    await transaction.insert([row])
+                await eventually(lambda count=count: len(world.sender.sent) == count)
 
-    tell(store_url, story, limits=limits)
+    tell(store_url, story)
+
+
+class LateSender(WrittenSender):
+    """A sender beside something that keeps the event loop."""
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """See `Sender`."""
+        time.sleep(0.02)
+        return await super().send(url, headers, body)
+
+
+def test_webhooks_deliveries_give_way_and_do_not_starve(store_url: str) -> None:
+    """A process that is late leases no more than half a second of its floor, and everything is sent all the same."""
+    limits = DeliveryLimits(interval=0.05, gather=0.0, floor=100.0)
+    leased: list[int] = []
+
+    async def story(world: World) -> None:
+        sender = LateSender()
+        await world.hook()
+        await world.hook("two.example")
+        await world.events(20)
+        async with running(world.another(sender, limits)):
+            await eventually(lambda: len(sender.sent) == 40)  # by now it is known to be late
+            await world.events(100)
+            while len(sender.sent) < 240:
+                rows = [row for row in await world.rows() if row.leased_until is not None]
+                leased.append(len(rows))
+                await asyncio.sleep(0.01)
+        assert await world.statuses() == {"DELIVERED": 240}
+
+    tell(store_url, story)
+    assert max(leased) <= 50

@@ -255,6 +255,38 @@ def test_shutdown_finishes_what_is_under_way() -> None:
     serve(use)
 
 
+def test_shutdown_gives_notice() -> None:
+    """For a while after SIGTERM the process says that it is not ready and takes connections all the same."""
+
+    async def use(server: Running) -> None:
+        stop()
+        ready = b"GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n"
+        status, headers, body = await server.answer(ready)
+        assert (status, json.loads(body)["code"]) == (503, "not_ready")
+        assert headers["retry-after"] == "1"
+        await asyncio.sleep(0.3)  # longer than the server takes to see a signal
+        assert (await server.answer(post(b"/scoring/v1/identities", b"{}")))[0] == 201
+        assert not server.task.done()
+        stop()  # whoever asks a second time does not wait for that
+        async with asyncio.timeout(20):
+            await server.task
+
+    serve(use, notice_seconds=5.0)
+
+
+def test_notice_has_an_end() -> None:
+    """After the notice connections are refused, without another signal."""
+
+    async def use(server: Running) -> None:
+        stop()
+        async with asyncio.timeout(20):
+            await server.task
+        with pytest.raises(ConnectionError):
+            await server.connect()
+
+    serve(use, notice_seconds=0.2)
+
+
 def test_shutdown_has_an_end() -> None:
     """What takes longer than the grace is cancelled, and what the process holds is closed all the same."""
 

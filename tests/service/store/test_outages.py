@@ -94,6 +94,26 @@ def test_a_store_recovers_when_its_server_is_back(frail: Server, how: signal.Sig
     asyncio.run(same())
 
 
+def test_a_connection_that_was_idle_when_its_server_said_goodbye(frail: Server) -> None:
+    """However much of the goodbye was read when the next call comes, that call says that the database is away."""
+
+    async def run() -> None:
+        for steps in range(8):
+            store = await open_store(frail.url("migrated"), seconds=2)
+            await write(store, "a")
+            # Nothing is read meanwhile; afterwards one message or the end of the connection with every step.
+            frail.stop()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            with pytest.raises(StoreUnavailable):
+                await write(store, "b")
+            await asyncio.to_thread(frail.start)
+            await write(store, "c")
+            await store.close()
+
+    asyncio.run(run())
+
+
 def test_a_commit_that_could_not_be_made_is_told(frail: Server) -> None:
     """A transaction whose server goes away before its commit ends with an error, and nothing of it is there."""
 

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from scoring_model.service.core.delivery_status import DeliveryStatus
-from scoring_model.service.store import delivery_statements, statements
+from scoring_model.service.store import delivery_statements, expiry_statements, statements
 from scoring_model.service.store.postgres import store as on_postgres
 from scoring_model.service.store.sqlite import store as on_sqlite
 from scoring_model.service.store.sqlite.connection import native
@@ -42,10 +42,16 @@ DELIVERIES = {
     for webhook in (False, True)
 }
 
+EXPIRY = {
+    f"EXPIRY {name} {kind.name}": getattr(law, name)
+    for kind, law in expiry_statements.EXPIRY.items()
+    for name in ("end", "count", "drop", "drop_skipping")
+} | {"EXPIRY VERIFICATIONS": expiry_statements.VERIFICATIONS, "EXPIRY RESEAL": expiry_statements.RESEAL}
+
 
 def shared() -> Iterator[tuple[str, str, str]]:
     """Every shared statement that runs for requests: its name, as SQLite runs it, and as a server does."""
-    for name, value in (vars(statements) | DELIVERIES).items():
+    for name, value in (vars(statements) | DELIVERIES | EXPIRY).items():
         if name.startswith("_") or name in FOR_OPERATORS:
             continue
         if isinstance(value, Each):
@@ -53,13 +59,13 @@ def shared() -> Iterator[tuple[str, str, str]]:
         elif name == "ERASE":
             for place, (statement, _) in enumerate(value):
                 yield f"{name} {place}", statement, statement
-        elif isinstance(value, str) and re.match("SELECT|UPDATE|INSERT|DELETE", value):
+        elif isinstance(value, str) and re.match("SELECT|UPDATE|INSERT|DELETE|WITH", value):
             yield name, value, value
 
 
 OF_NO_TABLE = ("CONSTANT ROW", "SCAN targets", "SCAN json_each VIRTUAL TABLE INDEX 1:")
-FOR_SERVERS = ("_SKIPPING", "_IN_ORDER")
-ON_SQLITE = {name: native(one) for name, one, _ in shared() if not name.endswith(FOR_SERVERS)} | {
+FOR_SERVERS = "_SKIPPING$|_IN_ORDER$|drop_skipping"
+ON_SQLITE = {name: native(one) for name, one, _ in shared() if not re.search(FOR_SERVERS, name)} | {
     "histories": on_sqlite._HISTORY,
     "labels": on_sqlite._LABELS,
     "set labels": on_sqlite._SET_LABELS,

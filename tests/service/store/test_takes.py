@@ -181,6 +181,19 @@ def test_another_file_is_not_taken_for_buckets(tmp_path: Path) -> None:
     assert path.read_bytes() == b"something else"
 
 
+@pytest.mark.parametrize("size", [0, 5, 4096, 1_306_624])
+def test_a_file_that_was_left_half_made_is_made_whole(tmp_path: Path, size: int) -> None:
+    """Where the disk was full when the file was made, as much of it as there was room for is no other file."""
+    path = tmp_path / "buckets"
+    path.write_bytes(bytes(size))
+    buckets = BucketFile(path, seconds=1)
+    assert asyncio.run(buckets.take(b"a", capacity=1, per_second=1.0, now=0)).allowed
+    buckets.close()
+    again = BucketFile(path, seconds=1)
+    assert not asyncio.run(again.take(b"a", capacity=1, per_second=1.0, now=0)).allowed
+    again.close()
+
+
 def test_a_cancelled_request_does_not_hold_up_others(store_url: str) -> None:
     """Requests for tokens that are called off leave those that came with them unharmed."""
 

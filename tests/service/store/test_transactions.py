@@ -674,69 +674,6 @@ def test_newest_counts_events_and_labels(store_url: str) -> None:
     tell(store_url, story)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 100])
-def test_old_links_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the stretch, what is before the instant is deleted, labels too, and nothing else."""
-    links = [
-        LinkRow(bytes([h]) * 16, t, b"p", packed((t, 1)) if t == 5 else None)
-        for h in (1, 2, 3)
-        for t in (1, 5, 9)
-    ]
-
-    async def story(store: Store) -> None:
-        await write(store, *links)
-        after: tuple[bytes, int] | None = (b"", 0)
-        walked = 0
-        while after is not None:
-            async with store.writing([]) as transaction:
-                after = await transaction.drop_links(after, 9, limit)
-            walked += 1
-        assert walked == 9 // limit + 1
-        async with store.writing(POOLS) as transaction:
-            found = await transaction.histories([bytes([h]) * 16 for h in (1, 2, 3)], since=0, cap=10)
-            assert found == [[(9, b"p", None)]] * 3
-            await transaction.link_labels([b"\1" * 16], 5, packed((20, 1)))  # of what is gone nothing is told
-            assert await transaction.newest([b"\1" * 16]) == 9
-            await transaction.drop_links((b"", 0), 100, 100)
-            assert await transaction.newest([bytes([h]) * 16 for h in (1, 2, 3)]) is None
-
-    tell(store_url, story)
-
-
-def test_label_times_stay_as_long_as_they_count(store_url: str) -> None:
-    """A label that was told late outlives the event that it was told of."""
-
-    async def story(store: Store) -> None:
-        await write(store, LinkRow(b"h" * 16, 5, b"p", packed((50, 1))))
-        async with store.writing(POOLS) as transaction:
-            await transaction.drop_links((b"", 0), 9, 100)
-            assert await transaction.newest([b"h" * 16]) == 50
-
-    tell(store_url, story)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 5, 6, 100])
-def test_old_answers_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the stretch, answers from before the instant are deleted and no others."""
-    rows = [idempotency_row(digest=bytes([n]) * 32, created_at=n) for n in range(1, 7)]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        after: bytes | None = b""
-        walked = 0
-        while after is not None:
-            async with store.writing([]) as transaction:
-                after = await transaction.drop_answers(after, 4, limit)
-            walked += 1
-        assert walked == 6 // limit + 1
-        async with store.reading() as reader:
-            assert set(await reader.idempotency([row.digest for row in rows])) == {
-                row.digest for row in rows[3:]
-            }
-
-    tell(store_url, story)
-
-
 def test_erasure_takes_the_key_and_what_it_sealed(store_url: str) -> None:
     """Privacy, Erasure: the key is gone, payloads and links are empty, verdicts and others' rows stay."""
     key, other = person_key_row(), person_key_row()

@@ -107,14 +107,17 @@ async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
     Raises
     ------
     NotReplayed
-        If nothing has this id, or none of the deliveries can be sent again: it waits already, or its webhook is
-        deleted or inactive.
+        If nothing has this id, or has it any more, or none of the deliveries can be sent again: it waits already, or
+        its webhook is deleted or inactive.
     """
     async with store.writing([]) as transaction:
         pair = await transaction.delivery(resource)
         rows = [pair[0]] if pair is not None else await transaction.deliveries_of(resource)
         if not rows:
-            raise NotReplayed("no delivery has this id, and no event with deliveries")
+            raise NotReplayed(
+                "no delivery has this id, and no event with deliveries; what is over is deleted after a time, "
+                "30 days unless told otherwise, and can't be sent again"
+            )
         reasons = [await _again(transaction, row, now) for row in rows]
         refused = tuple((row.id, why) for row, why in zip(rows, reasons, strict=True) if why is not None)
         if len(refused) == len(rows):
@@ -132,4 +135,7 @@ async def _again(transaction: Transaction, row: DeliveryRow, now: int) -> str | 
     is_test = pair is not None and pair[1].type == EventType.WEBHOOK_TEST
     if not webhook.active and not is_test:
         return "the webhook is inactive"
-    return None if await transaction.deliver_again(row.id, now) else "the delivery waits already"
+    if await transaction.deliver_again(row.id, now):
+        return None
+    still_there = await transaction.delivery(row.id) is not None
+    return "the delivery waits already" if still_there else "the delivery was deleted this moment"

@@ -9,6 +9,7 @@ from scoring_model.records.fields import REFERENCE_FIELDS
 from scoring_model.service.core import ids
 from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.rows import VerificationRow
+from scoring_model.service.core.signal_removal import lost_its_signals
 from scoring_model.service.core.store import Reader, Store
 
 _PAGE: Final = 500
@@ -34,7 +35,8 @@ async def export_records(store: Store, persons: Persons, *clients: int) -> Async
     dict
         The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and of its latest
         label `label`, `labelKnownAt` and `labelToldAt`. Whoever was erased is left out, and so is what has no field
-        but references: no file may hold that, and no history does.
+        but references: no file may hold that, and no history does. What lost its signals with age is left out too:
+        what would be learnt from the rest is that such signals are missing.
     """
     for client in clients:
         async for record in _records_of(store, persons, client):
@@ -58,11 +60,13 @@ async def _records_of(store: Store, persons: Persons, client: int) -> AsyncItera
 
 
 async def _values(reader: Reader, persons: Persons, row: VerificationRow) -> dict[str, object]:
-    """What is known of a verification; nothing after erasure."""
+    """What is known of a verification; nothing after erasure, and nothing where a part of it is missing."""
     key = None if row.payload is None else await persons.key_of(reader, row.key_id)
     if key is None:
         return {}
     signals, subject, _ = persons.verification_payload(row, key)
+    if not signals and lost_its_signals(row, key):
+        return {}
     values: dict[str, object] = {}
     if row.identity_id is not None:
         identity = await reader.identity(row.client, row.identity_id)

@@ -12,6 +12,10 @@ _RANDOM: Final = (1 << 62) - 1
 _DASHES: Final = (8, 13, 18, 23)
 _FETCHED: Final = 128
 
+AHEAD: Final = 60_000_000
+"""Microseconds by which the instant in an identifier may lie beyond those of its row: clocks differ, and whoever makes
+more than 4,096 identifiers in a millisecond makes the next ones as of the millisecond after."""
+
 
 class _Ticks:
     """Instants that only grow, in 4096ths of a millisecond."""
@@ -70,6 +74,27 @@ def new_id(now: int) -> bytes:
     milliseconds, fraction = divmod(_ticks.next(now), _TICKS)
     random = _noise.next() & _RANDOM
     return (milliseconds << 80 | _VERSION | fraction << 64 | _VARIANT | random).to_bytes(16, "big")
+
+
+def first_of(instant: int) -> bytes:
+    """The first of all identifiers that can be made in the millisecond of an instant, or somewhat before them.
+
+    Parameters
+    ----------
+    instant : int
+        Microseconds since 1970-01-01 UTC; before that it counts as the beginning.
+
+    Returns
+    -------
+    bytes
+        16 bytes: those made in earlier milliseconds are less.
+
+    Examples
+    --------
+    >>> first_of(1_780_315_200_000_000).hex()
+    '019e832ba20000000000000000000000'
+    """
+    return (max(0, instant // 1000) << 80).to_bytes(16, "big")
 
 
 def new_request_id() -> str:

@@ -20,6 +20,7 @@ from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.queue import CommitQueue, QueueLimits
 from scoring_model.service.core.repetition import Repetition
 from scoring_model.service.core.resources import Answer, Caller, Identity, Once, Verification, Webhook
+from scoring_model.service.core.retention import note_window
 from scoring_model.service.core.rotation import follow
 from scoring_model.service.core.rows import BundleRow
 from scoring_model.service.core.secrets import Purpose, Secrets, load_or_create
@@ -283,6 +284,7 @@ async def open_service(
     await _agree_on_links(store, scorer)
     sentences = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.law.windows[-1])
+    await note_window(store, scorer.matrix.law.windows[-1])
     service = Service(
         store=store,
         scorer=scorer,

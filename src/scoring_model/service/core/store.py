@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
 from scoring_model.service.core.rows import (
     ApiKeyRow,
     BundleRow,
@@ -108,6 +109,10 @@ class Reader(Protocol):
         """COMPLETED verifications of a client by (completed_at, id), strictly after a pair."""
         ...
 
+    async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
+        """Verifications of everybody in the order of their ids, strictly after one."""
+        ...
+
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """Label, known_at and told_at of each verification that has any, in the order they were told."""
         ...
@@ -169,6 +174,23 @@ class Reader(Protocol):
 
     async def deliveries_of(self, event: bytes) -> list[DeliveryRow]:
         """All deliveries of an event, in the order of their ids: for operators' commands."""
+        ...
+
+    async def stretch(
+        self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
+    ) -> Stretch:
+        """Look at a stretch of what expires.
+
+        Parameters
+        ----------
+        kind : Expiring
+        cutoffs : Cutoffs
+            With an instant for this kind.
+        after : tuple of (bytes or int), optional
+            The end of the stretch before; None to begin.
+        limit : int
+            How many rows the stretch has, old or not, at most.
+        """
         ...
 
 
@@ -244,27 +266,21 @@ class Transaction(Reader, Protocol):
         """Delete what requests were answered, by digest: their keys may be used again."""
         ...
 
-    async def drop_links(self, after: tuple[bytes, int], before: int, limit: int) -> tuple[bytes, int] | None:
-        """Delete old events of links, a stretch at a time.
+    async def drop(self, stretch: Stretch, cutoffs: Cutoffs) -> int:
+        """Delete what is old in a stretch that `Reader.stretch` found; returns how many rows that were.
 
-        Parameters
-        ----------
-        after : tuple of (bytes, int)
-            Hash and instant after which the stretch begins; the empty hash is before all.
-        before : int
-            Events before this instant are deleted.
-        limit : int
-            How many events the stretch has, old or not.
-
-        Returns
-        -------
-        tuple of (bytes, int) or None
-            Where the next stretch begins; None when this was the last.
+        What others are changing is left, to whom walks next.
         """
         ...
 
-    async def drop_answers(self, after: bytes, before: int, limit: int) -> bytes | None:
-        """Delete what requests were answered before an instant, likewise a stretch of digests at a time."""
+    async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
+        """Replace sealed payloads of verifications, each given as id, what is there, and what shall be.
+
+        Returns
+        -------
+        frozenset of bytes
+            Ids of those that had the payload that was there, and that nobody was erasing.
+        """
         ...
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:

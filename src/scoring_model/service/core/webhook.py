@@ -291,6 +291,17 @@ def new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
+def secret_place(webhook: bytes) -> bytes:
+    """Name the place where a secret of a webhook is sealed: it opens for no other webhook.
+
+    Parameters
+    ----------
+    webhook : bytes
+        Its id.
+    """
+    return b"webhooks.secret." + webhook
+
+
 def wants(event_types: Collection[str], event_type: str) -> bool:
     """Tell whether a webhook gets events of a type.
 

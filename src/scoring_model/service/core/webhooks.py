@@ -24,6 +24,7 @@ from scoring_model.service.core.webhook import (
     pack_event_types,
     parse_new_webhook,
     parse_webhook_update,
+    secret_place,
     unpack_event_types,
 )
 
@@ -211,7 +212,7 @@ class Webhooks:
         return Answer((await self._queue.change(caller.pool, mark, change)).value)
 
     def _seal(self, resource: bytes, secret: str) -> bytes:
-        return self._secrets.seal(b"webhooks.secret." + resource, secret.encode())
+        return self._secrets.seal(secret_place(resource), secret.encode())
 
     def _done(self, webhook: Webhook, mark: Mark | None) -> Done[Webhook]:
         if mark is None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.core.secrets import Secrets
+from scoring_model.service.core.webhook import secret_place
 
 _PREFIX: Final = "whsec_"
 _SECOND: Final = 1_000_000
@@ -81,7 +82,7 @@ def secrets_of(webhook: WebhookRow, secrets: Secrets, *, now: int) -> list[str]:
     Unreadable
         If they were sealed by others.
     """
-    place = b"webhooks.secret." + webhook.id
+    place = secret_place(webhook.id)
     sealed = [webhook.secret]
     if webhook.old_secret is not None and now < (webhook.old_secret_until or 0):
         sealed.append(webhook.old_secret)

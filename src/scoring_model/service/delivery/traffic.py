@@ -74,6 +74,11 @@ class Traffic:
         return self._waiting + self._running
 
     @property
+    def waiting(self) -> int:
+        """How many of them wait for their turn."""
+        return self._waiting
+
+    @property
     def running(self) -> int:
         """How many attempts are under way."""
         return self._running

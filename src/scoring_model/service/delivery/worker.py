@@ -5,6 +5,8 @@ dies, another takes over when the lease is over, so that everything arrives at l
 """
 
 import asyncio
+import contextlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -19,6 +21,7 @@ from scoring_model.service.core.secrets import Secrets
 from scoring_model.service.core.store import Store, StoreUnavailable
 from scoring_model.service.delivery.disabling import disable
 from scoring_model.service.delivery.fan_out import fan_out
+from scoring_model.service.delivery.pace import BEAT, Pace
 from scoring_model.service.delivery.payload import payload
 from scoring_model.service.delivery.schedule import (
     SECOND,
@@ -41,6 +44,8 @@ _TOLD_AGAIN: Final = (
     SECOND  # a webhook's last success is known to the second: each would be a write of its row
 )
 _EXCERPT: Final = 200
+_AHEAD: Final = 0.5  # seconds for which deliveries are leased, at the pace of then
+_GATHERED: Final = 50  # results that are worth a transaction
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +68,9 @@ class DeliveryLimits:
         Seconds for which results wait for others, and between looks that find little.
     grace : float
         Seconds that attempts have to end when the process stops.
+    floor : float or None
+        Attempts a second that begin however busy the process is with other things, which they give way to
+        otherwise; None where there is nothing else.
     """
 
     at_once: int = 512
@@ -72,6 +80,7 @@ class DeliveryLimits:
     interval: float = 0.5
     gather: float = 0.02
     grace: float = 10.0
+    floor: float | None = None
 
 
 class _Result(NamedTuple):
@@ -98,6 +107,8 @@ class Deliverer:
     limits : DeliveryLimits, optional
     rng : random.Random, optional
         Lengthens delays.
+    woken : asyncio.Event, optional
+        To be set when there is something new: it is looked for at once.
     """
 
     def __init__(
@@ -109,6 +120,7 @@ class Deliverer:
         sender: Sender,
         limits: DeliveryLimits | None = None,
         rng: Random | None = None,
+        woken: asyncio.Event | None = None,
     ) -> None:
         self._store = store
         self._secrets = secrets
@@ -125,14 +137,12 @@ class Deliverer:
         self._results: list[_Result] = []
         self._disabled: dict[bytes, tuple[WebhookRow, DisabledReason]] = {}
         self._settling: asyncio.Task[None] | None = None
-        self._woken = asyncio.Event()
+        self._pace = Pace(floor=self._limits.floor)
+        self._beating: asyncio.Task[None] | None = None
+        self._woken = asyncio.Event() if woken is None else woken
         self._more = False
         self._behind = False
         self._ending = False
-
-    def wake(self) -> None:
-        """Look at once: there is something new."""
-        self._woken.set()
 
     async def run(self) -> None:
         """Deliver until cancelled; then give back what was not begun and let end what was, within the grace.
@@ -159,7 +169,7 @@ class Deliverer:
         """
         now, limits = self._clock.now(), self._limits
         # What can't be written down was perhaps sent already, and its leases may be over.
-        room = 0 if self._behind else min(limits.batch, limits.taken - self._taken())
+        room = 0 if self._behind else min(limits.batch, self._most() - self._taken())
         async with self._store.writing([]) as transaction:
             # A client has up to 50 webhooks, and each event a delivery to any of them.
             wanted = max(1, limits.batch // 4)
@@ -175,9 +185,12 @@ class Deliverer:
 
     async def finished(self) -> None:
         """Wait until nothing is under way and all that came of it is written."""
-        while self._attempts or self._settling is not None:
-            waited = [*self._attempts, *([] if self._settling is None else [self._settling])]
-            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        while under_way := self._under_way():
+            await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+
+    def _under_way(self) -> list[asyncio.Task[None]]:
+        others = (self._settling, self._beating)
+        return [*self._attempts, *(task for task in others if task is not None)]
 
     async def _look(self) -> int:
         self._woken.clear()
@@ -191,21 +204,30 @@ class Deliverer:
 
     async def _rest(self, found: int) -> None:
         """Wait for something to do: not at all after a full batch, unless there is no room for more."""
-        limits = self._limits
-        if self._taken() > limits.taken // 2 or not found:
-            await self._sleep(limits.interval)
+        if not self._has_room() or not found:
+            await self._sleep()
         elif not self._more:
-            await asyncio.sleep(limits.gather)
+            await asyncio.sleep(self._limits.gather)
 
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
+    async def _sleep(self) -> None:
+        """Wait until somebody wakes and there is room, but no longer than the interval."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.interval):
                 await self._woken.wait()
-        except TimeoutError:
-            pass
+                while not self._has_room():
+                    self._woken.clear()
+                    await self._woken.wait()
 
     def _taken(self) -> int:
         return self._traffic.taken + len(self._results)
+
+    def _most(self) -> int:
+        """The most deliveries that may be leased at the present pace."""
+        return int(min(self._pace.within(_AHEAD), self._limits.taken))
+
+    def _has_room(self) -> bool:
+        # Half of it: few at a time would be a transaction for each few.
+        return self._taken() <= self._most() // 2
 
     def _take(self, jobs: Sequence[Job], now: int) -> None:
         """Begin with what may be sent, give back what is too much for its destination."""
@@ -220,19 +242,35 @@ class Deliverer:
                 self._note(_Result(row, job.webhook))
         for job in self._traffic.add(wanted, at=self._time()):
             self._give_back(job)
+        if self._pace.steers and self._beating is None and self._traffic.taken:
+            self._beating = asyncio.create_task(self._beat())
         self._begin()
 
     def _give_back(self, job: Job) -> None:
         self._note(_Result(job.delivery._replace(leased_until=None), job.webhook))
 
     def _begin(self) -> None:
-        while self._traffic.running < self._limits.at_once and not self._ending:
-            job = self._traffic.next(until=self._clock.now() + ATTEMPT)
+        limits, traffic = self._limits, self._traffic
+        while traffic.waiting and traffic.running < limits.at_once and not self._ending:
+            if not self._pace.begin(at=time.monotonic()):
+                return
+            job = traffic.next(until=self._clock.now() + ATTEMPT)
             if job is None:
                 return
             task = asyncio.create_task(self._attempt(job))
             self._attempts.add(task)
             task.add_done_callback(self._attempts.discard)
+
+    async def _beat(self) -> None:
+        """Keep pace as long as anything is under way."""
+        try:
+            while self._traffic.taken and not self._ending:
+                asked = time.monotonic()
+                await asyncio.sleep(BEAT)
+                self._pace.beat(late=time.monotonic() - asked - BEAT)
+                self._begin()
+        finally:
+            self._beating = None
 
     async def _attempt(self, job: Job) -> None:
         began, answered = self._time(), False
@@ -272,7 +310,7 @@ class Deliverer:
     async def _settle(self) -> None:
         try:
             while self._results or self._disabled:
-                await asyncio.sleep(self._limits.gather)
+                await asyncio.sleep(max(self._limits.gather, _GATHERED / self._pace.rate))
                 try:
                     await self._write()
                     self._behind = False
@@ -293,7 +331,7 @@ class Deliverer:
                 for result in group
                 if result.disable is not None
             }
-            if self._taken() <= self._limits.taken // 2:
+            if self._has_room():
                 self._woken.set()
         for webhook, reason in list(self._disabled.values()):
             await self._disable(webhook, reason)
@@ -338,7 +376,7 @@ class Deliverer:
         except TimeoutError:
             pass  # leases run out, and others send it again
         finally:
-            left = [*self._attempts, *([] if self._settling is None else [self._settling])]
+            left = self._under_way()
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)

@@ -12,6 +12,8 @@ from scoring_model.service.http.refusals import NotReady
 
 LIVE: Final = "/health/live"
 READY: Final = "/health/ready"
+LEAVING: Final = "leaving"
+"""In the state of a request when the process was asked to stop (ASGI lifespan protocol, lifespan state)."""
 
 
 def health_pages(service: Service) -> list[PublicPage]:
@@ -20,14 +22,14 @@ def health_pages(service: Service) -> list[PublicPage]:
     Parameters
     ----------
     service : Service
-        Asked whether it is ready at every request.
+        Asked whether it is ready at every request, unless the process will stop.
     """
 
     async def live(_scope: Scope) -> Response:
         return plain({"status": "live"})
 
-    async def ready(_scope: Scope) -> Response:
-        if not await service.ready():
+    async def ready(scope: Scope) -> Response:
+        if LEAVING in scope.get("state", {}) or not await service.ready():
             raise NotReady
         return plain({"status": "ready"})
 

@@ -11,6 +11,7 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from scoring_model.service.http.health import LEAVING
 from scoring_model.service.http.protocol import Protocol
 
 KEEP_ALIVE_SECONDS: Final = 75
@@ -37,6 +38,7 @@ async def run(
     sockets: list[socket.socket],
     close: Callable[[], Awaitable[None]],
     grace_seconds: float,
+    notice_seconds: float = 0.0,
 ) -> None:
     """Answer requests until SIGTERM or SIGINT, then finish what is under way.
 
@@ -50,6 +52,9 @@ async def run(
     grace_seconds : float
         That requests under way get to end, after which they are cancelled; above 0. A second signal is as if it
         were over.
+    notice_seconds : float
+        For which, after the signal, connections are still taken, while the process says that it is not ready: so
+        long load balancers get to send them elsewhere.
     """
     config = uvicorn.Config(
         app,
@@ -64,7 +69,7 @@ async def run(
         timeout_graceful_shutdown=max(1, math.ceil(grace_seconds)),
     )
     server = _Server(config)
-    with _stopped_by_signals(server):
+    with _stopped_by_signals(server, notice_seconds):
         try:
             await server.serve(sockets=sockets)
             await _ended(server)
@@ -73,11 +78,19 @@ async def run(
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+def _stopped_by_signals(server: uvicorn.Server, notice_seconds: float) -> Iterator[None]:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        server.force_exit = server.should_exit
+        state = server.lifespan.state  # which every request sees as it is when it comes
+        server.force_exit = LEAVING in state
+        state[LEAVING] = True
+        if server.force_exit or not notice_seconds:
+            end()
+        else:
+            loop.call_later(notice_seconds, end)
+
+    def end() -> None:
         server.should_exit = True
 
     for number in _SIGNALS:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
 from scoring_model.service.core.rows import (
     ApiKeyRow,
     BundleRow,
@@ -22,6 +23,7 @@ from scoring_model.service.core.rows import (
 from scoring_model.service.core.store import Past
 from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
+from scoring_model.service.store.expiry_statements import EXPIRY, RESEAL, VERIFICATIONS
 from scoring_model.service.store.statements import Each
 
 _LABEL: Final = struct.Struct("<qb")
@@ -119,6 +121,10 @@ class SqlReader(ABC):
         rows = await self._rows(sql.COMPLETED, client, *(after or _BEFORE_ALL), limit)
         return [VerificationRow._make(row) for row in rows]
 
+    async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
+        """See `Reader.verifications`."""
+        return [VerificationRow._make(row) for row in await self._rows(VERIFICATIONS, after, limit)]
+
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """See `Reader.labels`."""
         found: dict[bytes, list[tuple[str, int, int]]] = {}
@@ -177,6 +183,19 @@ class SqlReader(ABC):
         """See `Reader.deliveries_of`."""
         return [DeliveryRow._make(row) for row in await self._rows(delivery_sql.OF_EVENT, event)]
 
+    async def stretch(
+        self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
+    ) -> Stretch:
+        """See `Reader.stretch`."""
+        law, before = EXPIRY[kind], cutoffs.of(kind)
+        if before is None:
+            raise ValueError(f"{kind.value} are kept for ever")
+        begin, last = after or law.first, law.last(before)
+        ends = await self._rows(law.end, *begin, limit - 1)
+        through = min(tuple(ends[0]), last) if ends else last
+        counted = await self._rows(law.count, *begin, *through, *law.counted(cutoffs))
+        return Stretch(kind=kind, after=begin, through=through, old=counted[0][0], last=through == last)
+
 
 class SqlTransaction(SqlReader):
     """A `Transaction` over a connection that has begun one."""
@@ -186,6 +205,7 @@ class SqlTransaction(SqlReader):
     _lease_deliveries = delivery_sql.LEASE
     _lease_avoiding = delivery_sql.LEASE_AVOIDING
     _drop_deliveries = delivery_sql.DROP
+    _skipping = False
 
     @abstractmethod
     async def _insert(self, kind: type[Row], rows: Sequence[Row]) -> None:
@@ -261,27 +281,15 @@ class SqlTransaction(SqlReader):
         """See `Transaction.forget_answers`."""
         await self._each(sql.FORGET_ANSWERS, _singles(digests))
 
-    async def drop_links(self, after: tuple[bytes, int], before: int, limit: int) -> tuple[bytes, int] | None:
-        """See `Transaction.drop_links`."""
-        ends = await self._rows(sql.END_OF_LINKS, *after, limit - 1)
-        end = tuple(ends[0]) if ends else None
-        if end is None:
-            await self._rows(sql.DROP_LAST_LINKS, *after, before)
-            await self._rows(sql.DROP_LAST_LABEL_TIMES, after[0], before)
-            return None
-        await self._rows(sql.DROP_LINKS, *after, before, *end)
-        await self._rows(sql.DROP_LABEL_TIMES, after[0], before, end[0])
-        return end
+    async def drop(self, stretch: Stretch, cutoffs: Cutoffs) -> int:
+        """See `Transaction.drop`."""
+        law = EXPIRY[stretch.kind]
+        statement = law.drop_skipping if self._skipping else law.drop
+        return len(await self._rows(statement, *stretch.after, *stretch.through, *law.dropped(cutoffs)))
 
-    async def drop_answers(self, after: bytes, before: int, limit: int) -> bytes | None:
-        """See `Transaction.drop_answers`."""
-        ends = await self._rows(sql.END_OF_ANSWERS, after, limit - 1)
-        if not ends:
-            await self._rows(sql.DROP_LAST_ANSWERS, after, before)
-            return None
-        end = cast(bytes, ends[0][0])
-        await self._rows(sql.DROP_ANSWERS, after, before, end)
-        return end
+    async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
+        """See `Transaction.reseal`."""
+        return frozenset([row[0] for row in await self._each(RESEAL, payloads)])
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """See `Transaction.rewrap`."""

@@ -202,17 +202,6 @@ FORGET_ANSWERS: Final = Each(
     "DELETE FROM idempotency WHERE digest = $1",
     "DELETE FROM idempotency WHERE digest = any($1::bytea[])",
 )
-END_OF_LINKS: Final = (
-    "SELECT hash, time FROM links WHERE (hash, time) > ($1, $2) ORDER BY hash, time LIMIT 1 OFFSET $3"
-)
-DROP_LAST_LINKS: Final = "DELETE FROM links WHERE (hash, time) > ($1, $2) AND time < $3"
-DROP_LINKS: Final = f"{DROP_LAST_LINKS} AND (hash, time) <= ($4, $5)"
-DROP_LAST_LABEL_TIMES: Final = "DELETE FROM label_times WHERE hash > $1 AND time < $2"
-DROP_LABEL_TIMES: Final = f"{DROP_LAST_LABEL_TIMES} AND hash <= $3"
-END_OF_ANSWERS: Final = "SELECT digest FROM idempotency WHERE digest > $1 ORDER BY digest LIMIT 1 OFFSET $2"
-DROP_LAST_ANSWERS: Final = "DELETE FROM idempotency WHERE digest > $1 AND created_at < $2"
-DROP_ANSWERS: Final = f"{DROP_LAST_ANSWERS} AND digest <= $3"
-"""What is old is found by walking along the key: an index of instants would cost every request another page."""
 
 WEBHOOK: Final = select(WebhookRow, "WHERE id = $1 AND client = $2")
 WEBHOOKS: Final = select(WebhookRow, "WHERE client = $1 AND id > $2 ORDER BY id LIMIT $3")

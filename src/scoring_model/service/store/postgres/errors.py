@@ -22,6 +22,11 @@ _AWAY: Final = (
     "58",  # errors of its system
 )
 
+# A connection that is gone: the driver tells its own state, the operating system the reason. When a server that goes
+# away says so between two statements, the driver has no place for it, and all that the connection is asked from then
+# on, until it is seen to be closed, is an InternalClientError (https://github.com/MagicStack/asyncpg/issues/784).
+_GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)
+
 
 def translate(error: BaseException) -> BaseException:
     """The error of the store that an error of the driver stands for, or the same error where it is not the driver's.
@@ -40,7 +45,6 @@ def translate(error: BaseException) -> BaseException:
         return RuntimeError(" ".join(("PostgreSQL:", name, *filter(None, where))))
     if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
         return RuntimeError(f"PostgreSQL: {name}")  # an argument of the wrong type, which it would repeat
-    # A connection that is gone: the driver tells its own state, the operating system the reason.
-    if isinstance(error, asyncpg.InterfaceError | OSError | TimeoutError | EOFError):
+    if isinstance(error, _GONE):
         return StoreUnavailable(f"PostgreSQL: {name}")
     return error

@@ -110,6 +110,7 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
     _lease_deliveries = delivery_sql.LEASE_SKIPPING
     _lease_avoiding = delivery_sql.LEASE_AVOIDING_SKIPPING
     _drop_deliveries = delivery_sql.DROP_IN_ORDER
+    _skipping = True
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)

@@ -66,13 +66,12 @@ class BucketFile:
     def _prepare(self, path: Path) -> None:
         fcntl.flock(self._handle, fcntl.LOCK_EX)
         try:
-            if os.fstat(self._handle).st_size == 0:
+            size, magic = os.fstat(self._handle).st_size, os.pread(self._handle, len(_MAGIC), 0)
+            if size <= _SIZE and not any(magic):  # new, or left half made where the disk was full
                 # All of it gets its place on the disk now: where the disk is full, writing to a mapped file would
                 # end the process.
                 os.posix_fallocate(self._handle, 0, _SIZE)
-                os.pwrite(self._handle, _MAGIC, 0)
-            size, magic = os.fstat(self._handle).st_size, os.pread(self._handle, len(_MAGIC), 0)
-            if size != _SIZE or magic not in (_MAGIC, bytes(len(_MAGIC))):
+            elif size != _SIZE or magic != _MAGIC:
                 raise StoreUnavailable(f"{path} is no file of buckets of this version: delete it")
             os.pwrite(self._handle, _MAGIC, 0)
         finally:

@@ -1,0 +1,111 @@
+"""Whether anything is lost when processes of the service are killed at random instants under load.
+
+Run as ``python benchmarks/kills.py --kills 100 --store both``: so many kills (SIGKILL) for each store. On SQLite a
+service of two workers is under load; on PostgreSQL one of two workers, one of a single process, and a deliverer of its
+own. Killed are workers, supervisors, all of a service, starts, deliverers, processes of the server, and the server.
+Clients send each request again under its idempotency key until it is answered. At the end every identity and
+verification that was acknowledged has to be there, once, and completed; every event with its change, without gaps, and
+at its webhook; every key has to give its first answer; every verdict has to be decided again with the same bits.
+
+Exit codes: 0 nothing was lost; 1 something was, and is named.
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from databases import Databases, Server, running_server
+from fleet import Fleet, Site
+from identity_use import configuration_of
+from kill_run import kill_run, one_machine, playing, several_machines
+from ledger import Ledger
+from losses import Audit
+from scoring_model import synthetic
+from scoring_model.records.reading import read_records
+from scoring_model.service.store import migrate
+from scoring_model.training.run import run_training
+
+STORES: Final = ("sqlite", "postgresql")
+TOLD: Final = 50
+"""So many losses are named."""
+
+
+@contextmanager
+def _store(name: str, folder: Path) -> Iterator[tuple[str, Server | None, Callable[[Site], Fleet]]]:
+    """A database with all tables, its server if it has one, and the processes that serve it."""
+    if name == "sqlite":
+        url = f"sqlite:///{folder / 'scoring.db'}"
+        asyncio.run(migrate(url))
+        yield url, None, one_machine
+        return
+    with running_server() as server, Databases(server).fresh() as url:
+        yield url, server, several_machines
+
+
+def _bundle(folder: Path) -> Path:
+    """A small bundle: what is tested is not how good it is."""
+    invented = folder / "invented.parquet"
+    synthetic.write(invented, records=24_000, seed=7)
+    configuration = configuration_of(folder)
+    table = read_records(invented, configuration.schema, labelled=True).table
+    return run_training(table, configuration, threads=1, progress=False).bundle.save(folder / "bundle")
+
+
+def _kill(name: str, bundle: Path, folder: Path, options: argparse.Namespace) -> tuple[Counter[str], Audit]:
+    began = time.monotonic()
+
+    def progress(number: int, killed: str, ledger: Ledger) -> None:
+        passed = time.monotonic() - began
+        acknowledged = len(ledger.entries)
+        print(
+            f"{name} {number}/{options.kills} {passed:.0f} s: killed {killed}; {acknowledged:,} acknowledged, "
+            f"{ledger.repeated:,} attempts in vain, {len(ledger.faults)} faults",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    with _store(name, folder) as (url, server, fleet), playing(folder, bundle, url, fleet) as scene:
+        return kill_run(scene, kills=options.kills, seed=options.seed, server=server, progress=progress)
+
+
+def _tell(name: str, kills: Counter[str], audit: Audit, seconds: float) -> None:
+    print(f"{name}: {kills.total()} kills in {seconds:.0f} s", end=" (")
+    print(*(f"{count} {kind}" for kind, count in kills.most_common()), sep=", ", end=")\n")
+    print(f"{name}: {audit}", flush=True)
+    for loss in audit.losses[:TOLD]:
+        print(f"{name}: LOST {loss}", flush=True)
+
+
+def main() -> int:
+    """Kill, and tell what was lost."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kills", type=int, default=100, help="for each store")
+    parser.add_argument("--store", choices=(*STORES, "both"), default="both")
+    parser.add_argument("--seed", type=int, default=1, help="of instants, victims and load")
+    options = parser.parse_args()
+    losses = 0
+    with tempfile.TemporaryDirectory(prefix="kills-") as text:
+        bundle = _bundle(Path(text))
+        for name in STORES if options.store == "both" else (options.store,):
+            folder = Path(text) / name
+            folder.mkdir()
+            began = time.monotonic()
+            kills, audit = _kill(name, bundle, folder, options)
+            _tell(name, kills, audit, time.monotonic() - began)
+            losses += len(audit.losses)
+    return 1 if losses else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

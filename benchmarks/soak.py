@@ -1,0 +1,231 @@
+"""The service for half an hour at 80 % of what it can, with webhooks: nothing may grow, slow down or be left over.
+
+Run as ``python benchmarks/soak.py --minutes 30``. Needs wrk. The service has one core; the load, the receiver of the
+webhooks, and PostgreSQL have the other. Unless ``--rate`` gives it, capacity is measured first: verifications made at
+full load, over the time until the last of their events was delivered too. Ends with 1 when any verdict is bad.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.cores import resident_mebibytes, two_cores
+from benchmarks.counting_receiver import counts_of
+from benchmarks.deliveries import World, world
+from benchmarks.filled_database import Filled, fill, rows_of
+from benchmarks.load import Visits, require_wrk
+from benchmarks.served_bundle import served_bundle
+from benchmarks.service_process import CREATE, serving
+from benchmarks.steady_load import SteadyLoad, Window
+from benchmarks.waiting_events import kept, new_webhook, waiting
+
+from running_service import Running
+from scoring_model.service.core.masters import MasterKeys
+
+SHARE: Final = 0.8
+EVENT_TYPES: Final = ('["*"]', '["verification.stepped_up","verification.failed"]')
+"""Of the webhooks of the client: one gets the outcome of every verification, one what is not `PASSED`."""
+
+_SAMPLE_SECONDS: Final = 5.0
+_CAPACITY_SECONDS: Final = 10
+_DRAIN_SECONDS: Final = 120.0
+_GROWTH: Final = 0.05  # of what it was, over the second half
+_LATER: Final = 0.25
+_NOISE_MS: Final = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """What was seen at the end of a few seconds.
+
+    Parameters
+    ----------
+    window : Window
+    resident, log : float
+        Mebibytes of the process, and of the write-ahead log.
+    waiting : int
+        Events and deliveries that wait.
+    """
+
+    window: Window
+    resident: float
+    log: float
+    waiting: int
+
+
+def requests(filled: Filled, url: str) -> Iterator[bytes]:
+    """Requests of all customers, one after the other and from the start again, each under a key of its own."""
+    parts = urlsplit(url)
+    named = {"Host": parts.netloc, "Content-Type": "application/json", **filled.headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    start = time.time_ns()
+    for number, body in enumerate(itertools.cycle([json.dumps(body).encode() for body in filled.bodies])):
+        key = f"Idempotency-Key: {start}-{number}\r\nContent-Length: {len(body)}\r\n\r\n"
+        yield f"POST {parts.path} HTTP/1.1\r\n{head}{key}".encode() + body
+
+
+async def log_mebibytes(url: str) -> float:
+    """How large the write-ahead log is."""
+    if url.startswith("sqlite"):
+        path = Path(url.removeprefix("sqlite:///") + "-wal")
+        return path.stat().st_size / 2**20 if path.exists() else 0.0
+    return float((await rows_of(url, "SELECT sum(size) FROM pg_ls_waldir()"))[0][0]) / 2**20
+
+
+async def drained(url: str) -> bool:
+    """Wait until nothing waits; whether that came."""
+    end = time.monotonic() + _DRAIN_SECONDS
+    while await waiting(url):
+        if time.monotonic() > end:
+            return False
+        await asyncio.sleep(0.1)
+    return True
+
+
+def capacity(running: Running, here: World, filled: Filled) -> float:
+    """Verifications a second that can go on for ever: made, and told."""
+    visits = Visits(filled.bodies, headers=filled.headers, keys=True)
+    visits.drive(running.url + CREATE, seconds=3)
+    if not asyncio.run(drained(here.url)):
+        raise SystemExit("deliveries still wait after a short load")
+    began = time.monotonic()
+    made = visits.drive(running.url + CREATE, seconds=_CAPACITY_SECONDS)
+    if not asyncio.run(drained(here.url)):
+        raise SystemExit("deliveries still wait after a short load")
+    return made.requests / (time.monotonic() - began)
+
+
+async def soak(running: Running, here: World, filled: Filled, rate: float, minutes: float) -> list[Sample]:
+    """Load at a rate, and look every few seconds."""
+    load = SteadyLoad(running.url, requests(filled, running.url + CREATE), status=201)
+    await load.open()
+    print(f"\n{'minute':>6}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}", end="")
+    print(f"{'RSS MiB':>10}{'waiting':>9}{'WAL MiB':>9}")
+    samples: list[Sample] = []
+    try:
+        for number in range(max(4, round(60 * minutes / _SAMPLE_SECONDS))):
+            window = await load.run(rate, _SAMPLE_SECONDS)
+            samples.append(
+                Sample(
+                    window=window,
+                    resident=resident_mebibytes(running.process.pid),
+                    log=await log_mebibytes(here.url),
+                    waiting=await waiting(here.url),
+                )
+            )
+            if (number + 1) % round(60 / _SAMPLE_SECONDS) == 0:
+                print_minute(samples[-round(60 / _SAMPLE_SECONDS) :], len(samples) * _SAMPLE_SECONDS / 60)
+    finally:
+        await load.close()
+    return samples
+
+
+def print_minute(samples: list[Sample], minute: float) -> None:
+    """One line of the table: the worst p99 of a few seconds, and what stood at the end."""
+    rate = np.mean([sample.window.rate for sample in samples])
+    p50 = np.median([sample.window.p50 for sample in samples])
+    p99 = max(sample.window.p99 for sample in samples)
+    last = samples[-1]
+    print(f"{minute:6.0f}{rate:12,.0f}{p50:9.1f}{p99:9.1f}", end="")
+    print(f"{last.resident:10.1f}{last.waiting:9,}{last.log:9.1f}", flush=True)
+
+
+def growth(values: list[float]) -> tuple[float, float]:
+    """By how much the second half grew, by regression, and its median."""
+    half = np.asarray(values[len(values) // 2 :])
+    slope = np.polyfit(np.arange(len(half)), half, 1)[0]
+    return float(slope * (len(half) - 1)), float(np.median(half))
+
+
+def verdicts(samples: list[Sample], *, empty: bool, missing: int, rate: float) -> list[tuple[bool, str]]:
+    """Judge what was seen."""
+    found = []
+    grown, level = growth([sample.resident for sample in samples])
+    found.append((grown <= _GROWTH * level, f"memory: {grown:+.1f} of {level:.0f} MiB in the second half"))
+    for name in ("p50", "p99"):
+        grown, level = growth([getattr(sample.window, name) for sample in samples])
+        flat = grown <= max(_LATER * level, _NOISE_MS)
+        found.append((flat, f"{name}: {grown:+.1f} of {level:.1f} ms in the second half"))
+    failures = sum(sample.window.failures for sample in samples)
+    found.append((failures == 0, f"{failures} requests were not answered with 201"))
+    held = float(np.mean([sample.window.rate for sample in samples]))
+    found.append((held >= 0.98 * rate, f"{held:,.0f} of {rate:,.0f} requests/s were answered"))
+    found.append((empty, "nothing waits at the end" if empty else "deliveries still wait at the end"))
+    found.append((missing == 0, f"{missing} deliveries are recorded and did not arrive, or the reverse"))
+    return found
+
+
+def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
+    """Prepare a database, find the rate, soak, and judge."""
+    serve_on, load_on = two_cores()
+    bundle = served_bundle()
+
+    def prepare(url: str, masters: MasterKeys) -> Filled:
+        return asyncio.run(
+            fill(url, bundle, masters, rows=options.rows, customers=options.customers, identities=False)
+        )
+
+    with world(options.store, load_on, prepare) as (here, filled):
+        client = filled.caller.client
+        for kinds in EVENT_TYPES:
+            asyncio.run(
+                new_webhook(
+                    here.url,
+                    here.masters,
+                    client=client,
+                    destination=here.hook,
+                    secret=here.secret,
+                    event_types=kinds,
+                )
+            )
+        path = bundle.save(here.folder / "bundles" / "served")
+        words = ["--development", "--no-request-log"]
+        with serving(
+            here.folder, serve_on, *words, bundle=path, database=here.url, master_key=here.key
+        ) as running:
+            rate = options.rate or SHARE * capacity(running, here, filled)
+            print(f"{options.store}: {rate:,.0f} requests/s for {options.minutes:g} minutes", flush=True)
+            samples = asyncio.run(soak(running, here, filled, rate, options.minutes))
+            empty = asyncio.run(drained(here.url))
+        counts, recorded = counts_of(here.hook), asyncio.run(kept(here.url))
+        arrived = sum(count for status, *_, count in recorded if status == "DELIVERED")
+        print(
+            f"{counts.deliveries:,} deliveries arrived, {counts.again} twice, {counts.forged} forged; {recorded}"
+        )
+        missing = abs(arrived - counts.deliveries) + counts.forged
+    return verdicts(samples, empty=empty, missing=missing, rate=rate)
+
+
+def main() -> None:
+    """Soak, and end with 1 when anything is not as it should be."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--rate", type=float, help="requests a second, instead of 80 %% of what is measured")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
+    parser.add_argument("--customers", type=int, default=60_000, help="different bodies")
+    options = parser.parse_args()
+    if options.rate is None:
+        require_wrk()
+    found = measure(options)
+    for good, text in found:
+        print(f"{'good' if good else 'BAD '}  {text}")
+    sys.exit(0 if all(good for good, _ in found) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Load at a rate: requests are sent when they are due, whether or not those before were answered.
+
+A latency counts from the instant at which a request was due, so that a server that stands still is charged with all
+that it kept waiting.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+_CONNECTIONS: Final = 64
+_LONGEST: Final = 30.0  # seconds that an answer may take
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Window:
+    """What came of a stretch of time.
+
+    Parameters
+    ----------
+    requests : int
+        That were answered as they should be.
+    failures : int
+        That were not, or not at all.
+    rate : float
+        Answers a second.
+    p50, p99 : float
+        Latency in milliseconds.
+    """
+
+    requests: int
+    failures: int
+    rate: float
+    p50: float
+    p99: float
+
+
+class SteadyLoad:
+    """Requests to one URL over connections that stay open.
+
+    Parameters
+    ----------
+    url : str
+    requests : iterator of bytes
+        Whole requests, headers included; at least as many as are sent.
+    status : int
+        That every answer has to have.
+    """
+
+    def __init__(self, url: str, requests: Iterator[bytes], *, status: int) -> None:
+        parts = urlsplit(url)
+        self._address = (parts.hostname or "", parts.port or 80)
+        self._requests = requests
+        self._line = f"HTTP/1.1 {status} ".encode()
+        self._idle: asyncio.LifoQueue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.LifoQueue()
+        self._took: list[float] = []
+        self._failures = 0
+
+    async def open(self) -> None:
+        """Open the connections."""
+        for _ in range(_CONNECTIONS):
+            self._idle.put_nowait(await asyncio.open_connection(*self._address))
+
+    async def close(self) -> None:
+        """Close them. Nothing may be under way."""
+        while not self._idle.empty():
+            self._idle.get_nowait()[1].close()
+
+    async def run(self, rate: float, seconds: float) -> Window:
+        """Send for some time and wait for the last answer.
+
+        Parameters
+        ----------
+        rate : float
+            Requests a second.
+        seconds : float
+        """
+        self._took, self._failures = [], 0
+        began, count = time.monotonic(), round(rate * seconds)
+        tasks: set[asyncio.Task[None]] = set()
+        for number in range(count):
+            due = began + number / rate
+            if (early := due - time.monotonic()) > 0:
+                await asyncio.sleep(early)
+            task = asyncio.create_task(self._send(due))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        await asyncio.gather(*tasks)
+        p50, p99 = np.percentile(self._took, [50, 99]).tolist() if self._took else (0.0, 0.0)
+        return Window(
+            requests=len(self._took),
+            failures=self._failures,
+            rate=len(self._took) / (time.monotonic() - began),
+            p50=1e3 * p50,
+            p99=1e3 * p99,
+        )
+
+    async def _send(self, due: float) -> None:
+        connection = await self._idle.get()
+        try:
+            async with asyncio.timeout(_LONGEST):
+                right = await self._exchange(*connection)
+        except (OSError, EOFError):
+            right = False
+            connection[1].close()
+            connection = await asyncio.open_connection(*self._address)
+        self._idle.put_nowait(connection)
+        if right:
+            self._took.append(time.monotonic() - due)
+        else:
+            self._failures += 1
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        writer.write(next(self._requests))
+        head = await reader.readuntil(b"\r\n\r\n")
+        fields = (line.partition(b":") for line in head.split(b"\r\n"))
+        length = next(int(value) for name, _, value in fields if name.lower() == b"content-length")
+        await reader.readexactly(length)
+        return head.startswith(self._line)

@@ -1,0 +1,132 @@
+"""The command that deletes what is kept no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from scoring_model.cli import console
+from scoring_model.cli.database import Database, Json, MasterKey, masters_of, now, with_store
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.pruning import Pruned
+
+KINDS: Final = {
+    "links": "records under link keys",
+    "labelTimes": "newest labels of link keys",
+    "answers": "answers to repeated requests",
+    "deliveries": "deliveries that arrived or were dropped",
+    "deadLetters": "dead letters",
+    "events": "events",
+    "signals": "verifications with signals",
+}
+"""What is deleted, by its name in JSON."""
+
+
+def prune(
+    database: Database,
+    delivered_after: Annotated[
+        str, typer.Option(metavar="AGE", help="Delete deliveries so long after they arrived or were dropped.")
+    ] = "30d",
+    dead_after: Annotated[
+        str, typer.Option(metavar="AGE", help="Delete dead letters so long after they became ones.")
+    ] = "30d",
+    events_after: Annotated[
+        str, typer.Option(metavar="AGE", help="Delete events of this age of which no delivery is left.")
+    ] = "30d",
+    signals_after: Annotated[
+        str | None,
+        typer.Option(metavar="AGE", help="Take the signals out of verifications of this age, for good."),
+    ] = None,
+    master_key: MasterKey = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and change nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete what is kept no longer. Servers may go on running; interrupted, it goes on when it is run again.
+
+    Records under link keys and answers to repeated requests go as servers delete them. Nothing that waits is touched,
+    and no verdict. Ages are whole numbers with d, h, m or s. The master key is needed for signals alone.
+    """
+    from scoring_model.service.core.pruning import OldSignals
+    from scoring_model.service.core.pruning import prune as prune_store
+    from scoring_model.service.core.retention import Ages
+
+    given = {
+        "--delivered-after": delivered_after,
+        "--dead-after": dead_after,
+        "--events-after": events_after,
+        "--signals-after": signals_after,
+    }
+    ages = _durations({option: text for option, text in given.items() if text is not None})
+    signals = None
+    if signals_after is not None:
+        signals = OldSignals(age=ages["--signals-after"], masters=masters_of(database, master_key))
+    kept = Ages(
+        deliveries=ages["--delivered-after"],
+        dead_letters=ages["--dead-after"],
+        events=ages["--events-after"],
+    )
+    with _progress(dry=dry_run) as told:
+        pruned = with_store(
+            database,
+            lambda store: prune_store(store, kept, now=now(), signals=signals, dry=dry_run, told=told),
+        )
+    _show(pruned, dry=dry_run, as_json=as_json)
+
+
+def _durations(given: Mapping[str, str]) -> dict[str, int]:
+    """Read the ages, or tell of all that are none."""
+    from scoring_model.records.times import parse_duration
+
+    found, wrong = {}, []
+    for option, text in given.items():
+        try:
+            found[option] = parse_duration(text)
+        except ValueError as error:
+            wrong.append(f"{option}: {error}")
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return found
+
+
+@contextmanager
+def _progress(*, dry: bool) -> Iterator[Callable[[str, int], None]]:
+    """Show how far the walk has come, on standard error."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console.errors(), transient=True) as bar:
+        task = bar.add_task("looking for what is old", total=None)
+
+        def told(kind: str, count: int) -> None:
+            bar.update(task, description=f"{KINDS[kind]}: {count} {_done(kind, dry=dry)}")
+
+        yield told
+
+
+def _done(kind: str, *, dry: bool) -> str:
+    if kind == "signals":
+        return "would lose them" if dry else "have lost them"
+    return "would be deleted" if dry else "deleted"
+
+
+def _show(pruned: Pruned, *, dry: bool, as_json: bool) -> None:
+    counts: dict[str, int | None] = dict.fromkeys(KINDS)
+    counts |= {kind.value: count for kind, count in pruned.rows.items()}
+    if pruned.signals is not None:
+        counts["signals"] = pruned.signals.signals
+    unreadable = 0 if pruned.signals is None else pruned.signals.unreadable
+    if as_json:
+        console.say_json({"dryRun": dry, "pruned": counts, "unreadable": unreadable})
+    else:
+        for kind, count in counts.items():
+            if count is not None:
+                console.say(f"{count:>10}  {KINDS[kind]} {_done(kind, dry=dry)}")
+    if counts["links"] is None:
+        console.report(
+            "records under link keys were left: no server of this version ever opened the database"
+        )
+    if unreadable:
+        console.report(f"{unreadable} verifications were left: what is sealed of them does not open")

@@ -1,0 +1,64 @@
+"""A store that tells of events: whoever delivers in the process of a commit need not look for them."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, cast
+
+from scoring_model.service.core.rows import EventRow, Row
+from scoring_model.service.core.store import Bucket, Reader, Store, Transaction
+
+
+class WatchedStore(Store):
+    """A store that calls back after each commit of an event that waits.
+
+    Parameters
+    ----------
+    store : Store
+        That does everything.
+    committed : callable
+    """
+
+    def __init__(self, store: Store, committed: Callable[[], None]) -> None:
+        self._store = store
+        self._committed = committed
+
+    def reading(self) -> AbstractAsyncContextManager[Reader]:
+        """See `Store.reading`."""
+        return self._store.reading()
+
+    @asynccontextmanager
+    async def writing(self, pools: Sequence[str]) -> AsyncIterator[Transaction]:
+        """See `Store.writing`."""
+        async with self._store.writing(pools) as transaction:
+            watched = _Watched(transaction)
+            yield cast(Transaction, watched)
+        if watched.waits:
+            self._committed()
+
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+        """See `Store.take`."""
+        return await self._store.take(key, capacity=capacity, per_second=per_second, now=now)
+
+    async def after_erasure(self) -> None:
+        """See `Store.after_erasure`."""
+        await self._store.after_erasure()
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        await self._store.close()
+
+
+class _Watched:
+    """A transaction that knows whether an event waits that it has written."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self.waits = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transaction, name)
+
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """See `Transaction.insert`."""
+        await self._transaction.insert(rows)
+        self.waits = self.waits or any(isinstance(row, EventRow) and row.waiting for row in rows)

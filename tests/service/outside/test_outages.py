@@ -1,0 +1,151 @@
+"""A database that goes away under a service: refusals that say so, and everything as before once it is back."""
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from applying import Pace
+from databases import Databases, running_server
+from fleet import Replica
+from kill_run import Scene, one_machine, playing
+from killing import start_again
+from ledger import Ledger
+from running_service import SECONDS, start, until
+from strangers import IDENTITIES, PERSON, VERIFICATIONS, WEBHOOKS, Answer, Stranger
+
+CALM: Final = Pace(pause=0.03)
+SOME: Final = 30
+"""Things that are acknowledged before anything happens, and after it."""
+
+
+def acknowledged(ledger: Ledger, more: int) -> None:
+    """Wait until so many further things were acknowledged."""
+    before = len(ledger.entries)
+    until(lambda: len(ledger.entries) >= before + more, f"{more} further acknowledgements")
+
+
+def only(scene: Scene) -> Replica:
+    """The service of one machine."""
+    (replica,) = scene.fleet.replicas
+    return replica
+
+
+def stranger(scene: Scene) -> Stranger:
+    """A client whose requests are not repeated."""
+    port = only(scene).port
+    assert port is not None
+    return Stranger(port, scene.credentials[0])
+
+
+def refused(answer: Answer) -> bool:
+    """Whether a request is refused as it has to be while the database is away."""
+    if answer.status != 503:
+        return False
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert int(answer.headers["retry-after"]) >= 1
+    assert (answer.json["status"], answer.json["code"]) in ((503, "unavailable"), (503, "not_ready"))
+    return True
+
+
+def asked(client: Stranger) -> list[Answer]:
+    """One request of each kind; none of them can be answered without the database, and none leaves anything."""
+    return [
+        client.ask("GET", "/health/ready"),
+        client.ask("GET", WEBHOOKS),
+        client.ask("GET", f"{IDENTITIES}/01890a5d-ac96-774b-bcce-b302099a8057"),
+        client.ask("POST", IDENTITIES, {**PERSON, "dob": "x"}),
+        client.ask("POST", VERIFICATIONS, {}),
+    ]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
+def test_a_server_that_goes_away_and_comes_back(sealed: Path, tmp_path: Path, how: signal.Signals) -> None:
+    """Law 10: while PostgreSQL is stopped, under load, 503; then the same processes serve, and nothing is missing."""
+    with (
+        running_server() as server,
+        Databases(server).fresh() as url,
+        playing(tmp_path, sealed, url, one_machine) as scene,
+    ):
+        client = stranger(scene)
+        workers = sorted(only(scene).workers())
+        with scene.applying(seed=1, pace=CALM) as ledger:
+            for _ in range(2):
+                acknowledged(ledger, SOME)
+                server.stop(how)
+                until(lambda: all(map(refused, asked(client))), "refusals of everything")
+                assert client.ask("GET", "/health/live").status == 200
+                time.sleep(0.5)  # of load on a database that is away
+                start_again(server)
+                acknowledged(ledger, SOME)
+                scene.fleet.await_ready()
+        assert sorted(only(scene).workers()) == workers
+        scene.settle(leases=False)
+        audit = scene.audit(ledger)
+    assert audit.losses == ()
+    assert ledger.repeated > 0
+
+
+@contextmanager
+def limited(pids: list[int], size: int) -> Iterator[None]:
+    """Let no file of these processes be written beyond a size, as a full disk or an exhausted quota does."""
+    for pid in pids:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        for pid in pids:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+@pytest.mark.parametrize("room", ["none", "what there is"])
+def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str, room: str) -> None:
+    """Law 10: while nothing can be written, log included, 503 and reading goes on; with room all is as before."""
+    database = Path(sqlite_url.removeprefix("sqlite:///"))
+    log = database.with_name(f"{database.name}-wal")
+    with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
+        client = stranger(scene)
+        with scene.applying(seed=1, pace=CALM) as ledger:
+            for _ in range(2):
+                acknowledged(ledger, SOME)
+                known = ledger.entries[-1]
+                reader = Stranger(client.port, known.credentials)
+                with limited(only(scene).workers(), 0 if room == "none" else log.stat().st_size):
+                    before = ledger.repeated
+                    until(lambda before=before: ledger.repeated >= before + 10, "refusals")  # type: ignore[misc]
+                    if room == "none":
+                        assert refused(client.ask("POST", IDENTITIES, PERSON))
+                    answer = reader.ask("GET", f"{known.path}/{known.id}")
+                    assert (answer.status, answer.json["id"]) == (200, known.id)
+                    assert client.ask("GET", "/health/live").status == 200
+                acknowledged(ledger, SOME)
+        scene.settle(leases=False)
+        audit = scene.audit(ledger)
+    assert audit.losses == ()
+
+
+def test_a_start_on_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -> None:
+    """Law 10: without room for its files a service does not start, and says why; with room it does, and has all."""
+    words = ("--bundle", sealed, "--database", sqlite_url)
+    buckets = Path(f"{sqlite_url.removeprefix('sqlite:///')}.buckets")
+    with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
+        with scene.applying(seed=1, pace=CALM) as ledger:
+            acknowledged(ledger, SOME)
+        only(scene).kill_all()
+        buckets.unlink()
+        with limited([os.getpid()], 1 << 20):  # which the process inherits
+            process = start(tmp_path, *words, environment=scene.site.environment)
+        _, errors = process.communicate(timeout=SECONDS)
+        assert process.returncode == 1
+        assert "The buckets beside the database can't be opened" in errors
+        # Some file systems keep what there was room for.
+        buckets.write_bytes(bytes(4096))
+        only(scene).start()
+        scene.settle(leases=False)
+        assert scene.audit(ledger).losses == ()

@@ -1,0 +1,230 @@
+"""Processes of one service that are killed and started again, as an operator's process manager would do."""
+
+import os
+import random
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from running_service import PROGRAM, SECONDS, is_alive, start, until
+from strangers import Stranger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Where a service runs and what it is told.
+
+    Parameters
+    ----------
+    folder : Path
+        Of logs, of the shelf of bundles, and of a database in a file.
+    bundle : Path
+    database : str
+    environment : mapping of str to str
+        With the master key, where it is not a file beside the database.
+    """
+
+    folder: Path
+    bundle: Path
+    database: str
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def shelf(self) -> Path:
+        """Where every bundle is kept that ever served."""
+        return self.folder / "shelf"
+
+
+class Replica:
+    """One `scoring-model serve` with all its workers.
+
+    Parameters
+    ----------
+    name : str
+        Of its log.
+    site : Site
+    words : sequence of object
+        Options of `serve`.
+    """
+
+    def __init__(self, name: str, site: Site, *words: object) -> None:
+        self.name = name
+        self.port: int | None = None
+        self._site = site
+        self._words = words
+        self._process: subprocess.Popen[str] | None = None
+        self._seen: set[int] = set()
+
+    def begin(self) -> None:
+        """Start it and do not wait for it."""
+        site = self._site
+        words = ("--bundle", site.bundle, "--bundles", site.shelf, "--database", site.database)
+        with (site.folder / f"{self.name}.log").open("a", encoding="utf-8") as errors:
+            self._process = start(
+                site.folder, *words, *self._words, environment=site.environment, errors=errors
+            )
+        self._seen.add(self._process.pid)
+
+    def await_answers(self) -> None:
+        """Wait until it answers."""
+        process = self._running()
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url.startswith("http://"), (self._site.folder / f"{self.name}.log").read_text()
+        self.port = int(url.rpartition(":")[2])
+        self.workers()
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self.begin()
+        self.await_answers()
+
+    def workers(self) -> list[int]:
+        """The processes that its first one started."""
+        pid = self._running().pid
+        try:
+            found = [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        except FileNotFoundError:
+            found = []
+        self._seen.update(found)
+        return found
+
+    def kill(self) -> None:
+        """Kill its first process; workers end by themselves."""
+        self.workers()
+        self._reap(signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        """Kill every process of it."""
+        workers = self.workers()
+        self._reap(signal.SIGKILL)
+        for pid in workers:
+            kill(pid)
+
+    def stop(self) -> int:
+        """Ask it to stop; its exit code."""
+        self.workers()
+        return self._reap(signal.SIGTERM)
+
+    def is_ready(self) -> bool:
+        """Whether it says that it may be sent requests."""
+        if self.port is None:
+            return False
+        try:
+            return Stranger(self.port).ask("GET", "/health/ready").status == 200
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """End what is still there of it, and see that nothing is left."""
+        if self._process is not None:
+            self.kill()
+        try:
+            until(lambda: not any(map(is_alive, self._seen)), f"the end of all processes of {self.name}")
+        finally:
+            for pid in filter(is_alive, self._seen):
+                kill(pid)
+
+    def _running(self) -> "subprocess.Popen[str]":
+        if self._process is None:
+            raise RuntimeError(f"{self.name} does not run")
+        return self._process
+
+    def _reap(self, number: signal.Signals) -> int:
+        process, self._process = self._running(), None
+        process.send_signal(number)
+        code = process.wait(SECONDS)
+        self.port = None
+        if process.stdout is not None:
+            process.stdout.close()
+        return code
+
+
+class Deliverer:
+    """One `scoring-model deliver`.
+
+    Parameters
+    ----------
+    site : Site
+    """
+
+    name: Final = "deliverer"
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it."""
+        site = self._site
+        with (site.folder / f"{self.name}.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [PROGRAM, "deliver", "--database", site.database, "--development"],
+                cwd=site.folder,
+                env={**os.environ, **site.environment},
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill(self) -> None:
+        """Kill it."""
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.kill()
+            process.wait()
+
+    close = kill
+
+
+class Fleet:
+    """All processes of one service.
+
+    Parameters
+    ----------
+    replicas : sequence of Replica
+    deliverer : Deliverer, optional
+        Beside those that deliver themselves.
+    """
+
+    def __init__(self, replicas: Sequence[Replica], deliverer: Deliverer | None = None) -> None:
+        self.replicas = replicas
+        self.deliverer = deliverer
+
+    def __enter__(self) -> "Fleet":
+        for replica in self.replicas:
+            replica.begin()
+        if self.deliverer is not None:
+            self.deliverer.start()
+        for replica in self.replicas:
+            replica.await_answers()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for replica in self.replicas:
+            replica.close()
+        if self.deliverer is not None:
+            self.deliverer.close()
+
+    def ports(self) -> list[int]:
+        """Where somebody answers, as far as is known."""
+        return [replica.port for replica in self.replicas if replica.port is not None]
+
+    def await_ready(self) -> None:
+        """Wait until every replica may be sent requests."""
+        for replica in self.replicas:
+            until(replica.is_ready, f"{replica.name} to be ready")
+
+
+def kill(pid: int) -> None:
+    """Kill a process that may have ended already."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def any_of(pids: Sequence[int], rng: random.Random) -> int | None:
+    """One of several processes, if there is any."""
+    return rng.choice(pids) if pids else None

@@ -1,0 +1,335 @@
+"""What a service has lost of all that it acknowledged, and what it has written by halves.
+
+Rows are read past the store, so that it does not judge itself; verdicts are replayed by the code of the command.
+"""
+
+import asyncio
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+from unittest import mock
+
+from fleet import Site
+from ledger import Entry, Ledger
+from persistent import NeverAnswered, Persistent
+from scoring_model.scorer import Scorer
+from scoring_model.service.bundles import BundleShelf
+from scoring_model.service.core import ids
+from scoring_model.service.core import replay as replaying
+from scoring_model.service.core.masters import MasterKeys
+from scoring_model.service.core.rows import (
+    ClientRow,
+    DeliveryRow,
+    EventRow,
+    IdempotencyRow,
+    IdentityRow,
+    LinkRow,
+    VerificationRow,
+    WebhookRow,
+)
+from scoring_model.service.delivery.signing import message_id
+from scoring_model.service.store import open_store
+from service_use import select, table
+from strangers import WEBHOOKS
+from webhook_receiver import Receiver, Taken
+
+EVENT_TYPES: Final = ("*", "verification.completed")
+"""All that a webhook can be told: wildcards leave the second one out."""
+
+_HASH: Final = 16  # bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What was found.
+
+    Parameters
+    ----------
+    losses : tuple of str
+        What is not as it has to be; nothing, where nothing was lost.
+    acknowledged : int
+        Identities and verifications.
+    erased : int
+        Of them.
+    pending : int
+        Verifications that were acknowledged before they were scored.
+    events : int
+    replayed : int
+        Verdicts that were decided once more, with the same bits.
+    repeated : int
+        Requests that were sent again under their keys, and answered as the first time.
+    delivered : int
+        Deliveries that arrived.
+    again : int
+        Attempts beyond the first of each.
+    """
+
+    losses: tuple[str, ...]
+    acknowledged: int
+    erased: int
+    pending: int
+    events: int
+    replayed: int
+    repeated: int
+    delivered: int
+    again: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.acknowledged:,} acknowledged ({self.pending:,} as PENDING, {self.erased:,} erased since), "
+            f"{self.events:,} events, {self.replayed:,} verdicts replayed, {self.repeated:,} keys repeated, "
+            f"{self.delivered:,} deliveries, {self.again:,} of their attempts repeated, "
+            f"{len(self.losses):,} losses"
+        )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """All rows of a database that matter here."""
+
+    clients: list[ClientRow]
+    identities: list[IdentityRow]
+    verifications: list[VerificationRow]
+    events: list[EventRow]
+    deliveries: list[DeliveryRow]
+    webhooks: list[WebhookRow]
+    idempotency: list[IdempotencyRow]
+    links: set[tuple[bytes, int]] = field(repr=False)
+
+
+def add_webhook(client: Persistent, receiver: Receiver) -> None:
+    """Let a client be told of everything."""
+    body = {"destinationUrl": receiver.url, "active": True, "eventTypes": list(EVENT_TYPES)}
+    answer = client.ask("POST", WEBHOOKS, body, "webhook")
+    assert answer.status == 200, answer.body
+
+
+def is_settled(url: str) -> bool:
+    """Whether nothing waits: no verification for its verdict, no event for its webhooks, no delivery for its turn."""
+    waiting = (
+        "SELECT (SELECT count(*) FROM verifications WHERE status = 'PENDING') + "
+        "(SELECT count(*) FROM events WHERE waiting = 1) + "
+        "(SELECT count(*) FROM deliveries WHERE status = 'WAITING')"
+    )
+    return bool(asyncio.run(select(url, waiting))[0][0] == 0)
+
+
+def audit(
+    site: Site,
+    masters: MasterKeys,
+    ledger: Ledger,
+    receiver: Receiver,
+    ports: Callable[[], Sequence[int]],
+) -> Audit:
+    """Look at a service that nobody asks anything any more and that is settled.
+
+    Parameters
+    ----------
+    site : Site
+    masters : MasterKeys
+    ledger : Ledger
+    receiver : Receiver
+        Where a webhook of every client leads.
+    ports : callable
+        Of servers that answer.
+    """
+    rows = asyncio.run(_read(site.database))
+    entries, taken = ledger.entries, list(receiver.taken)
+    replayed, unlike = asyncio.run(_replay(site, masters, ledger.verifications))
+    repeated, forgotten = _repeat(entries, ledger, ports)
+    losses = [
+        *ledger.faults,
+        *_surprises(site),
+        *_missing(rows, ledger),
+        *_unlike_events(rows, ledger),
+        *_gaps(rows),
+        *_untraced(rows),
+        *_forgotten(rows, entries),
+        *_untold(rows, taken),
+        *unlike,
+        *forgotten,
+    ]
+    arrived = {one.id for one in taken}
+    return Audit(
+        losses=tuple(losses),
+        acknowledged=len(entries),
+        erased=sum(entry.erased for entry in entries),
+        pending=sum(entry.answer.status == 202 for entry in entries),
+        events=len(rows.events),
+        replayed=replayed,
+        repeated=repeated,
+        delivered=len(arrived),
+        again=len(taken) - len(arrived),
+    )
+
+
+def _surprises(site: Site) -> Iterable[str]:
+    """Errors in the logs that nobody expected."""
+    for log in sorted(site.folder.glob("*.log")):
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if '"places"' in line or line.startswith("Traceback"):
+                yield f"{log.name}: {line}"
+
+
+async def _read(url: str) -> _Rows:
+    links = await table(url, LinkRow)
+    return _Rows(
+        clients=await table(url, ClientRow),
+        identities=await table(url, IdentityRow),
+        verifications=await table(url, VerificationRow),
+        events=await table(url, EventRow),
+        deliveries=await table(url, DeliveryRow),
+        webhooks=await table(url, WebhookRow),
+        idempotency=await table(url, IdempotencyRow),
+        links={(row.hash, row.time) for row in links},
+    )
+
+
+def _missing(rows: _Rows, ledger: Ledger) -> Iterable[str]:
+    """What was acknowledged and is not there, and what is there and was never acknowledged: made twice, that is."""
+    for kind, known, entries in (
+        ("identity", {ids.to_text(row.id) for row in rows.identities}, ledger.identities),
+        ("verification", {ids.to_text(row.id) for row in rows.verifications}, ledger.verifications),
+    ):
+        wanted = Counter(entry.id for entry in entries)
+        yield from (f"{kind} {one} was acknowledged and is not there" for one in wanted if one not in known)
+        yield from (f"{kind} {one} is there twice over" for one in known if one not in wanted)
+        yield from (f"{kind} {one} stands for {count} keys" for one, count in wanted.items() if count > 1)
+    for row in rows.verifications:
+        if row.status != "COMPLETED":
+            yield f"verification {ids.to_text(row.id)} is {row.status}"
+
+
+def _unlike_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
+    """Events without their change, and changes without theirs."""
+    told = defaultdict(list)
+    for event in sorted(rows.events, key=lambda event: event.sequence):
+        told[event.resource].append(event.type)
+    entries = {entry.id: entry for entry in ledger.identities}
+    wanted: dict[bytes, list[str]] = {}
+    for row in rows.identities:
+        entry = entries.get(ids.to_text(row.id))
+        if entry is not None:
+            status = entry.answer.json["status"]
+            wanted[row.id] = [
+                "identity.created",
+                *(["identity.validated"] if status == "VALIDATED" else []),
+                *(["identity.redacted"] if entry.erased else []),
+            ]
+            if row.status != ("REDACTED" if entry.erased else status):
+                yield f"identity {entry.id} is {row.status}"
+    for verdict in rows.verifications:
+        wanted[verdict.id] = ["verification.completed", f"verification.{(verdict.outcome or '').lower()}"]
+    for resource in wanted.keys() | told.keys():
+        if wanted.get(resource) != told.get(resource):
+            yield f"the events of {ids.to_text(resource)} are {told.get(resource)}, not {wanted.get(resource)}"
+
+
+def _gaps(rows: _Rows) -> Iterable[str]:
+    """Places without an event among those of a client."""
+    sequences = defaultdict(list)
+    for event in rows.events:
+        sequences[event.client].append(event.sequence)
+    for client in rows.clients:
+        if sorted(sequences[client.client]) != list(range(1, client.sequence + 1)):
+            yield f"the sequence of client {client.client} has gaps below {client.sequence}"
+
+
+def _untraced(rows: _Rows) -> Iterable[str]:
+    """Verdicts that those after them do not see."""
+    for row in rows.verifications:
+        hashes = [row.links[at : at + _HASH] for at in range(0, len(row.links), _HASH)] if row.links else []
+        if any((one, row.completed_at) not in rows.links for one in hashes):
+            yield f"verification {ids.to_text(row.id)} is in no history"
+        if row.payload is not None and not hashes:
+            yield f"verification {ids.to_text(row.id)} has no links"
+
+
+def _forgotten(rows: _Rows, entries: Sequence[Entry]) -> Iterable[str]:
+    """Answers that were not kept under their keys."""
+    kept = Counter((row.resource, row.status) for row in rows.idempotency)
+    wanted = Counter((_bytes(entry), entry.answer.status) for entry in entries)
+    wanted.update((row.id, 200) for row in rows.webhooks)
+    if kept != wanted:
+        yield f"{len(wanted - kept)} answers are not kept, {len(kept - wanted)} are kept that nobody got"
+
+
+def _untold(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
+    """Events that did not arrive, at the webhooks that were there before them."""
+    arrived = defaultdict(set)
+    for one in taken:
+        data = one.event["data"]
+        arrived[one.id].add((one.event["type"], data["id"], data["sequence"]))
+    found = {(row.event, row.webhook): row for row in rows.deliveries}
+    for event in rows.events:
+        told = (event.type, ids.to_text(event.resource), event.sequence)
+        for webhook in rows.webhooks:
+            if webhook.client != event.client or webhook.created_at > event.created_at:
+                continue
+            delivery = found.get((event.id, webhook.id))
+            if delivery is None:
+                yield f"event {told} was never to be delivered"
+            elif delivery.status != "DELIVERED":
+                yield f"event {told} is {delivery.status}"
+            elif arrived[message_id(delivery.id)] != {told}:
+                yield f"event {told} arrived as {arrived[message_id(delivery.id)]}"
+
+
+async def _replay(site: Site, masters: MasterKeys, entries: Sequence[Entry]) -> tuple[int, list[str]]:
+    """Decide once more about every verdict; how many were the same, and what was not as it has to be."""
+    found: list[str] = []
+    same = 0
+    store = await open_store(site.database)
+    try:
+        # There is one bundle: reading it anew for each verdict would take longer than everything else.
+        with mock.patch.object(Scorer, "load", cache(Scorer.load)):
+            find = cache(BundleShelf(site.shelf).find)
+            for entry in entries:
+                try:
+                    result = await replaying.replay(store, masters, _bytes(entry), find=find)
+                except replaying.NotReplayable as error:
+                    found.append(f"verification {entry.id} has no verdict: {error}")
+                    continue
+                wanted = replaying.Replay.ERASED if entry.erased else replaying.Replay.SAME
+                if result is not wanted:
+                    found.append(f"verification {entry.id} is replayed as {result}")
+                same += result is replaying.Replay.SAME
+    finally:
+        await store.close()
+    return same, found
+
+
+def _repeat(
+    entries: Sequence[Entry], ledger: Ledger, ports: Callable[[], Sequence[int]]
+) -> tuple[int, list[str]]:
+    """Send every request again under its key; how many were, and what was answered otherwise."""
+    rng = random.Random(0)
+
+    def again(entry: Entry) -> str | None:
+        client = Persistent(ports, entry.credentials, ledger, rng)
+        try:
+            answer = client.ask("POST", entry.path, entry.body, entry.key)
+        except NeverAnswered as error:
+            return str(error)
+        first: Mapping[str, Any] = entry.answer.json
+        if "idempotency-replayed" not in answer.headers:
+            return f"{entry.path}/{entry.id} was made again under its key as {answer.status}"
+        if (answer.status, answer.json["id"]) != (entry.answer.status, entry.id):
+            return f"{entry.path}/{entry.id} is answered {answer.status} under its key, as another one"
+        if not entry.erased and answer.json != first:
+            return f"{entry.path}/{entry.id} is answered otherwise than the first time"
+        return None
+
+    with ThreadPoolExecutor(4) as pool:
+        unlike = [found for found in pool.map(again, entries) if found is not None]
+    return len(entries), unlike
+
+
+def _bytes(entry: Entry) -> bytes:
+    found = ids.from_text(entry.id)
+    assert found is not None, entry.id
+    return found
