@@ -12,6 +12,7 @@ from scoring_model.cli import (
     console,
     database,
     deliver,
+    explain,
     keys,
     labels,
     prune,
@@ -37,6 +38,7 @@ app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
 app.command()(bundles.inspect)
+app.command()(explain.explain_record)
 app.command()(serve.serve)
 app.command()(deliver.deliver)
 app.add_typer(clients.app, name="clients")

@@ -41,7 +41,7 @@ def score(
     from scoring_model.batch import score_file
     from scoring_model.scorer import Scorer
 
-    scorer = Scorer.load(bundle, public_key=_key(public_key), threads=threads)
+    scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
     scored = score_file(
         scorer, path, out, histories=history or [], reasons=reasons, max_bad_share=max_bad_share
@@ -75,7 +75,7 @@ def evaluate(
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.frames import read_histories
 
-    sealed = read_bundle(bundle, public_key=_key(public_key))
+    sealed = read_bundle(bundle, public_key=key_of(public_key))
     scorer = Scorer.of(sealed, threads=threads)
     maturity = json.loads(sealed.files[CONFIGURATION])["training"]["split"]["label_maturity"]
     reading = read_records(path, scorer.contents.schema, labelled=True)
@@ -103,7 +103,7 @@ def inspect(
     from scoring_model.bundle import CARD, read_bundle
     from scoring_model.scorer import Scorer
 
-    sealed = read_bundle(bundle, public_key=_key(public_key))
+    sealed = read_bundle(bundle, public_key=key_of(public_key))
     Scorer.of(sealed)
     if as_json:
         console.say_json({**json.loads(sealed.manifest.to_bytes()), "signed": sealed.signed})
@@ -116,7 +116,8 @@ def inspect(
     console.say_markdown(sealed.files[CARD].decode())
 
 
-def _key(path: Path | None) -> "Ed25519PublicKey | None":
+def key_of(path: Path | None) -> "Ed25519PublicKey | None":
+    """Read the public key that a bundle's signature is checked with, if one is named."""
     from scoring_model.bundle.seal import load_public_key
 
     return None if path is None else load_public_key(path)

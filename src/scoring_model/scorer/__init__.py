@@ -2,6 +2,7 @@
 
 from scoring_model.decision.rules import Decisions
 from scoring_model.scorer.decisions import Decision, Reason
+from scoring_model.scorer.explanation import Explanation, Weighed
 from scoring_model.scorer.scorer import Scorer
 
-__all__ = ["Decision", "Decisions", "Reason", "Scorer"]
+__all__ = ["Decision", "Decisions", "Explanation", "Reason", "Scorer", "Weighed"]

@@ -79,8 +79,27 @@ class Decider:
 
     def reasons(self, row: FloatArray) -> tuple[Reason, ...]:
         """What pushed the margin of one row up, strongest first, by exact TreeSHAP values."""
-        codes = reasons(self._contributions.explain(row), self.contents.reason_codes)
+        codes = reasons(self.contributions(row), self.contents.reason_codes)
         return tuple(Reason(code, self._descriptions[code]) for code in codes)
+
+    def contributions(self, row: FloatArray) -> FloatArray:
+        """What each feature of one row adds to its margin.
+
+        Parameters
+        ----------
+        row : ndarray of shape (d,), float64
+
+        Returns
+        -------
+        ndarray of shape (d,), float64
+            In log-odds, exact TreeSHAP values. With `base` they sum to the margin, up to rounding.
+        """
+        return self._contributions.explain(row)
+
+    @property
+    def base(self) -> float:
+        """Margin of the mean training record, in log-odds."""
+        return self._contributions.base
 
     def reasons_of(self, rows: FloatArray) -> list[tuple[Reason, ...]]:
         """What pushed the margins of some rows up: of each what `reasons` tells.

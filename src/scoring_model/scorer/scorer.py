@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, SealedFiles, check_versions, read_bundle
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
 from scoring_model.scorer.decider import Decider
 from scoring_model.scorer.decisions import Decision
+from scoring_model.scorer.explanation import Explanation, weigh
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -86,10 +88,40 @@ class Scorer(Decider):
 
     def score_record(self, record: Record, *, history: RecordTable | None = None) -> Decision:
         """Score one parsed record against earlier ones."""
+        return self.decide_row(self._row(record, history))
+
+    def explain(self, body: Mapping[str, object], *, history: RecordTable | None = None) -> Explanation:
+        """Say what was weighed about one record, and how much.
+
+        Parameters
+        ----------
+        body : mapping
+            One record, shaped like the body of a request with an ``eventTime``.
+        history : RecordTable, optional
+            Earlier records.
+
+        Returns
+        -------
+        Explanation
+            Its decision is the one that `score_record` gives.
+
+        Raises
+        ------
+        InvalidRecord
+            If the record breaks the contract, with all its problems.
+        """
+        record = parse_record(body, self.contents.schema)
+        row = self._row(record, history)
+        return Explanation(
+            decision=self.decide_row(row),
+            base=self.base,
+            features=tuple(weigh(self.matrix.features, record.values, row, self.contributions(row))),
+            reasons=self.reasons(row),
+        )
+
+    def _row(self, record: Record, history: RecordTable | None) -> FloatArray:
         if history is None:
-            return self.decide_row(self.matrix.row(record, {}))
+            return self.matrix.row(record, {})
         table = history.append(RecordTable.of(record))
         links = self.matrix.settings.links
-        return self.decide_row(
-            self.matrix.row(record, past_counts(table, len(table) - 1, links.link_keys, links.law))
-        )
+        return self.matrix.row(record, past_counts(table, len(table) - 1, links.link_keys, links.law))

@@ -1,0 +1,142 @@
+"""The command that tells a person what was weighed about one record."""
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from scoring_model.cli import console
+from scoring_model.cli.bundles import BundlePath, History, PublicKey, key_of
+
+if TYPE_CHECKING:
+    from scoring_model.scorer import Explanation, Weighed
+
+
+_STANDARD_INPUT: Final = Path("-")
+
+
+def _existing(path: Path) -> Path:
+    if path != _STANDARD_INPUT and not path.is_file():
+        raise typer.BadParameter(f"file {str(path)!r} does not exist.")
+    return path
+
+
+def explain_record(
+    bundle: BundlePath,
+    path: Annotated[
+        Path,
+        typer.Argument(help="JSON file of one record; - for standard input.", callback=_existing),
+    ],
+    history: History = None,
+    top: Annotated[int, typer.Option(min=0, help="Features to show, strongest first; 0 for all.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all features.")] = False,
+    public_key: PublicKey = None,
+) -> None:
+    """Show the features of one record: values, sentences, and what each adds to the margin."""
+    from scoring_model.scorer import Scorer
+    from scoring_model.scorer.frames import read_histories
+
+    record = _read(path)
+    scorer = Scorer.load(bundle, public_key=key_of(public_key))
+    explanation = scorer.explain(record, history=read_histories(scorer, history or []))
+    if as_json:
+        console.say_json(_plain(explanation))
+        return
+    for line in _lines(explanation, top or len(explanation.features)):
+        console.say(line)
+
+
+def _read(path: Path) -> Mapping[str, object]:
+    """One JSON object, in which no name stands twice."""
+    raw = sys.stdin.buffer.read() if path == _STANDARD_INPUT else path.read_bytes()
+    try:
+        record = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_object)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: must be UTF-8") from None
+    except json.JSONDecodeError as error:
+        # Its text is about places, but for `doc`, which is the whole record.
+        raise ValueError(f"{path}: must be JSON: {error.msg} (line {error.lineno})") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"{path}: must hold one object, a record; `score` takes many")
+    return record
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    names = [name for name, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the record: fields stand twice: {', '.join(twice)}")
+    return dict(pairs)
+
+
+def _plain(explanation: "Explanation") -> dict[str, Any]:
+    decision = explanation.decision
+    return {
+        "scoringOutcome": decision.outcome.value,
+        "scoringScore": decision.score,
+        "probability": decision.probability,
+        "margin": decision.margin,
+        "base": explanation.base,
+        "modelVersion": decision.model_version,
+        "policyVersion": decision.policy_version,
+        "reasonCodes": [reason.code for reason in decision.reasons],
+        "reasons": [
+            {"code": reason.code, "description": reason.description} for reason in explanation.reasons
+        ],
+        "features": [
+            {
+                "name": feature.name,
+                "value": _finite(feature.value),
+                "unit": feature.unit,
+                "contribution": feature.contribution,
+                "reason": feature.reason,
+                "sentence": feature.sentence,
+                "inputs": feature.inputs,
+            }
+            for feature in explanation.features
+        ],
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is None or math.isfinite(value) else None
+
+
+def _lines(explanation: "Explanation", top: int) -> Iterator[str]:
+    decision = explanation.decision
+    yield f"{decision.outcome.value}, score {decision.score}, probability of fraud {decision.probability:.3g}"
+    yield f"model {decision.model_version}, policy {decision.policy_version}"
+    yield ""
+    yield "What pushed the score up, strongest first:"
+    for reason in explanation.reasons:
+        yield f"  {reason.code}: {reason.description}"
+    if not explanation.reasons:
+        yield "  nothing"
+    yield ""
+    yield f"Margin (log-odds): {decision.margin:+.4f} = {explanation.base:+.4f} of the mean record"
+    rest = math.fsum(feature.contribution for feature in explanation.features[top:])
+    for feature in explanation.features[:top]:
+        yield f"  {feature.contribution:+.4f}  {feature.name} = {_value(feature)}"
+        yield f"           {feature.sentence}{_made_of(feature)}"
+    left = len(explanation.features) - top
+    if left > 0:
+        yield f"  {rest:+.4f}  the {left} other features together"
+
+
+def _value(feature: "Weighed") -> str:
+    if feature.value is None:
+        return "not known"
+    return f"{feature.value:.6g} ({feature.unit})"
+
+
+def _made_of(feature: "Weighed") -> str:
+    shown = "; ".join(f"{name}: {_text(value)}" for name, value in feature.inputs.items())
+    return f" [{shown}]" if shown else ""
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
