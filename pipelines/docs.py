@@ -1,5 +1,7 @@
-"""Docs: write the page of the features from the catalogue, and run the notebook anew."""
+"""Docs: write the page of the features, the schema of configurations, and run the notebook anew."""
 
+import json
+import re
 from pathlib import Path
 from typing import Final
 
@@ -7,12 +9,15 @@ import nbformat
 from nbclient import NotebookClient
 
 from scoring_model.configuration import load_configuration
+from scoring_model.configuration.schema import configuration_schema
 from scoring_model.features import FeatureMatrix, FittedState
 from scoring_model.features.reference import reference
 
 ROOT: Final = Path(__file__).parents[1]
 CONFIGURATION: Final = ROOT / "configs" / "identity.yaml"
 PAGE: Final = ROOT / "docs" / "features.md"
+KEYS: Final = ROOT / "docs" / "configuration.md"
+SCHEMA: Final = ROOT / "configs" / "schema.json"
 NOTEBOOK: Final = ROOT / "notebooks" / "first_model.ipynb"
 
 
@@ -20,6 +25,16 @@ def features_page() -> str:
     """The page as it should stand: no fitted state changes which features there are."""
     settings = load_configuration(CONFIGURATION).feature_settings
     return reference(FeatureMatrix(settings, FittedState()))
+
+
+def schema_text() -> str:
+    """The schema as it should stand, each key with what the page of the configuration says of it."""
+    rows = re.findall(
+        r"^\| `([^`]+)` \| .+? \| .+? \| (.+) \|$", KEYS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    # The page writes `links.keys.<key>` for every entry of a map.
+    meanings = {re.sub(r"<\w+>", "*", key): meaning for key, meaning in rows}
+    return json.dumps(configuration_schema(meanings), indent=2, ensure_ascii=False) + "\n"
 
 
 def run_notebook() -> None:
@@ -33,4 +48,5 @@ def run_notebook() -> None:
 
 if __name__ == "__main__":
     PAGE.write_text(features_page(), encoding="utf-8")
+    SCHEMA.write_text(schema_text(), encoding="utf-8")
     run_notebook()

@@ -25,6 +25,7 @@ CARD = ModelCard(
     step_up_from=325,
     fail_from=675,
     extrapolated_from=800,
+    choice="The lowest thresholds.",
     splits=[
         SplitRow(part="train", since="2024-01-01", until="2024-06-01", records=600, genuine=590, frauds=10)
     ],
@@ -35,7 +36,10 @@ CARD = ModelCard(
     promises=[
         PromiseRow(bound="max_false_reject", limit=0.002, confidence=0.95, observed=0.00123, records=30_000)
     ],
-    scale=[ScaleRow(score=500, low=487, high=513)],
+    scale=[
+        ScaleRow(score=500, low=487, high=513, extrapolated=False),
+        ScaleRow(score=1000, low=880, high=None, extrapolated=True),
+    ],
     features=[FeatureRow(name="age", sentence="Age in years.", direction="lowers", reason=None)],
     protected=["age"],
     limits=["Rings of fraud are not independent."],
@@ -66,7 +70,9 @@ def test_same_values_give_the_same_text() -> None:
         "| Brier | - | - | - |",
         "`PASSED` below a score of 325, `STEPPED_UP` from there, `FAILED` from 675.",
         "| max_false_reject | 0.002 | 0.95 | 0.00123 | 30000 |",
-        "| 500 | 487 | 513 |",
+        "| 500 | 487 | 513 | no |",
+        "| 1000 | 880 | - | yes |",
+        "The lowest thresholds.",
         "| age | Age in years. | lowers | - |",
         "- age",
         "- Rings of fraud are not independent.",

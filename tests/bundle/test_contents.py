@@ -29,6 +29,8 @@ from scoring_model.bundle.errors import (
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.decision.policy import Policy
 from scoring_model.decision.scale import ScoreScale
+from scoring_model.features import FeatureMatrix
+from scoring_model.history import Amount
 from scoring_model.scorer import Scorer
 from scoring_model.training.run import Training
 
@@ -86,8 +88,8 @@ def test_an_extra_file_is_named(copy: Path) -> None:
 def test_a_newer_protocol_is_refused_by_name(copy: Path) -> None:
     """A manifest of a later protocol is refused before its fields are looked at."""
     manifest = json.loads((copy / "manifest.json").read_bytes())
-    (copy / "manifest.json").write_bytes(json_bytes({**manifest, "protocol": 2, "unheard": 1}))
-    with pytest.raises(NewerProtocol, match="protocol 2"):
+    (copy / "manifest.json").write_bytes(json_bytes({**manifest, "protocol": 3, "unheard": 1}))
+    with pytest.raises(NewerProtocol, match="protocol 3"):
         Scorer.load(copy)
 
 
@@ -213,6 +215,19 @@ def test_contents_round_trip(training: Training, sealed: Path) -> None:
     assert again.to_files() == {name: files[name] for name in DECIDING}
     assert again.schema == training.bundle.contents.schema
     assert again.reason_codes == training.bundle.contents.reason_codes
+
+
+def test_an_amount_is_kept(training: Training) -> None:
+    """What links sum, and in which unit, is read as it was written; of no amount nothing is written."""
+    contents = training.bundle.contents
+    assert "amount" not in read_json(contents.to_files()[FEATURES])["links"]
+    settings, state = contents.features.settings, contents.features.state
+    links = replace(settings.links, amount=Amount(signal="formSeconds", decimals=1))
+    summing = replace(contents, features=FeatureMatrix(replace(settings, links=links), state))
+    again = Contents.from_files(summing.to_files())
+    assert again.features.settings.links.amount == links.amount
+    assert again.features.names == summing.features.names
+    assert again.to_files() == summing.to_files()
 
 
 def test_the_catalogue_is_told_in_words(sealed: Path, scorer: Scorer) -> None:

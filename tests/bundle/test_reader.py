@@ -202,7 +202,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path, make: Callable[[Path], Non
 
 def test_a_newer_protocol_is_refused(bundle: Path) -> None:
     """A bundle of a later version is refused by that name, whatever files it holds."""
-    (bundle / "manifest.json").write_bytes(json_bytes({"protocol": 2, "layout": "new"}))
+    (bundle / "manifest.json").write_bytes(json_bytes({"protocol": 3, "layout": "new"}))
     (bundle / "extra").touch()
     assert isinstance(refusal(bundle), NewerProtocol)
 

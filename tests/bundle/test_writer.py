@@ -110,7 +110,7 @@ def _misnamed(place: Path) -> None:
 
 def _newer(place: Path) -> None:
     _foreign(place)
-    (place / "manifest.json").write_text('{"protocol": 2}')
+    (place / "manifest.json").write_text('{"protocol": 3}')
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.configuration import ConfigurationError, load_configuration
+from scoring_model.history import Amount
 from scoring_model.records import SignalType
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -43,6 +44,13 @@ def test_burn_in_is_as_long_as_the_longest_window_unless_given(tmp_path: Path) -
     assert load_configuration(written(tmp_path, text)).split.burn_in == 5 * DAY
 
 
+def test_an_amount_is_a_signal_and_a_unit(tmp_path: Path) -> None:
+    """The committed use of payments sums their amount in cents; without the key nothing is summed."""
+    configuration = load_configuration(CONFIGS / "transactions.yaml")
+    assert configuration.feature_settings.links.law.amount == Amount(signal="amount", decimals=2)
+    assert load_configuration(written(tmp_path, "name: x")).links.law.amount is None
+
+
 def test_signals_are_typed(tmp_path: Path) -> None:
     """A signal's type reaches the schema of the records."""
     configuration = load_configuration(written(tmp_path, "name: x\nsignals: {a: {type: identifier}}"))
@@ -61,6 +69,41 @@ def test_signals_are_typed(tmp_path: Path) -> None:
         ("name: x\nlinks: {windows: [1 hour]}", ["links.windows.0", "such as 90d"]),
         ("name: x\nlinks: {windows: [2d, 1h]}", ["links", "windows must ascend strictly"]),
         ("name: x\nlinks: {keys: {address: []}}", ["links.keys.address: no fields"]),
+        (
+            "name: x\nlinks: {keys: {a: [], person: [dob], b: [dob, dob]}, windows: [1h, 1h], cap: 0}",
+            [
+                "links.keys.a: no fields",
+                "links.keys.person: the person is built in",
+                "links.keys.b: dob stands twice",
+                "windows must ascend strictly",
+                "cap must be at least 1, got 0",
+            ],
+        ),
+        (
+            "name: x\nlinks: {keys: {a: [adress.line1], b: [eventTime]}}",
+            ["link key a", "adress.line1", "did you mean address.line1?", "link key b", "eventTime"],
+        ),
+        (
+            "name: x\nsignals: {deviceId: {type: identifier}}\nlinks: {keys: {a: [signals.device_id], b: [signals.x]}}",
+            [
+                "links.keys.a: there is no signal of the field signals.device_id; did you mean signals.deviceId?",
+                "links.keys.b: there is no signal of the field signals.x",
+            ],
+        ),
+        ("name: x\nlinks: {amount: {signal: paid}}", ["links.amount.decimals: Field required"]),
+        (
+            "name: x\nlinks: {amount: {signal: paid, decimals: 7}}",
+            ["links.amount", "decimals must be 0 to 6, got 7"],
+        ),
+        ("name: x\nlinks: {amount: {signal: paid, decimals: -1}}", ["decimals must be 0 to 6, got -1"]),
+        (
+            "name: x\nrecords: {columns: {a: b}}\nlinks: {amount: {signal: paid, decimals: 2}}",
+            ["links.amount.signal: there is no signal paid", "records.columns"],
+        ),
+        (
+            "name: x\nsignals: {paid: {type: identifier}}\nlinks: {amount: {signal: paid, decimals: 2}}",
+            ["links.amount.signal: must be of type number, paid is of type identifier"],
+        ),
         (
             "name: x\npolicy: {max_step_up: 2, confidence: 1}",
             ["max_step_up must fulfil", "confidence must fulfil"],

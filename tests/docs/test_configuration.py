@@ -9,7 +9,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
-from scoring_model.configuration import Configuration, read_settings
+from scoring_model.configuration import Configuration, CostSettings, read_settings
 from scoring_model.features import SignalSettings
 from scoring_model.records import SignalType
 
@@ -72,6 +72,12 @@ def test_required_keys_are_marked() -> None:
     required = {key for key, default in described().items() if default == "required"}
     assert required == {
         "name",
+        "links.amount.decimals",
+        "links.amount.signal",
+        "policy.costs.fraud_loss",
+        "policy.costs.reject_cost",
+        "policy.costs.step_up_cost",
+        "policy.costs.step_up_effectiveness",
         "signals.<name>.type",
         "training.tuned.params.<parameter>",
         "training.tuned.rounds",
@@ -83,8 +89,15 @@ def test_defaults_are_those_of_the_page() -> None:
     defaults = {
         key.replace("<name>", "x").replace("<key>", "person"): yaml.safe_load(default.strip("`"))
         for key, default in described().items()
-        if default != "required"
+        if default != "required" and not key.startswith("policy.costs.")
     }
     spelt = read_settings(Configuration, nested({**defaults, "name": "u", "signals.x.type": "number"}))
     assert spelt == Configuration(name="u", signals={"x": SignalSettings(type=SignalType.NUMBER)})
-    assert len(defaults) + 4 == len(described())
+    assert len(defaults) + 11 == len(described())
+
+
+def test_costs_default_as_the_page_says() -> None:
+    """Within costs, which are absent by default, a prevalence that is spelt out as on the page changes nothing."""
+    needed = dict.fromkeys(("fraud_loss", "reject_cost", "step_up_cost", "step_up_effectiveness"), 1.0)
+    default = yaml.safe_load(described()["policy.costs.prevalence"].strip("`"))
+    assert read_settings(CostSettings, {**needed, "prevalence": default}) == CostSettings(**needed)

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 import pytest
@@ -42,15 +43,25 @@ def test_no_page_names_a_machine(page: Path) -> None:
     assert ABSOLUTE.search(text_of(page)) is None
 
 
-def test_the_features_page_is_up_to_date() -> None:
-    """The committed page is what the catalogue of the default use gives."""
+def pipeline() -> ModuleType:
+    """The pipeline that writes pages."""
     path = ROOT / "pipelines" / "docs.py"
     spec = importlib.util.spec_from_file_location("docs_pipeline", path)
     assert spec is not None
     assert spec.loader is not None
-    pipeline = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pipeline)
-    assert text_of(ROOT / "docs" / "features.md") == pipeline.features_page()
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_features_page_is_up_to_date() -> None:
+    """The committed page is what the catalogue of the default use gives."""
+    assert text_of(ROOT / "docs" / "features.md") == pipeline().features_page()
+
+
+def test_the_schema_of_configurations_is_up_to_date() -> None:
+    """The committed schema is what the types give, with the sentences of the page."""
+    assert text_of(ROOT / "configs" / "schema.json") == pipeline().schema_text()
 
 
 @pytest.mark.parametrize("name", ["identity", "signup", "transactions"])

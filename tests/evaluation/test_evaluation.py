@@ -4,12 +4,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring_model.decision.policy import OUTCOMES, Outcome, Policy
-from scoring_model.decision.rules import Decisions
+from scoring_model.decision.policy import OUTCOMES, Outcome, Policy, Promise
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Decisions
+from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import Evaluation, EvaluationError, evaluate
 
 DAY = 86_400_000_000
-POLICY = Policy(step_up_from=400, fail_from=700)
+PROMISE = Promise(bound="max_step_up", limit=0.4, delta=0.05, observed=0.3, records=1000, p_value=0.01)
+POLICY = Policy(step_up_from=400, fail_from=700, promises=(PROMISE,))
+RULES = DecisionRules(
+    scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=800),
+    calibration=Platt(slope=1.0, intercept=0.0),
+    policy=POLICY,
+)
 
 
 def _columns(records: int = 400, *, seed: int = 0, fraud_share: float = 0.2) -> dict[str, Any]:
@@ -32,7 +40,7 @@ def _columns(records: int = 400, *, seed: int = 0, fraud_share: float = 0.2) -> 
 def evaluated(**columns: Any) -> Evaluation:
     """Evaluate decisions given as columns."""
     facts = {name: columns.pop(name) for name in ("labels", "event_times")}
-    return evaluate(Decisions(**columns), **facts)
+    return evaluate(Decisions(**columns), **facts, rules=RULES)
 
 
 def _keys(document: Any) -> Any:

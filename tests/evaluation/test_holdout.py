@@ -35,7 +35,10 @@ def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> No
         labels.append(max(known, 0))
     chosen = np.array(rows)
     expected = evaluate(
-        decisions.take(chosen), labels=np.array(labels), event_times=table.event_times[chosen]
+        decisions.take(chosen),
+        labels=np.array(labels),
+        event_times=table.event_times[chosen],
+        rules=scorer.contents.rules,
     )
     found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF)
     assert found.to_json() == expected.to_json()
@@ -73,7 +76,9 @@ def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -
     )
     decisions = score_table(scorer, table, reasons=False).decisions.take(late)
     labels = (table.labels[late] == 1).astype(np.int8)
-    expected = evaluate(decisions, labels=labels, event_times=table.event_times[late])
+    expected = evaluate(
+        decisions, labels=labels, event_times=table.event_times[late], rules=scorer.contents.rules
+    )
     assert found.to_json() == expected.to_json()
 
 

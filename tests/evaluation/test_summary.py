@@ -1,9 +1,23 @@
 import numpy as np
 import pytest
 
-from scoring_model.decision.policy import OUTCOMES
-from scoring_model.decision.rules import Decisions
+from scoring_model.decision.policy import OUTCOMES, Policy, Promise
+from scoring_model.decision.probability import Platt
+from scoring_model.decision.rules import DecisionRules, Decisions
+from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import Evaluation, evaluate, summary
+
+RULES = DecisionRules(
+    scale=ScoreScale(cuts=np.linspace(-4, 4, 1000), extrapolated_from=801),
+    calibration=Platt(slope=1.0, intercept=0.0),
+    policy=Policy(
+        step_up_from=400,
+        fail_from=700,
+        promises=(
+            Promise(bound="max_false_reject", limit=0.002, delta=0.05, observed=0.0, records=9, p_value=0.01),
+        ),
+    ),
+)
 
 
 def _evaluation(labels: list[int]) -> Evaluation:
@@ -20,6 +34,7 @@ def _evaluation(labels: list[int]) -> Evaluation:
         decisions,
         labels=np.array(labels, dtype=np.int64),
         event_times=start + np.arange(records) * 86_400_000_000,
+        rules=RULES,
     )
 
 
@@ -33,7 +48,7 @@ def _tables(text: str) -> list[list[list[str]]]:
 def test_every_table_is_rectangular(labels: list[int]) -> None:
     """Every row has as many cells as the head, whatever is absent, and no cell is empty, None or NaN."""
     tables = _tables(summary(_evaluation(labels)))
-    assert len(tables) == 5
+    assert len(tables) == 6
     for rows in tables:
         assert {len(row) for row in rows} == {len(rows[0])}
         assert not {"", "None", "nan"} & {cell for row in rows for cell in row}
@@ -42,18 +57,27 @@ def test_every_table_is_rectangular(labels: list[int]) -> None:
 def test_numbers_are_those_of_the_evaluation() -> None:
     """Outcome shares, the area under the curve and each month's counts stand in the tables."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1])
-    outcomes, ranking, scores, calibration, months = _tables(summary(evaluation))
+    outcomes, stability, ranking, scores, calibration, months = _tables(summary(evaluation))
     assert [row[0] for row in outcomes[2:]] == [outcome.value for outcome in OUTCOMES]
     assert outcomes[2][1].startswith("66.67% (")
     assert outcomes[2][2].startswith("0.00% (0.00% to ")
+    assert [row[:2] for row in stability[2:]] == [
+        ["Genuine failed", "0.20%"],
+        ["Genuine stepped up or failed", "–"],
+        ["Frauds passed", "–"],
+    ]
+    assert stability[3][2:5] == [outcomes[3][1], "–", outcomes[3][1]]
+    assert stability[3][5] == "2024-01-30 to 2024-02-02"
     assert ranking[2] == ["ROC AUC", f"{evaluation.overall.roc_auc:.4f}"]
     assert scores[-1][:2] == ["1000", "0.010%"]
+    assert [row[3] for row in scores[2:]] == ["no"] * 8 + ["yes"] * 2
     assert sum(int(row[0]) for row in calibration[2:]) == 6
     assert [row[:3] for row in months[2:]] == [["2024-01", "2", "0"], ["2024-02", "1", "3"]]
 
 
 def test_what_is_absent_is_a_dash() -> None:
     """Without frauds their shares and the metrics that need them are dashes."""
-    outcomes, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
+    outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
     assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
+    assert stability[-1] == ["Frauds passed", "–", "–", "–", "–", "–"]
     assert ranking[2] == ["ROC AUC", "–"]

@@ -52,14 +52,15 @@ def test_a_started_row_is_finished_like_a_new_one(
 
 
 def test_a_started_row_depends_on_instant_and_history(matrix: FeatureMatrix) -> None:
-    """What is left for the second step is the age, the hour and the links: nothing else changes with it."""
+    """What is left for the second step is what reads the instant, and the links: nothing else changes with it."""
     table = invented_table(matrix.settings, matrix.state)
     history = past_counts(table, 2, matrix.link_keys, matrix.law)
     started = matrix.start(record_at(table, 2).values)
     early, late = matrix.finish(started, 0, {}), matrix.finish(started, 90_000_000_000, history)
     changed = {n for n, a, b in zip(matrix.names, early, late, strict=True) if bits(a) != bits(b)}
-    assert {"age", "event_hour"} < changed
-    assert {name for name in changed if not name.startswith("link_")} == {"age", "event_hour"}
+    of_links = {name for name in changed if name.startswith("link_")}
+    assert of_links
+    assert changed - of_links == {"age", "birthday_distance", "event_hour", "event_weekday"}
 
 
 def test_a_started_row_tells_nothing_when_shown(matrix: FeatureMatrix) -> None:
@@ -106,25 +107,10 @@ def test_protected_attributes_are_off_by_default(matrix: FeatureMatrix) -> None:
     assert set(one.names) - set(default.names) == {"signal_sex"}
 
 
-@settings(max_examples=40, deadline=None)
-@given(tables())
-def test_relabelling_protected_values_changes_no_row(table: RecordTable) -> None:
-    """Exchanging citizenships, sexes and years of birth one to one leaves every row as it is."""
-    default = FeatureMatrix(FeatureSettings(signals=SIGNALS, links=LINKS), STATE)
-    exchange = {"DE": "UA", "UA": "NA", "NA": "DE", "f": "m", "m": "f", "1984-02-29": "1988-02-29"}
-    columns = {
-        name: dataclasses.replace(column, values=tuple(exchange.get(str(v), v) for v in column.values))
-        if name in ("citizenship", "signals.sex", "dob")
-        else column
-        for name, column in table.columns.items()
-    }
-    assert bits(default.rows(dataclasses.replace(table, columns=columns))) == bits(default.rows(table))
-
-
-def test_there_are_at_least_25_features_of_the_record_and_each_is_described(matrix: FeatureMatrix) -> None:
-    """The catalogue has names, inputs, units, sentences and reasons with a description for everything."""
+def test_there_are_at_least_60_features_of_the_record_and_each_is_described(matrix: FeatureMatrix) -> None:
+    """Neither signals, links nor protected ones counted; and everything has names, inputs, unit and reason."""
     features = FeatureMatrix(FeatureSettings(links=LINKS), STATE).features
-    assert sum(not f.name.startswith("link_") for f in features) >= 25
+    assert sum(not f.name.startswith("link_") and f.protected is None for f in features) >= 60
     assert len(set(matrix.names)) == len(matrix.names)
     for feature in matrix.features:
         assert all((feature.inputs, feature.unit, feature.sentence)), feature.name
@@ -140,6 +126,18 @@ def test_excluded_features_are_gone_and_unknown_ones_named() -> None:
     )
     with pytest.raises(ValueError, match=r"'even_hour'.*'shoe'"):
         _ = wrong.names
+
+
+@settings(max_examples=20, deadline=None)
+@given(tables())
+def test_leaving_out_features_leaves_the_others(matrix: FeatureMatrix, table: RecordTable) -> None:
+    """What is excluded, of values, instants or links, is cut out of the row, alone and among many."""
+    gone = ("first_name_length", "event_hour", "link_device_since_last", "signal_vpn")
+    kept = [place for place, name in enumerate(matrix.names) if name not in gone]
+    part = FeatureMatrix(dataclasses.replace(matrix.settings, exclude=gone), STATE)
+    assert list(part.names) == [matrix.names[place] for place in kept]
+    assert bits(part.rows(table)) == bits(matrix.rows(table)[:, kept])
+    assert bits(alone(part, table, 0)) == bits(matrix.rows(table)[0, kept])
 
 
 def test_families_can_be_chosen() -> None:

@@ -2,76 +2,133 @@
 
 import itertools
 import math
+import unicodedata
 from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.features import names
+from feature_tables import values_of
+from scoring_model.features import names, spelling
 from scoring_model.features.ngrams import MIN_PERSONS, NgramTable
 from scoring_model.features.rounding import GRID
+
+FAMILY = names.family(NgramTable.fit([("Anna", 50), ("Hannah", 30), ("Johanna", 20)]))
 
 text = st.text(min_size=1, max_size=100)
 marked_text = st.text("aéЯ .-'’_7", min_size=1, max_size=10)
 ascii_text = st.text("aeyAEYqwer zxc19.-'_", min_size=1, max_size=30)
 
 
+def of(first: str | None = None, last: str | None = None) -> dict[str, float]:
+    """The features of two names."""
+    return values_of(FAMILY, {"firstName": first, "lastName": last})
+
+
 def test_form_of_a_common_name() -> None:
-    """Length, tokens, vowels, run, walk and case of a plain name."""
-    assert names.form("Anna Maria") == (10.0, 2.0, 5 / 9, 2.0, 1.0, 0.0)
+    """Length, words, sounds, repetitions, walk and case of a plain name."""
+    found = of("Anna Maria")
+    expected = {
+        "length": 10.0,
+        "tokens": 2.0,
+        "shortest_word": 4.0,
+        "vowel_share": 5 / 9,
+        "consonant_run": 2.0,
+        "longest_run": 2.0,
+        "repeated_pairs": 0.0,
+        "keyboard_walk": 1.0,
+        "case": 0.0,
+    }
+    assert {name: found[f"first_name_{name}"] for name in expected} == expected
 
 
-def test_form_of_a_keyboard_walk() -> None:
-    """Neighbouring keys in a row are one walk."""
-    assert names.form("qwertz")[4] == 5.0
-    assert names.form("poiu")[4] == 4.0
-
-
-@pytest.mark.parametrize(("name", "case"), [("Anna", 0.0), ("ANNA", 1.0), ("anna", 2.0), ("aNNa", 3.0)])
-def test_case_has_four_codes(name: str, case: float) -> None:
-    """Capitalised, upper, lower, mixed."""
-    assert names.form(name)[5] == case
+@pytest.mark.parametrize(
+    ("name", "feature", "value"),
+    [
+        ("qwertz", "keyboard_walk", 5.0),
+        ("poiu", "keyboard_walk", 4.0),
+        ("Schwrtz", "consonant_run", 7.0),
+        ("Щвртц", "consonant_run", 5.0),
+        ("asdasd", "repeated_pairs", 2.0),
+        ("J Smith", "shortest_word", 1.0),
+        ("Anna", "case", 0.0),
+        ("ANNA", "case", 1.0),
+        ("anna", "case", 2.0),
+        ("aNNa", "case", 3.0),
+    ],
+)
+def test_strange_names_show_in_their_feature(name: str, feature: str, value: float) -> None:
+    """Walks over keys, heaps of consonants, repeats, initials and case are told of either name."""
+    assert of(name)[f"first_name_{feature}"] == value
+    assert of(None, name)[f"last_name_{feature}"] == value
 
 
 def test_scripts_without_case_or_vowels_say_nothing_of_them() -> None:
     """Han and Arabic letters have neither case nor vowels of their own."""
     for name in ("李", "محمد"):
-        assert math.isnan(names.form(name)[2])
-        assert math.isnan(names.form(name)[5])
+        assert math.isnan(of(name)["first_name_vowel_share"])
+        assert math.isnan(of(name)["first_name_case"])
 
 
 def test_mixed_scripts_are_counted() -> None:
-    """A Latin letter in a Cyrillic name makes two scripts, an accent makes none."""
-    assert names.both("Олена", "Шевчeнко")[3] == 2.0
-    assert names.both("Ana-María", "Núñez")[3] == 1.0
+    """A Latin letter in a Cyrillic name makes two scripts and a mixed word, an accent makes none."""
+    mixed, accented, two = of("Олена", "Шевчeнко"), of("Ana-María", "Núñez"), of("Олена", "Smith")
+    assert (mixed["name_scripts"], mixed["name_mixed_words"]) == (2.0, 1.0)
+    assert (accented["name_scripts"], accented["name_mixed_words"]) == (1.0, 0.0)
+    assert (two["name_scripts"], two["name_mixed_words"]) == (2.0, 0.0)
 
 
 def test_same_name_twice_is_seen_through_case_and_accents() -> None:
     """JOSÉ Jose is one name twice."""
-    assert names.both("JOSÉ", "Jose")[4] == 1.0
-    assert names.both("José", "María")[4] == 0.0
-    assert math.isnan(names.both("José", None)[4])
+    assert of("JOSÉ", "Jose")["name_same"] == 1.0
+    assert of("José", "María")["name_same"] == 0.0
+    assert math.isnan(of("José")["name_same"])
+
+
+def test_names_are_compared_with_each_other() -> None:
+    """One in the other, shared words, lengths, and typing that differs."""
+    found = of("Anna Maria", "MARIA")
+    assert (found["name_contained"], found["name_shared_words"]) == (1.0, 1.0)
+    assert (found["name_length_ratio"], found["name_case_differs"]) == (0.5, 1.0)
+    assert of("Anna", "McDonald")["name_case_differs"] == 0.0
+    assert math.isnan(of("Anna", "李")["name_case_differs"])
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "feature"),
+    [
+        ("Dr. Anna", "Smith", "name_title"),
+        ("Acme", "Trading-GmbH", "name_title"),
+        ("Test", "Smith", "name_placeholder"),
+        ("Anna", "UNKNOWN", "name_placeholder"),
+        ("An\u200bna", "Smith", "name_hidden"),
+        ("Ann4", "Smith", "name_digits"),
+        ("Anna$", "Smith", "name_symbols"),
+    ],
+)
+def test_what_is_no_name_shows(first: str, last: str, feature: str) -> None:
+    """Titles, companies, what stands for a name, and characters that no name has."""
+    assert of(first, last)[feature] == 1.0
+    assert of("Anna-María", "O’Neil")[feature] == 0.0
 
 
 def test_missing_names_are_missing_values() -> None:
     """No name, no number."""
-    assert all(math.isnan(v) for v in (*names.form(None), *names.both(None, None)))
+    assert all(map(math.isnan, of().values()))
 
 
 @given(text)
 def test_every_name_has_numbers_in_range(name: str) -> None:
     """Whatever the characters: counts are whole and shares lie in [0, 1]."""
-    length, tokens, vowels, run, walk, case = names.form(name)
-    assert length == len(name)
-    assert tokens >= 0
-    assert math.isnan(vowels) or 0 <= vowels <= 1
-    assert run >= 0
-    assert walk >= 0
-    assert math.isnan(case) or case in {0.0, 1.0, 2.0, 3.0}
-    entropy = names.both(name, None)[2]
-    assert 0 <= entropy <= math.log2(400)
-    assert entropy * GRID == int(entropy * GRID)
+    found = of(name, name)
+    counts = ("length", "tokens", "shortest_word", "consonant_run", "longest_run", "repeated_pairs")
+    for feature in (*counts, "keyboard_walk"):
+        assert 0 <= found[f"first_name_{feature}"] == int(found[f"first_name_{feature}"])
+    assert math.isnan(found["first_name_vowel_share"]) or 0 <= found["first_name_vowel_share"] <= 1
+    assert math.isnan(found["first_name_case"]) or found["first_name_case"] in {0.0, 1.0, 2.0, 3.0}
+    assert 0 <= found["name_entropy"] <= math.log2(400)
 
 
 def stretch(marks: list[bool]) -> int:
@@ -81,24 +138,33 @@ def stretch(marks: list[bool]) -> int:
 
 @given(st.one_of(text, ascii_text, marked_text), st.one_of(text, ascii_text, marked_text))
 def test_numbers_are_those_of_the_definition(first: str, last: str) -> None:
-    """Short cuts for ASCII and for whole strings change nothing: each number is as a page would define it."""
-    plain, together = names._plain(first), f"{first} {last}"
-    letters = [c for c in plain if c.isalpha() and names._script(c) in {"LATIN", "CYRILLIC", "GREEK"}]
-    vowels = sum(c in "aeiouyаеёиоуыэюяіїєαεηιουω" for c in letters)
-    _, _, share, run, walk, _ = names.form(first)
-    assert share == vowels / len(letters) if letters else math.isnan(share)
+    """Short cuts for ASCII and for common names change nothing: all is as a page would define it."""
+    together = f"{first} {last}"
+    found = of(first, last)
+    plain = spelling.plain(first)
     pairs = list(itertools.pairwise(plain))
-    rows = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
-    beside = [any(a + b in row or b + a in row for row in rows) for a, b in pairs]
-    assert run == (stretch([a == b for a, b in pairs]) if plain else 0)
-    assert walk == (stretch(beside) if plain else 0)
-    digits, symbols, entropy, scripts, _ = names.both(first, last)
-    assert digits == sum(c.isdigit() for c in together)
-    assert symbols == sum(not (c.isalnum() or c in " -'’.") for c in together)
-    assert scripts == len({names._script(c) for c in together if c.isalpha()})
-    counts = Counter(names._plain(together)).values()
+    letters = [c for c in plain if c.isalpha() and spelling.script(c) in {"LATIN", "CYRILLIC", "GREEK"}]
+    if letters:
+        share = sum(c in spelling._VOWELS for c in letters) / len(letters)
+        assert found["first_name_vowel_share"] == share
+    keys = [a + b in spelling._NEIGHBOUR_KEYS for a, b in pairs]
+    assert found["first_name_keyboard_walk"] == (stretch(keys) if plain else 0)
+    assert found["first_name_longest_run"] == (stretch([a == b for a, b in pairs]) if plain else 0)
+    bare = [c for c in together if c not in " -'’."]
+    assert found["name_digits"] == sum(c.isdigit() for c in bare)
+    assert found["name_symbols"] == sum(not c.isalnum() for c in bare)
+    assert found["name_hidden"] == sum(not c.isprintable() for c in bare)
+    assert found["name_scripts"] == len({spelling.script(c) for c in together if c.isalpha()})
+    counts = Counter(spelling.plain(together)).values()
     bits = -math.fsum(n / sum(counts) * math.log2(n / sum(counts)) for n in counts)
-    assert entropy == round(bits * GRID) / GRID
+    assert math.isclose(found["name_entropy"], bits, abs_tol=4 / GRID)
+
+
+@given(st.text(max_size=60))
+def test_text_is_folded_as_a_whole_or_by_the_character(full: str) -> None:
+    """A table of single characters gives what Unicode gives for the text: no case, no accents."""
+    decomposed = unicodedata.normalize("NFKD", full.casefold())
+    assert spelling.plain(full) == "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def test_rare_ngrams_are_dropped() -> None:
@@ -114,24 +180,44 @@ def test_persons_of_several_names_add_up() -> None:
 
 
 def test_a_common_name_is_less_improbable_than_a_strange_one() -> None:
-    """The table prefers what it has seen."""
+    """The table prefers what it has seen, in the mean and in the rarest place."""
     table = NgramTable.fit([("Anna", 50), ("Hannah", 30), ("Johanna", 20)])
-    assert table.improbability("Anna") < table.improbability("Annaq") < table.improbability("Xqzw")
+    common, strange, stranger = (table.improbability(name) for name in ("Anna", "Annaq", "Xqzw"))
+    assert common[0] < strange[0] < stranger[0]
+    assert common[1] < strange[1]
+
+
+def test_which_digit_it_is_plays_no_part() -> None:
+    """Houses are numbered in every street: 7 is as common as 8."""
+    table = NgramTable.fit([("Main Street 12", 9)])
+    assert table.improbability("Main Street 34") == table.improbability("Main Street 12")
 
 
 @given(text)
 def test_improbability_of_anything_is_finite(name: str) -> None:
-    """Every name has a number on the grid of 2**-20, with a table and without."""
+    """Every name has two numbers, with a table and without, the rarest place at least the mean."""
     for table in (NgramTable.fit([("Anna", 50)]), NgramTable({})):
-        bits = table.improbability(name)
-        assert bits >= 0
-        assert bits * GRID == int(bits * GRID)
+        mean, greatest = table.improbability(name)
+        assert 0 <= mean <= greatest < math.inf
+        assert greatest * GRID == int(greatest * GRID)
+
+
+@given(st.lists(st.sampled_from("annahjo xq"), min_size=1, max_size=30), st.randoms(use_true_random=False))
+def test_the_order_of_adding_up_is_nothing(characters: list[str], random: Random) -> None:
+    """Bits lie on a grid: their sum has the same bits in any order."""
+    table = NgramTable.fit([("Anna", 50), ("Johanna", 20)])
+    bits = [
+        table._bits[a + b + c] for a, b, c in zip(characters, characters[1:], characters[2:], strict=False)
+    ]
+    assert all(bits * GRID == int(bits * GRID) for bits in table._bits.values())
+    shuffled = random.sample(bits, len(bits))
+    assert sum(bits) == sum(shuffled) == math.fsum(bits)
 
 
 def test_probabilities_of_a_context_sum_to_one() -> None:
     """What may follow two characters, the unseen included, has probability 1 in all."""
     table = NgramTable.fit([("ab", 7), ("ac", 9), ("ad", 11)])
-    seen = [2.0 ** -table._information("\x02a" + c) for c in "bcd"]
+    seen = [2.0 ** -table._bits["\x02a" + c] for c in "bcd"]
     alphabet = len({trigram[2] for trigram in table.counts}) + 1
-    unseen = 2.0 ** -table._information("\x02a?")
-    assert math.isclose(sum(seen) + unseen * (alphabet - len(seen)), 1.0)
+    unseen = 2.0 ** -table._bits["\x02a?"]
+    assert math.isclose(sum(seen) + unseen * (alphabet - len(seen)), 1.0, abs_tol=1e-5)

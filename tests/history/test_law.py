@@ -8,91 +8,73 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scoring_model.history import NOTHING_BEFORE, Counts, PastRecord, WindowLaw, count_before, pack_label
+from scoring_model.history import (
+    NOTHING_BEFORE,
+    Amount,
+    Sums,
+    WindowLaw,
+    count_before,
+    pack_label,
+)
+from window_oracle import Event, Told, by_definition, events, laws, past_of
 
+CENTS = Amount(signal="paid", decimals=2)
 LAW = WindowLaw(windows=(10, 100), cap=3)
-
-Told = tuple[tuple[int, bool], ...]
-"""Labels in the order told: from when each counts, and whether it says fraud."""
-
-
-def packed(told: Told) -> bytes | None:
-    """The labels of one record as the past has them."""
-    return b"".join(pack_label(instant, fraud=fraud) for instant, fraud in told) or None
-
-
-def past_of(*records: tuple[int, str, Told]) -> list[PastRecord]:
-    """A past from records in any order."""
-    latest_first = sorted(records, key=lambda record: -record[0])
-    return [PastRecord(time, person, packed(told)) for time, person, told in latest_first]
+SUMMING = WindowLaw(windows=(10, 100), cap=3, amount=CENTS)
 
 
 def counts(
     records: Sequence[tuple[int, str] | tuple[int, str, Told]], at: int
 ) -> tuple[list[int], list[int], list[int], int]:
     """Counts of one record as plain lists."""
-    past = past_of(*((record[0], record[1], record[2] if len(record) > 2 else ()) for record in records))
-    records_, persons, frauds, since_last = count_before(past, at=at, law=LAW)
-    return list(records_), list(persons), list(frauds), since_last
+    found = count_before(past_of([Event(*record) for record in records]), at=at, law=LAW)
+    return list(found.records), list(found.persons), list(found.frauds), found.since_last
 
 
-def by_definition(past: Sequence[tuple[int, str, Told]], at: int, law: WindowLaw) -> Counts:
-    """The law, window by window and record by record, as the page of the room says it."""
-    records, persons, frauds = [], [], []
-    for length in law.windows:
-        inside = sorted(((r for r in past if at - length <= r[0] < at)), key=lambda r: -r[0])
-        if len(inside) > law.cap:
-            inside = [r for r in inside if r[0] >= inside[law.cap - 1][0]]
-        records.append(len(inside))
-        persons.append(len({person for _, person, _ in inside}))
-        known = [[(t, order, fraud) for order, (t, fraud) in enumerate(r[2]) if t < at] for r in inside]
-        frauds.append(sum(max(labels)[2] for labels in known if labels))
-    seen = [time for time, _, _ in past if at - law.windows[-1] <= time < at]
-    since_last = at - max(seen) if seen else NOTHING_BEFORE
-    return Counts(tuple(records), tuple(persons), tuple(frauds), since_last)
+def sums(records: Sequence[tuple[int, int | None]], at: int) -> Sums | None:
+    """Sums of one record over pairs of time and amount."""
+    past = past_of([Event(time, "a", amount=amount) for time, amount in records])
+    return count_before(past, at=at, law=SUMMING).sums
 
 
-# Few instants and persons, so that ties, caps and labels told late, twice or at the event are the rule.
-told = st.lists(st.tuples(st.integers(0, 70), st.booleans()), max_size=3).map(tuple)
-pasts = st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abcde"), told), max_size=30)
-laws = st.builds(
-    WindowLaw,
-    windows=st.sets(st.integers(1, 80), min_size=1, max_size=4).map(lambda lengths: tuple(sorted(lengths))),
-    cap=st.integers(1, 8),
-)
+pasts = st.lists(events, max_size=30)
 
 
 @settings(max_examples=500, deadline=None)
 @given(pasts, st.integers(0, 65), laws)
-@example([(5, "a", ())] * 9, 6, WindowLaw(windows=(1,), cap=8))
-def test_counts_are_those_of_the_definition(
-    past: list[tuple[int, str, Told]], at: int, law: WindowLaw
-) -> None:
-    """Ties, caps, labels told late or twice: the count is what the law says, word by word."""
-    assert count_before(past_of(*past), at=at, law=law) == by_definition(past, at, law)
+@example([Event(5, "a")] * 9, 6, WindowLaw(windows=(1,), cap=8))
+@example([Event(5, "a", (), 2**40)] * 9, 6, WindowLaw(windows=(1,), cap=8, amount=CENTS))
+def test_counts_are_those_of_the_definition(past: list[Event], at: int, law: WindowLaw) -> None:
+    """Ties, caps, labels told late or twice, amounts: the count is what the law says, word by word."""
+    assert count_before(past_of(past), at=at, law=law) == by_definition(past, at, law)
 
 
 @settings(max_examples=200, deadline=None)
 @given(pasts, st.integers(0, 65), laws)
-def test_what_the_longest_window_sees_is_enough(
-    past: list[tuple[int, str, Told]], at: int, law: WindowLaw
-) -> None:
+def test_what_the_longest_window_sees_is_enough(past: list[Event], at: int, law: WindowLaw) -> None:
     """A store may cut the past off at the longest window and behind the ties of the cap, and nothing changes."""
-    whole = past_of(*past)
+    whole = past_of(past)
     seen = [record for record in whole if at - law.windows[-1] <= record.time < at]
     cut = [record for record in seen if record.time >= seen[min(law.cap, len(seen)) - 1].time]
     assert count_before(cut, at=at, law=law) == count_before(whole, at=at, law=law)
 
 
 @given(pasts, st.integers(0, 65), st.randoms(use_true_random=False))
-def test_order_within_an_instant_changes_nothing(
-    past: list[tuple[int, str, Told]], at: int, random: Random
-) -> None:
+def test_order_within_an_instant_changes_nothing(past: list[Event], at: int, random: Random) -> None:
     """Records of one instant may come in any order, and as plain tuples."""
     shuffled = list(past)
     random.shuffle(shuffled)
-    plain = [(record.time, record.person, record.labels) for record in past_of(*shuffled)]
-    assert count_before(plain, at=at, law=LAW) == count_before(past_of(*past), at=at, law=LAW)
+    plain = [(*record[:3], record[3]) for record in past_of(shuffled)]
+    assert count_before(plain, at=at, law=SUMMING) == count_before(past_of(past), at=at, law=SUMMING)
+
+
+@given(pasts, st.integers(0, 65), laws)
+def test_without_an_amount_tuples_of_three_will_do(past: list[Event], at: int, law: WindowLaw) -> None:
+    """Where nothing is summed a record has no need of an amount, and one that is there changes nothing."""
+    plain = WindowLaw(windows=law.windows, cap=law.cap)
+    threes = [record[:3] for record in past_of(past)]
+    assert count_before(threes, at=at, law=plain) == count_before(past_of(past), at=at, law=plain)
+    assert count_before(threes, at=at, law=plain).sums is None
 
 
 def test_a_torn_label_is_no_label() -> None:
@@ -143,6 +125,30 @@ def test_cap_keeps_the_latest_and_the_ties_of_the_last() -> None:
     """A window sees the latest three, and whoever shares the instant of the third."""
     past = [(t, str(t)) for t in (60, 70, 80, 90, 95)] + [(80, "tie")]
     assert counts(past, 100)[0] == [2, 4]
+
+
+def test_amounts_are_summed_where_records_count() -> None:
+    """A window sums what it sees, and counts those that have an amount; the present and the future are no part."""
+    past = [(99, 5), (95, None), (90, -7), (60, 11), (100, 1000), (101, 1000)]
+    assert sums(past, 100) == Sums((-2, -2), (2, 2), 100.0)
+    assert sums(past[:3:2] + past[3:], 100) == Sums((-2, 9), (2, 3), 100.0)
+
+
+def test_amounts_of_the_ties_of_the_cap_are_summed() -> None:
+    """The cap holds for sums as for counts."""
+    past = [(95, 1), (90, 2), (80, 4), (80, 8), (70, 16)]
+    assert sums(past, 100) == Sums((3, 15), (2, 4), 100.0)
+
+
+def test_without_a_past_sums_are_of_nothing() -> None:
+    """No record, none in a window or none with an amount: zero of zero records."""
+    assert sums([], 100) == sums([(100, 7)], 100) == sums([(95, None)], 100) == Sums((0, 0), (0, 0), 100.0)
+
+
+def test_sums_have_no_end() -> None:
+    """A sum past 64 bits is still exact for one record."""
+    past = past_of([Event(1, "a", amount=2**62)] * 4)
+    assert count_before(past, at=2, law=SUMMING).sums == Sums((2**64, 2**64), (4, 4), 100.0)
 
 
 def test_cap_counts_over_all_windows_alike() -> None:

@@ -1,4 +1,4 @@
-"""Databases for everything that stores: a file of SQLite, and one of a PostgreSQL that the tests start."""
+"""Databases for everything that stores, a file of SQLite and one of a PostgreSQL that the tests start; and a bundle."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,7 +8,11 @@ from typing import cast
 import pytest
 
 from databases import Databases, running_server
+from identity_use import configuration_of
+from linked_use import linked
+from scoring_model.records.reading import read_records
 from scoring_model.service.store import migrate
+from scoring_model.training.run import run_training
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +42,11 @@ def store_url(request: pytest.FixtureRequest) -> str:
     """The URL of a database with all tables, on either store."""
     fixture = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
     return cast(str, request.getfixturevalue(fixture))
+
+
+@pytest.fixture(scope="session")
+def summing(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a bundle of a few trees that sums an amount over six link keys."""
+    configuration = configuration_of(tmp_path_factory.mktemp("summing"), linked(summing=True))
+    table = read_records(small, configuration.schema, labelled=True).table
+    return run_training(table, configuration, threads=1).bundle.save(tmp_path_factory.mktemp("bundles") / "b")

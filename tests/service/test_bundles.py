@@ -18,7 +18,7 @@ def manifest(sealed: Path) -> Manifest:
 
 
 def written(source: Path, out: Path, *, policy_version: str) -> Path:
-    """The same files sealed under another policy."""
+    """The same files, sealed under another policy."""
     files, old = read_bundle(source).files, read_bundle(source).manifest
     return write_bundle(
         out,

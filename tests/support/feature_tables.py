@@ -6,12 +6,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scoring_model.features import (
+    Family,
     FittedState,
     LinkSettings,
     SignalSettings,
     Trend,
 )
 from scoring_model.features.ngrams import NgramTable
+from scoring_model.features.shares import ShareTable
 from scoring_model.features.vocabulary import Vocabulary
 from scoring_model.records import NEVER, Column, RecordTable, SignalType
 
@@ -34,6 +36,8 @@ LINKS = LinkSettings(
 )
 STATE = FittedState(
     names=NgramTable.fit([("Anna", 9), ("Olena", 7)]),
+    lines=NgramTable.fit([("Main Street 1", 9)]),
+    documents=ShareTable({"DE": {"NATIONAL_ID": 20, "PASSPORT": 5}, "NA": {"PASSPORT": 7}}),
     vocabularies={
         "address.country": Vocabulary(["DE", "NA"]),
         "citizenship": Vocabulary(["DE", "UA"]),
@@ -42,6 +46,16 @@ STATE = FittedState(
         "signals.sex": Vocabulary(["f", "m"]),
     },
 )
+
+
+def values_of(family: Family, record: Mapping[str, object]) -> dict[str, float]:
+    """What a family says of one record, by the name of the feature."""
+    return {
+        feature.name: value
+        for group in family.groups
+        for feature, value in zip(group.features, group.function(*map(record.get, group.inputs)), strict=True)
+    }
+
 
 _POOLS: Mapping[str, Sequence[object]] = {
     "firstName": ("Anna", "ANNA", "Олена", "محمد", "𝒳", "A1"),

@@ -368,6 +368,14 @@ def once_of(key: str, body: object, operation: str = "POST /scoring/v1/verificat
     return Once(key, operation, repr(body).encode())
 
 
+def deciding_about_signals(bundle: Path) -> Policy:
+    """A policy under which signals alone, which lack all that the model knows of persons, come to every outcome."""
+    scorer = Scorer.load(bundle)
+    records = [{"signals": body["signals"], "eventTime": rfc3339(START)} for body in _invented(8)[:400]]
+    scores = sorted(scorer.score(record).score for record in records)
+    return Policy(step_up_from=scores[200] + 1, fail_from=max(scores[360], scores[200]) + 1)
+
+
 def save_under(bundle: Bundle, out: Path, policy: Policy) -> Path:
     """Seal the same model under another policy."""
     contents = bundle.contents

@@ -1,5 +1,6 @@
 """From a forest to a bundle: what is said of it is what its scorer does."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,18 +8,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from scoring_model.arrays import IntArray
-from scoring_model.bundle import Golden, read_bundle
+from scoring_model.bundle import Bundle, Golden, read_bundle
 from scoring_model.bundle.codec import read_json
-from scoring_model.configuration import Configuration, PolicySettings, Tuned
+from scoring_model.configuration import Configuration, CostSettings, PolicySettings, Tuned
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation import evaluate
+from scoring_model.history import PERSON, LinkKey, key_codes
 from scoring_model.records import RecordTable, rfc3339
 from scoring_model.scorer import Decisions, Scorer
+from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble, resolved
+from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.preparation import Prepared, prepare
+from scoring_model.training.rings import one_of_each
 from scoring_model.training.run import Training
-from scoring_model.training.thresholds import InfeasiblePolicy
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +36,6 @@ def validation(prepared: Prepared, scorer: Scorer) -> Decisions:
     return scorer.decide(prepared.rows[prepared.split.validation])
 
 
-def first_records(persons: IntArray, times: IntArray) -> IntArray:
-    """The first record of each person, the long way round."""
-    firsts: dict[int, int] = {}
-    for place in np.lexsort((np.arange(len(times)), times)):
-        firsts.setdefault(int(persons[place]), int(place))
-    return np.array(sorted(firsts.values()))
-
-
 def test_promises_are_what_the_scorer_keeps(
     prepared: Prepared, validation: Decisions, scorer: Scorer, identity: Configuration
 ) -> None:
@@ -48,7 +43,8 @@ def test_promises_are_what_the_scorer_keeps(
     part = prepared.split.validation
     genuine = np.flatnonzero(prepared.split.validation_targets == 0)
     rows = part[genuine]
-    genuine = genuine[first_records(prepared.persons[rows], prepared.table.event_times[rows])]
+    genuine = genuine[one_of_each(prepared.persons[rows])]
+    assert len(genuine) == len(set(prepared.persons[rows].tolist()))
     policy = scorer.contents.rules.policy
     from_score = {"max_false_reject": policy.fail_from, "max_step_up": policy.step_up_from}
     assert {promise.bound for promise in policy.promises} == set(from_score)
@@ -78,6 +74,7 @@ def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, tr
         scorer.decide(prepared.rows[split.test]),
         labels=split.test_targets,
         event_times=prepared.table.event_times[split.test],
+        rules=scorer.contents.rules,
     )
     assert found.to_json() == training.evaluation.to_json()
     assert read_json(training.bundle.files["evaluation.json"]) == found.to_json()
@@ -121,7 +118,7 @@ def test_an_infeasible_policy_is_an_error(
     strict = replace(identity, policy=PolicySettings(max_false_reject=1e-5, max_step_up=0.08))
     forest = training.bundle.contents.forest
     with pytest.raises(InfeasiblePolicy, match="max_false_reject 1e-05 is certified nowhere") as caught:
-        assemble(prepared, forest, strict, Tuned(params={}, rounds=1), threads=1)
+        assemble(prepared, forest, strict, Tuned(params={}, rounds=1), attacks=training.attacks, threads=1)
     assert caught.value.bounds == ("max_false_reject",)
 
 
@@ -132,3 +129,74 @@ def test_profile_counts_the_validation_period(training: Training, validation: De
     shares = np.bincount(validation.scores // 10, minlength=101) / len(validation.scores)
     assert np.allclose(profile["scores"], shares, atol=0.01)
     assert_array_equal(sorted(profile["features"]), sorted(training.bundle.contents.features.names))
+
+
+def joined(history: RecordTable, configuration: Configuration, rows: list[int]) -> list[set[int]]:
+    """Groups of records that share a key of the configuration which at most 256 records hold, the long way round."""
+    groups = [{row} for row in rows]
+    for key in (*configuration.links.link_keys, LinkKey(name=PERSON, parts=())):
+        codes = key_codes(history, key)
+        holders = Counter(codes.tolist())
+        for code in {int(codes[row]) for row in rows} - {-1}:
+            holding = {row for row in rows if codes[row] == code}
+            if holders[code] <= 256:
+                touched = [group for group in groups if group & holding]
+                groups = [group for group in groups if not group & holding] + [set().union(*touched)]
+    return groups
+
+
+def test_missed_frauds_are_promised_of_rings(
+    prepared: Prepared, history: RecordTable, training: Training, scorer: Scorer, identity: Configuration
+) -> None:
+    """The promise on frauds counts one record of each group of frauds that the link keys join."""
+    targets, part = prepared.split.validation_targets, prepared.split.validation
+    rows = part[targets == 1].tolist()
+    rings = joined(history, identity, rows)
+    ring_of = {row: number for number, ring in enumerate(rings) for row in ring}
+    chosen = part[targets == 1][one_of_each(np.array([ring_of[row] for row in rows]))]
+    persons = {int(prepared.persons[row]) for row in rows}
+    assert len(rings) < len(persons) <= len(rows)
+    bounded = replace(identity, policy=replace(identity.policy, max_missed_fraud=0.9))
+    policy = assembled(prepared, training, bounded)[0].contents.rules.policy
+    promise = next(promise for promise in policy.promises if promise.bound == "max_missed_fraud")
+    scores = scorer.decide(prepared.rows[chosen]).scores
+    assert promise.records == len(rings)
+    assert promise.observed == np.mean(scores < policy.step_up_from)
+
+
+def assembled(
+    prepared: Prepared, training: Training, configuration: Configuration
+) -> tuple[Bundle, Alternatives]:
+    """A bundle of the same forest under another policy, and its alternatives."""
+    bundle, _, alternatives = assemble(
+        prepared,
+        training.bundle.contents.forest,
+        configuration,
+        Tuned(params={}, rounds=1),
+        attacks=training.attacks,
+        threads=1,
+    )
+    return bundle, alternatives
+
+
+def test_costs_reach_the_bundle(prepared: Prepared, training: Training, identity: Configuration) -> None:
+    """With costs the cheapest certified pair is sealed, the card says so, and the model is the same."""
+    costs = CostSettings(fraud_loss=2, reject_cost=20, step_up_cost=3, step_up_effectiveness=0.5)
+    priced = replace(identity, policy=replace(identity.policy, costs=costs))
+    bundle, alternatives = assembled(prepared, training, priced)
+    policy, plain = bundle.contents.rules.policy, training.bundle.contents.rules.policy
+    assert bundle.model_version == training.bundle.model_version
+    assert policy.version != plain.version
+    assert policy.step_up_from > plain.step_up_from
+    certified = [row.expected_cost for row in alternatives.rows if row.certified]
+    assert alternatives.chosen.expected_cost == min(cost for cost in certified if cost is not None)
+    assert (alternatives.chosen.step_up_from, alternatives.chosen.fail_from) == (
+        policy.step_up_from,
+        policy.fail_from,
+    )
+    targets = prepared.split.validation_targets
+    assert alternatives.prevalence == pytest.approx(np.mean(targets == 1))
+    card = bundle.files["card.md"].decode()
+    assert f"least expected cost per applicant: {alternatives.chosen.expected_cost:.4g}," in card
+    assert "lowest thresholds" in training.bundle.files["card.md"].decode()
+    assert read_json(bundle.files["configuration.json"])["policy"]["costs"]["fraud_loss"] == 2

@@ -111,4 +111,4 @@ def test_no_records_certify_nothing(make: Callable[..., BoundTest]) -> None:
     """Without records no threshold is certified and only the limit 1 is attainable."""
     test = make("b", np.zeros(0, dtype=np.int64), limit=0.5, delta=0.05)
     assert not test.certified()
-    assert test.attainable(test.safest()) == 1.0
+    assert test.attainable(test.safest) == 1.0

@@ -1,9 +1,13 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.training.calibration import CalibrationError, fit_platt
+from scoring_model.decision.beta import Beta
+from scoring_model.decision.probability import Calibration
+from scoring_model.training.calibration import CalibrationError, choose_calibration, fit_beta, fit_platt
 
 
 def _sample(seed: int, records: int = 3000, slope: float = 0.7) -> tuple[FloatArray, IntArray]:
@@ -92,3 +96,94 @@ def test_what_has_no_probability_is_refused(margins: list[float], labels: list[i
     """A class or a spread that is absent, and a model that ranks backwards, are refused by name."""
     with pytest.raises(CalibrationError, match=problem):
         fit_platt(np.array(margins), np.array(labels, dtype=np.int64))
+
+
+def _bent(seed: int, records: int, below: float, above: float) -> tuple[FloatArray, IntArray, IntArray]:
+    """Margins, labels drawn from a member of the beta family, and instants."""
+    rng = np.random.default_rng(seed)
+    margins = rng.normal(-1, 2.5, records)
+    chances = Beta(below=below, above=above, intercept=-0.3).probabilities(margins)
+    return margins, (rng.random(records) < chances).astype(np.int64), rng.permutation(records)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beta_is_where_a_general_optimiser_finds_it(seed: int) -> None:
+    """Both slopes and the intercept are where scipy finds the minimum of the smoothed cross-entropy."""
+    margins, labels, _ = _bent(seed, 3000, 0.5, 2.0)
+    targets, terms = _smoothed(labels), (-np.logaddexp(0, -margins), np.logaddexp(0, margins))
+
+    def loss(parameters: FloatArray) -> float:
+        logits = parameters[0] * terms[0] + parameters[1] * terms[1] + parameters[2]
+        return float(np.sum(np.logaddexp(0, logits) - targets * logits))
+
+    found = minimize(
+        loss, np.ones(3), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 5000}
+    )
+    beta = fit_beta(margins, labels)
+    assert (beta.below, beta.above, beta.intercept) == pytest.approx(tuple(found.x), abs=1e-4)
+
+
+def test_a_slope_is_never_negative() -> None:
+    """Where high margins are less often frauds than those in the middle, that slope is left out."""
+    rng = np.random.default_rng(0)
+    margins = rng.normal(0, 3, 20_000)
+    chances = np.where(margins < 0, 1 / (1 + np.exp(-margins)), np.exp(-margins) / 2)
+    beta = fit_beta(margins, (rng.random(20_000) < chances).astype(np.int64))
+    assert beta.above == 0
+    assert beta.below > 0
+
+
+def test_what_bends_is_calibrated_by_beta_and_what_does_not_by_platt() -> None:
+    """The lower loss on records not seen decides, and the chosen one is right where the other is off."""
+    margins, labels, times = _bent(1, 60_000, 0.4, 2.5)
+    choice = choose_calibration(margins, labels, times)
+    assert isinstance(choice.calibration, Beta)
+    assert choice.platt_loss is not None
+    assert choice.beta_loss is not None
+    assert choice.beta_loss < choice.platt_loss
+    fresh, _, _ = _bent(2, 20_000, 0.4, 2.5)
+    true = Beta(below=0.4, above=2.5, intercept=-0.3).probabilities(fresh)
+    off = np.abs(fit_platt(margins, labels).probabilities(fresh) - true).mean()
+    assert np.abs(choice.calibration.probabilities(fresh) - true).mean() < off / 5
+    straight, marks = _sample(3, records=60_000)
+    found = choose_calibration(straight, marks, np.arange(len(straight)))
+    assert found.calibration == fit_platt(straight, marks)
+
+
+def test_losses_are_of_records_not_seen() -> None:
+    """Each stretch of time is judged by what was fitted on the others: computed here stretch by stretch."""
+    margins, labels, times = _bent(4, 2000, 0.5, 1.5)
+    choice = choose_calibration(margins, labels, times)
+    losses = []
+    for block in range(5):
+        inside = (times >= 400 * block) & (times < 400 * (block + 1))
+        chances = fit_platt(margins[~inside], labels[~inside]).probabilities(margins[inside])
+        losses.append(-np.log(np.where(labels[inside] == 1, chances, 1 - chances)).mean())
+    assert choice.platt_loss == pytest.approx(np.mean(losses), rel=1e-9)
+
+
+def test_too_few_frauds_to_compare_leave_platt() -> None:
+    """Where a stretch of time holds all frauds nothing can be compared, and the text says so."""
+    margins, labels = _sample(5, records=500)
+    labels = np.where(np.arange(500) < 20, 1, 0)
+    margins = margins + 3 * labels
+    choice = choose_calibration(margins, labels, np.arange(500))
+    assert choice.calibration == fit_platt(margins, labels)
+    assert (choice.platt_loss, choice.beta_loss) == (None, None)
+    assert "too few frauds" in str(choice)
+
+
+@pytest.mark.parametrize("fit", [fit_platt, fit_beta])
+@pytest.mark.parametrize("weight", [0.1, 20.0])
+def test_a_class_weight_changes_no_probability(
+    fit: Callable[[FloatArray, IntArray], Calibration], weight: float
+) -> None:
+    """Margins moved by the logarithm of a class weight get probabilities that still are those of the population."""
+    rng = np.random.default_rng(6)
+    true = rng.normal(-4, 1.5, 100_000)
+    labels = (rng.random(len(true)) < 1 / (1 + np.exp(-true))).astype(np.int64)
+    found = fit(true + np.log(weight), labels).probabilities(true + np.log(weight))
+    assert found.mean() == pytest.approx(labels.mean(), rel=0.01)
+    for low, high in ((-9, -5), (-5, -3), (-3, 0), (0, 3)):
+        inside = (true > low) & (true < high)
+        assert found[inside].mean() == pytest.approx((1 / (1 + np.exp(-true[inside]))).mean(), rel=0.1)

@@ -39,3 +39,21 @@ def test_directions_are_those_of_the_features(training: Training) -> None:
     """A feature that may only lower the risk says so."""
     card = training.bundle.files["card.md"].decode()
     assert re.search(r"\| signal_email_age_days \| [^|]+ \| lowers \| SIGNAL_EMAIL_AGE_DAYS \|", card)
+
+
+def test_card_says_whom_the_promises_are_about(training: Training) -> None:
+    """The card states the joint confidence, the share of delta of each test, and who was drawn for them."""
+    card = training.bundle.files["card.md"].decode()
+    delta = training.bundle.contents.rules.policy.promises[0].delta
+    assert f"hold together with a confidence of 0.95, each being tested at {delta:.3g}." in card
+    assert "one of the person's records there, drawn by chance" in card
+    assert "a ring (frauds that link keys join, or one by itself) and one of its records" in card
+
+
+def test_card_tells_the_extrapolated_scores(training: Training) -> None:
+    """Of the hundreds of the scale exactly those beyond what the sample shows are marked."""
+    card = training.bundle.files["card.md"].decode()
+    first = training.bundle.contents.rules.scale.extrapolated_from
+    marked = re.findall(r"^\| (\d+00) \| \S+ \| \S+ \| (yes|no) \|$", card, re.MULTILINE)
+    assert marked == [(str(score), "yes" if score >= first else "no") for score in range(100, 1001, 100)]
+    assert {verdict for _, verdict in marked} == {"yes", "no"}

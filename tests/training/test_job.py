@@ -17,7 +17,15 @@ from scoring_model.training import job as jobs
 from scoring_model.training.job import Job, JobDone, TrackingError, run_job
 from scoring_model.training.journal import JournalError
 
-LEFT = {"evaluation.json", "evaluation.md", "parameters.yaml", "quarantine.csv"}
+LEFT = {
+    "evaluation.json",
+    "evaluation.md",
+    "attacks.json",
+    "split.json",
+    "parameters.yaml",
+    "quarantine.csv",
+    "thresholds.csv",
+}
 
 
 @pytest.fixture(scope="module")

@@ -121,7 +121,12 @@ def test_steps_are_reported(training: Training, small: Path, configuration: Conf
     heard: list[str] = []
     table = read_records(small, configuration.schema, labelled=True).table
     found = run_training(table, configuration, threads=1, report=heard.append)
-    assert len(heard) == 2
-    assert heard[0].startswith(f"{len(found.bundle.contents.features.names)} features; train ")
-    assert heard[1].startswith(f"model {found.bundle.model_version}: STEPPED_UP from ")
+    assert heard[0] == f"{len(found.bundle.contents.features.names)} features"
+    assert heard[1:-2] == [str(stretch) for stretch in found.split.summaries if stretch.records]
+    train = found.split.summaries[1]
+    assert (
+        f"train {train.start} to {train.end}: {train.records} records; {train.genuine} genuine, " in heard[2]
+    )
+    assert heard[-2] == "leaks: shuffled_labels sound, single_features sound, future sound, persons sound"
+    assert heard[-1].startswith(f"model {found.bundle.model_version}: STEPPED_UP from ")
     assert training.bundle.model_version != found.bundle.model_version

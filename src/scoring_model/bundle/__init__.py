@@ -1,7 +1,15 @@
 """One sealed directory that holds all that is needed to decide: named files, a manifest, a signature."""
 
 from scoring_model.bundle.bundle import Bundle, check_versions, model_version
-from scoring_model.bundle.card import FeatureRow, MetricRow, ModelCard, PromiseRow, ScaleRow, SplitRow
+from scoring_model.bundle.card import (
+    AttackRow,
+    FeatureRow,
+    MetricRow,
+    ModelCard,
+    PromiseRow,
+    ScaleRow,
+    SplitRow,
+)
 from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.contents import CARD, CONFIGURATION, EVALUATION, PROFILE, Contents
 from scoring_model.bundle.errors import BundleError
@@ -16,6 +24,7 @@ __all__ = [
     "CONFIGURATION",
     "EVALUATION",
     "PROFILE",
+    "AttackRow",
     "Bundle",
     "BundleError",
     "Contents",

@@ -22,6 +22,16 @@ class SplitRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AttackRow:
+    """One search for leaks in the data, how it ended, and on how many records."""
+
+    attack: str
+    verdict: str
+    records: int
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MetricRow:
     """One measured number on the test part, with its 95 % interval where there is one."""
 
@@ -44,11 +54,12 @@ class PromiseRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScaleRow:
-    """A score, and the 95 % interval of the score that the whole population would give instead."""
+    """A score, the 95 % interval of the score that the whole population would give instead, and its basis."""
 
     score: int
     low: float | None
     high: float | None
+    extrapolated: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +90,11 @@ class ModelCard:
         The thresholds; 1001 is never reached.
     extrapolated_from : int
         First score that the sample can not show, 0 to 1001.
-    splits, metrics, promises, scale, features : sequences of rows
+    choice : str
+        How the thresholds were chosen, and whom the promises are about.
+    calibration : str
+        How a margin becomes a probability, and why so.
+    splits, attacks, metrics, promises, scale, features : sequences of rows
         One table each.
     protected : sequence of str
         Protected attributes that the model reads, if any.
@@ -98,7 +113,10 @@ class ModelCard:
     step_up_from: int
     fail_from: int
     extrapolated_from: int
+    choice: str = ""
+    calibration: str = ""
     splits: Sequence[SplitRow] = ()
+    attacks: Sequence[AttackRow] = ()
     metrics: Sequence[MetricRow] = ()
     promises: Sequence[PromiseRow] = ()
     scale: Sequence[ScaleRow] = ()
@@ -123,12 +141,24 @@ def _data(card: ModelCard) -> str:
     )
     rows = [(row.part, row.since, row.until, row.records, row.genuine, row.frauds) for row in card.splits]
     table = _table(("Part", "From", "To", "Records", "Genuine", "Frauds"), rows)
-    return f"## Data\n\n{span}\n\n{table}"
+    return f"## Data\n\n{span}\n\n{table}\n\n{_leaks(card)}"
+
+
+def _leaks(card: ModelCard) -> str:
+    if not card.attacks:
+        return "## Leaks\n\nThe configuration turned the search for leaks off."
+    rows = [(row.attack, row.verdict, row.records, row.detail) for row in card.attacks]
+    table = _table(("Attack", "Verdict", "Records", "Found"), rows)
+    return (
+        f"## Leaks\n\n{table}\n\nColumns that users supply were looked at one by one: whether their values "
+        "were there before the decision can't be seen from the records."
+    )
 
 
 def _quality(card: ModelCard) -> str:
     rows = [(row.metric, row.value, row.low, row.high) for row in card.metrics]
-    return f"## Metrics on the test part\n\n{_table(('Metric', 'Value', '95 % from', 'to'), rows)}"
+    table = _table(("Metric", "Value", "95 % from", "to"), rows)
+    return "\n\n".join(filter(None, ("## Metrics on the test part", table, _text(card.calibration))))
 
 
 def _policy(card: ModelCard) -> str:
@@ -138,15 +168,15 @@ def _policy(card: ModelCard) -> str:
     )
     rows = [(row.bound, row.limit, row.confidence, row.observed, row.records) for row in card.promises]
     table = _table(("Promise", "At most", "With confidence", "Observed", "On records"), rows)
-    return f"## Policy\n\n{thresholds}\n\n{table}"
+    return "\n\n".join(filter(None, ("## Policy", thresholds, _text(card.choice), table)))
 
 
 def _scale(card: ModelCard) -> str:
     meaning = "Of genuine applicants, a share of 10^(-s/250) scores s or more."
     if card.extrapolated_from <= 1000:
         meaning += f" From {card.extrapolated_from} on the scale is extrapolated."
-    rows = [(row.score, row.low, row.high) for row in card.scale]
-    return f"## Score\n\n{meaning}\n\n{_table(('Score', '95 % from', 'to'), rows)}"
+    rows = [(row.score, row.low, row.high, "yes" if row.extrapolated else "no") for row in card.scale]
+    return f"## Score\n\n{meaning}\n\n{_table(('Score', '95 % from', 'to', 'Extrapolated'), rows)}"
 
 
 def _inputs(card: ModelCard) -> str:

@@ -1,7 +1,7 @@
 """What the files of a bundle hold, as the types of the rooms that use them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -10,7 +10,7 @@ from scoring_model.bundle.errors import ContentInvalid
 from scoring_model.bundle.golden import Golden
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.policy import Policy
-from scoring_model.decision.probability import Platt
+from scoring_model.decision.probability import calibration_json, read_calibration
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.features import (
@@ -21,6 +21,7 @@ from scoring_model.features import (
     SignalSettings,
     Trend,
 )
+from scoring_model.history import Amount
 from scoring_model.records import LabelSchema, RecordSchema, SignalType
 
 GRAPH: Final = "model.onnx"
@@ -81,7 +82,7 @@ class Contents:
             TREES: npz_bytes(self.forest.to_arrays()),
             FEATURES: json_bytes(_features_json(self.schema, self.features)),
             SCALE: json_bytes(self.rules.scale.to_json()),
-            PROBABILITY: json_bytes(self.rules.platt.to_json()),
+            PROBABILITY: json_bytes(calibration_json(self.rules.calibration)),
             POLICY: json_bytes(self.rules.policy.to_json()),
             GOLDEN: self.golden.to_bytes(),
         }
@@ -106,7 +107,7 @@ class Contents:
             forest=_checked(TREES, Forest.from_arrays, _read(TREES, files, read_npz)),
             rules=DecisionRules(
                 scale=_checked(SCALE, ScoreScale.from_json, _read(SCALE, files, read_json)),
-                platt=_checked(PROBABILITY, Platt.from_json, _read(PROBABILITY, files, read_json)),
+                calibration=_checked(PROBABILITY, read_calibration, _read(PROBABILITY, files, read_json)),
                 policy=_checked(POLICY, Policy.from_json, _read(POLICY, files, read_json)),
             ),
             golden=_read(GOLDEN, files, Golden.from_bytes),
@@ -149,6 +150,7 @@ def _features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any
             "keys": dict(settings.links.keys),
             "windows": settings.links.windows,
             "cap": settings.links.cap,
+            **({} if settings.links.amount is None else {"amount": asdict(settings.links.amount)}),
         },
         "families": settings.families,
         "use_protected": settings.use_protected,
@@ -199,6 +201,7 @@ def _matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
             keys={name: tuple(parts) for name, parts in links["keys"].items()},
             windows=tuple(links["windows"]),
             cap=links["cap"],
+            amount=Amount(**links["amount"]) if "amount" in links else None,
         ),
         families=tuple(plain["families"]),
         use_protected=tuple(plain["use_protected"]),

@@ -12,7 +12,7 @@ from scoring_model.bundle.errors import ContentInvalid, ManifestInvalid, NewerPr
 from scoring_model.bundle.rules import problems_of, shape_of
 from scoring_model.bundle.seal import FileSeal, sha256_hex
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """Version of the layout of a bundle and of the meaning of its files.
 
 How to change either:
@@ -25,6 +25,13 @@ How to change either:
    reader knows that older protocols exist, and no bundle is ever rewritten in place.
 4. A protocol that can no longer be served is refused by a class of its own, whose text says with which
    version of this package to train anew. The changelog names it.
+
+What the numbers stand for:
+
+- 1: the first. ``probability.json`` holds the slope and intercept of Platt's sigmoid, and no method.
+- 2: ``probability.json`` names its method, ``platt`` or ``beta``, with the parameters of that one. The manifest
+  and all other files are as they were, so that a bundle of protocol 1 needs no step: without a method it is
+  Platt's.
 
 A bundle with a larger number is refused as `NewerProtocol`, before anything else of it is looked at.
 """

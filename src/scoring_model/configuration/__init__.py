@@ -6,13 +6,23 @@ from scoring_model.configuration.configuration import (
     RecordSettings,
     load_configuration,
 )
-from scoring_model.configuration.policy import PolicySettings
+from scoring_model.configuration.policy import CostSettings, PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
-from scoring_model.configuration.training import SplitSettings, TrainingSettings, Tuned, TuningSettings
+from scoring_model.configuration.training import (
+    AttackName,
+    AttackSettings,
+    SplitSettings,
+    TrainingSettings,
+    Tuned,
+    TuningSettings,
+)
 
 __all__ = [
+    "AttackName",
+    "AttackSettings",
     "Configuration",
     "ConfigurationError",
+    "CostSettings",
     "FeatureChoice",
     "PolicySettings",
     "RecordSettings",

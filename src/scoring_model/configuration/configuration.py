@@ -1,7 +1,8 @@
 """The configuration of one use: which records, which features, how to train, what to promise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from scoring_model.configuration.policy import PolicySettings
@@ -9,6 +10,7 @@ from scoring_model.configuration.reading import ConfigurationError, read_setting
 from scoring_model.configuration.training import SplitSettings, TrainingSettings
 from scoring_model.features import FAMILIES, FamilyName, FeatureSettings, LinkSettings, SignalSettings
 from scoring_model.records import LabelSchema, RecordSchema
+from scoring_model.records.fields import IDENTITY_FIELDS, signal_field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,8 +120,26 @@ def load_configuration(path: str | Path) -> Configuration:
         With all problems, each naming its key.
     """
     configuration = read_settings(Configuration, read_yaml(Path(path)))
+    problems = tuple(_problems(configuration))
+    if problems:
+        raise ConfigurationError(problems)
+    return configuration
+
+
+def _problems(configuration: Configuration) -> Iterator[str]:
+    """What no section can tell without another one."""
     try:
         _ = configuration.schema
     except ValueError as error:
-        raise ConfigurationError((f"records.columns: {error}",)) from error
-    return configuration
+        yield f"records.columns: {error}"
+    try:
+        _ = configuration.feature_settings
+    except ValueError as error:
+        yield str(error)
+    signals = [signal_field(name) for name in configuration.signals]
+    for key in configuration.links.link_keys:
+        for field_ in key.fields:
+            if field_ not in (*IDENTITY_FIELDS, *signals):
+                near = get_close_matches(field_, signals, n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                yield f"links.keys.{key.name}: there is no signal of the field {field_}{hint}"

@@ -1,6 +1,54 @@
-"""What the policy is to promise."""
+"""What the policy is to promise, and what its errors cost."""
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CostSettings:
+    """What the errors of a policy cost, in any one unit: only their ratios matter.
+
+    Of thresholds that keep all bounds, those are chosen whose expected cost per applicant is least:
+
+    - a fraud that is passed costs `fraud_loss`; one that is stepped up costs it unless the step-up catches it,
+      which it does with probability `step_up_effectiveness`; one that fails costs nothing;
+    - a genuine applicant who is stepped up costs `step_up_cost`, one who fails `reject_cost`.
+
+    Parameters
+    ----------
+    fraud_loss : float
+        Above 0.
+    reject_cost, step_up_cost : float
+        At least 0.
+    step_up_effectiveness : float
+        In [0, 1].
+    prevalence : float or None
+        Share of frauds, in (0, 1), among applicants. None: as among the labelled records of the validation part.
+
+    Raises
+    ------
+    ValueError
+        With every field that is out of range.
+    """
+
+    fraud_loss: float
+    reject_cost: float
+    step_up_cost: float
+    step_up_effectiveness: float
+    prevalence: float | None = None
+
+    def __post_init__(self) -> None:
+        kept = {
+            "fraud_loss must be above 0": 0 < self.fraud_loss < float("inf"),
+            "reject_cost must be at least 0": 0 <= self.reject_cost < float("inf"),
+            "step_up_cost must be at least 0": 0 <= self.step_up_cost < float("inf"),
+            "step_up_effectiveness must lie in [0, 1]": 0 <= self.step_up_effectiveness <= 1,
+            "prevalence must lie in (0, 1)": self.prevalence is None or 0 < self.prevalence < 1,
+        }
+        problems = [
+            f"{rule}, got {getattr(self, rule.split()[0])}" for rule, good in kept.items() if not good
+        ]
+        if problems:
+            raise ValueError("; ".join(problems))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +65,8 @@ class PolicySettings:
         Share, in (0, 1), of frauds that score below `step_up_from`.
     confidence : float
         Chance, in (0, 1), that all promises hold, for independent records.
+    costs : CostSettings or None
+        What is least among the thresholds that keep the bounds. None: the lowest thresholds are taken.
 
     Raises
     ------
@@ -28,6 +78,7 @@ class PolicySettings:
     max_step_up: float | None = 0.05
     max_missed_fraud: float | None = None
     confidence: float = 0.95
+    costs: CostSettings | None = None
 
     def __post_init__(self) -> None:
         shares = {**self.limits(), "confidence": self.confidence}

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from scoring_model.records import Duration, Instant
 
 DAY = 86_400_000_000
 """In microseconds."""
+
+AttackName = Literal["shuffled_labels", "single_features", "future", "persons"]
+"""The ways in which a training looks for leaks in its own data."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,6 +158,47 @@ class Tuned:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AttackSettings:
+    """How a training looks for leaks before it begins.
+
+    Parameters
+    ----------
+    run : bool
+        Whether it looks at all; the card says so when it does not.
+    tolerate : tuple of str
+        Attacks whose success does not stop the training. The card names them.
+    max_auc : float
+        Area under the ROC curve, in (0.5, 1], that no feature may reach on its own.
+    standard_errors : float
+        How far, above 0, the area of shuffled labels may be from one half.
+    max_records : int
+        Most records that an attack computes anew, at least 1,000.
+
+    Raises
+    ------
+    ValueError
+        If values are out of range; the text names every such field.
+    """
+
+    run: bool = True
+    tolerate: tuple[AttackName, ...] = ()
+    max_auc: float = 0.99
+    standard_errors: float = 4.0
+    max_records: int = 50_000
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 0.5 < self.max_auc <= 1:
+            problems.append(f"max_auc must fulfil 0.5 < max_auc <= 1, got {self.max_auc}")
+        if not 0 < self.standard_errors < float("inf"):
+            problems.append(f"standard_errors must be finite and above 0, got {self.standard_errors}")
+        if self.max_records < 1000:
+            problems.append(f"max_records must be at least 1000, got {self.max_records}")
+        if problems:
+            raise ValueError("; ".join(problems))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSettings:
     """How a model is trained.
 
@@ -161,17 +206,27 @@ class TrainingSettings:
     ----------
     seed : int
         Of the search, the fit and the golden rows; 0 to 2**31 - 1.
+    seeds : int
+        Boosters, 1 to 100, that differ by their seed alone and whose average is the model.
     split : SplitSettings
+    attacks : AttackSettings
     tuning : TuningSettings
     tuned : Tuned, optional
         Parameters that are known already: nothing is searched.
     """
 
     seed: int = 7
+    seeds: int = 1
     split: SplitSettings = field(default_factory=SplitSettings)
+    attacks: AttackSettings = field(default_factory=AttackSettings)
     tuning: TuningSettings = field(default_factory=TuningSettings)
     tuned: Tuned | None = None
 
     def __post_init__(self) -> None:
+        problems = []
         if not 0 <= self.seed < 2**31:
-            raise ValueError(f"seed must be in 0..{2**31 - 1}, got {self.seed}")
+            problems.append(f"seed must be in 0..{2**31 - 1}, got {self.seed}")
+        if not 1 <= self.seeds <= 100:
+            problems.append(f"seeds must be in 1..100, got {self.seeds}")
+        if problems:
+            raise ValueError("; ".join(problems))

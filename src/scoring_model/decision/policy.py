@@ -45,7 +45,7 @@ class Promise:
     observed : float
         Share, in [0, 1], of the tested records that the policy gets wrong.
     records : int
-        How many records were tested, one per person.
+        How many records were tested: one for each genuine person, or one for each ring of frauds.
     p_value : float
         Of the exact binomial test of "the share exceeds the limit"; at most `delta`.
     """

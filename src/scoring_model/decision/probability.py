@@ -1,23 +1,18 @@
-"""The calibrated probability of fraud: Platt's sigmoid of the margin."""
+"""The calibrated probability of fraud: Platt's sigmoid of the margin, or the beta family."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray
+from scoring_model.decision.beta import Beta
 from scoring_model.decision.document import DocumentError, check_document, number
+from scoring_model.decision.sigmoid import RESOLUTION, sigmoid, sigmoids
 
-RESOLUTION = 2.0**-30
-"""Probabilities are multiples of this."""
-
-_SATURATED = 32.0  # exp(-32) is far below half the resolution: beyond it the probability is 0 or 1
-_LN2 = math.log(2.0)
-_TAYLOR = tuple(1.0 / math.factorial(power) for power in range(12, -1, -1))
-
-_Real = TypeVar("_Real", float, FloatArray)
+__all__ = ["RESOLUTION", "Calibration", "Platt", "calibration_json", "read_calibration"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,10 +72,7 @@ class Platt:
         """
         if math.isnan(margin):
             raise ValueError("margin: must be a number, got NaN")
-        logit = max(-_SATURATED, min(_SATURATED, self.slope * float(margin) + self.intercept))
-        doublings = round(-logit / _LN2)
-        odds_against = math.ldexp(_exp_near_zero(-logit - doublings * _LN2), doublings)
-        return round(1.0 / (1.0 + odds_against) / RESOLUTION) * RESOLUTION
+        return sigmoid(self.slope * float(margin) + self.intercept)
 
     def probabilities(self, margins: FloatArray) -> FloatArray:
         """Chances of fraud of many margins, the same bits that `probability` gives.
@@ -102,10 +94,7 @@ class Platt:
         if missing:
             raise ValueError(f"margins: must be numbers, got NaN in {missing} of {len(margins)}")
         with np.errstate(over="ignore"):  # an overflow is a saturated probability
-            logits = np.clip(self.slope * margins + self.intercept, -_SATURATED, _SATURATED)
-        doublings = np.rint(-logits / _LN2)
-        odds_against = np.ldexp(_exp_near_zero(-logits - doublings * _LN2), doublings.astype(np.int32))
-        return np.rint(1.0 / (1.0 + odds_against) / RESOLUTION) * RESOLUTION
+            return sigmoids(self.slope * margins + self.intercept)
 
     def to_json(self) -> dict[str, Any]:
         """Give the parameters as a JSON document that reads back exactly."""
@@ -126,9 +115,33 @@ class Platt:
         return cls(slope=float(document["slope"]), intercept=float(document["intercept"]))
 
 
-def _exp_near_zero(exponent: _Real) -> _Real:
-    """exp(x) for |x| <= ln(2)/2 by Taylor's series to x^12, whose error is below 2e-16."""
-    value = exponent * 0.0
-    for coefficient in _TAYLOR:
-        value = value * exponent + coefficient
-    return value
+Calibration: TypeAlias = Platt | Beta
+"""Either way from a margin to a probability."""
+
+
+_METHODS: Final[Mapping[str, type[Calibration]]] = {"platt": Platt, "beta": Beta}
+
+
+def calibration_json(calibration: Calibration) -> dict[str, Any]:
+    """Give either calibration as a JSON document that names its method and reads back exactly."""
+    method = next(name for name, kind in _METHODS.items() if isinstance(calibration, kind))
+    return {"method": method, **calibration.to_json()}
+
+
+def read_calibration(document: object) -> Calibration:
+    """Read what `calibration_json` wrote.
+
+    Bundles of protocol 1 name no method: theirs is Platt's.
+
+    Raises
+    ------
+    DocumentError
+        When the method is unknown, or with every field that is missing, unknown or breaks its rule.
+    """
+    if not isinstance(document, Mapping):
+        raise DocumentError("probability", (f"must be an object, got {type(document).__name__}",))
+    fields = dict(document)
+    method = fields.pop("method", "platt")
+    if method not in _METHODS:
+        raise DocumentError("probability", (f"method: must be one of {', '.join(_METHODS)}",))
+    return _METHODS[method].from_json(fields)

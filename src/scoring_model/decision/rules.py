@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.policy import Policy
-from scoring_model.decision.probability import Platt
+from scoring_model.decision.probability import Calibration
 from scoring_model.decision.scale import ScoreScale
 
 
@@ -44,12 +44,12 @@ class DecisionRules:
     Parameters
     ----------
     scale : ScoreScale
-    platt : Platt
+    calibration : Platt or Beta
     policy : Policy
     """
 
     scale: ScoreScale
-    platt: Platt
+    calibration: Calibration
     policy: Policy
 
     def decide(self, margins: FloatArray) -> Decisions:
@@ -65,4 +65,6 @@ class DecisionRules:
         Decisions
         """
         scores = self.scale.scores(margins)
-        return Decisions(margins, scores, self.policy.outcomes(scores), self.platt.probabilities(margins))
+        return Decisions(
+            margins, scores, self.policy.outcomes(scores), self.calibration.probabilities(margins)
+        )

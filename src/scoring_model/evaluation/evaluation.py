@@ -1,6 +1,6 @@
 """Evaluate decisions on records with known labels, in all and by calendar month."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
-from scoring_model.decision.policy import OUTCOMES, Outcome
-from scoring_model.decision.rules import Decisions
+from scoring_model.decision.policy import OUTCOMES, Outcome, Policy
+from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
 from scoring_model.evaluation.intervals import Share, share_of
 from scoring_model.evaluation.metrics import average_precision, brier, log_loss, recall_at_fpr, roc_auc
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
+from scoring_model.evaluation.stability import Stability, measure_stability
 
 FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
 """False positive rates at which recall is reported."""
@@ -98,6 +99,10 @@ class Evaluation:
         Predicted and observed shares of fraud.
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
+    extrapolated_from : int
+        First score, 1 to 1001, of which the records that fitted the scale show nothing.
+    stability : tuple of Stability
+        The three errors that a policy may bound, beside what this one promises of them.
     months : mapping of str to Measures
         By calendar month in UTC, `YYYY-MM`, ascending; months without records are left out.
     """
@@ -105,6 +110,8 @@ class Evaluation:
     overall: Measures
     calibration: tuple[CalibrationBin, ...]
     score_shares: Mapping[int, Share]
+    extrapolated_from: int
+    stability: tuple[Stability, ...]
     months: Mapping[str, Measures]
 
     def to_json(self) -> dict[str, Any]:
@@ -113,14 +120,22 @@ class Evaluation:
             "overall": self.overall.to_json(),
             "calibration": [row.to_json() for row in self.calibration],
             "score_shares": [
-                {"score": score, "nominal": nominal_share(score)} | share.to_json()
+                {
+                    "score": score,
+                    "nominal": nominal_share(score),
+                    "extrapolated": score >= self.extrapolated_from,
+                    **share.to_json(),
+                }
                 for score, share in self.score_shares.items()
             ],
+            "stability": [error.to_json() for error in self.stability],
             "months": {month: measures.to_json() for month, measures in self.months.items()},
         }
 
 
-def evaluate(decisions: Decisions, *, labels: NDArray[np.integer], event_times: IntArray) -> Evaluation:
+def evaluate(
+    decisions: Decisions, *, labels: NDArray[np.integer], event_times: IntArray, rules: DecisionRules
+) -> Evaluation:
     """Evaluate decisions on records with known labels.
 
     Parameters
@@ -130,6 +145,8 @@ def evaluate(decisions: Decisions, *, labels: NDArray[np.integer], event_times: 
     labels : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
+    rules : DecisionRules
+        Those that decided: what they promise stands beside what came of it.
 
     Returns
     -------
@@ -150,11 +167,28 @@ def evaluate(decisions: Decisions, *, labels: NDArray[np.integer], event_times: 
             score: share_of(int(np.count_nonzero(genuine_scores >= score)), len(genuine_scores))
             for score in range(100, MAX_SCORE + 1, 100)
         },
+        extrapolated_from=rules.scale.extrapolated_from,
+        stability=tuple(_stability(decisions, labels, event_times, rules.policy)),
         months={
             str(month): _measure(decisions.take(np.flatnonzero(months == month)), labels[months == month])
             for month in np.unique(months)
         },
     )
+
+
+def _stability(
+    decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray, policy: Policy
+) -> Iterator[Stability]:
+    """Measure each error that a policy may bound on the class that it concerns."""
+    limits = {promise.bound: promise.limit for promise in policy.promises}
+    passed, failed = OUTCOMES.index(Outcome.PASSED), OUTCOMES.index(Outcome.FAILED)
+    genuine, frauds = decisions.outcomes[labels == 0], decisions.outcomes[labels == 1]
+    for bound, label, errors in (
+        ("max_false_reject", 0, genuine == failed),
+        ("max_step_up", 0, genuine != passed),
+        ("max_missed_fraud", 1, frauds == passed),
+    ):
+        yield measure_stability(bound, limits.get(bound), errors, event_times[labels == label])
 
 
 def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray) -> None:

@@ -47,7 +47,12 @@ def evaluate_table(
     if not len(known):
         raise EvaluationError("of no record it is known whether it is fraud or genuine")
     decisions = score_table(scorer, table, history=history, reasons=False).decisions
-    return evaluate(decisions.take(known), labels=targets[known], event_times=table.event_times[known])
+    return evaluate(
+        decisions.take(known),
+        labels=targets[known],
+        event_times=table.event_times[known],
+        rules=scorer.contents.rules,
+    )
 
 
 def _latest(table: RecordTable) -> int:

@@ -6,8 +6,14 @@ from scoring_model.decision.policy import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.evaluation import Evaluation, Measures
 from scoring_model.evaluation.intervals import Share
+from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
 
 _ABSENT = "–"
+_ERRORS = {
+    "max_false_reject": "Genuine failed",
+    "max_step_up": "Genuine stepped up or failed",
+    "max_missed_fraud": "Frauds passed",
+}
 
 
 def summary(evaluation: Evaluation) -> str:
@@ -16,14 +22,15 @@ def summary(evaluation: Evaluation) -> str:
     Returns
     -------
     str
-        Tables of what the policy did, how margins rank and probabilities tell, what the scores
-        mean, and each month; shares with their 95 % intervals.
+        Tables of what the policy did, how its errors moved, how margins rank and probabilities tell,
+        what the scores mean, and each month; shares with their 95 % intervals.
     """
     overall = evaluation.overall
     sections = (
         f"{overall.records:,} records: {overall.genuine:,} genuine, {overall.frauds:,} frauds. "
         "Intervals are Wilson's, at 95 %, for independent records.",
         "### Outcomes\n\n" + _outcomes(overall),
+        "### Errors over time\n\n" + _stability(evaluation),
         "### Ranking and probability\n\n" + _ranking(overall),
         "### Meaning of the score\n\n" + _scores(evaluation),
         "### Calibration\n\n" + _calibration(evaluation),
@@ -43,6 +50,28 @@ def _outcomes(measures: Measures) -> str:
         for outcome in OUTCOMES
     ]
     return _table(("Outcome", "Genuine", "Frauds"), rows)
+
+
+def _stability(evaluation: Evaluation) -> str:
+    """List the errors beside what is promised of them, with what days and the worst window say."""
+    rows = [
+        (
+            _ERRORS[error.bound],
+            _ABSENT if error.limit is None else f"{error.limit:.2%}",
+            _interval(error.share),
+            _ABSENT if error.low is None else f"{error.low:.2%} to {error.high:.2%} ({error.days} days)",
+            _ABSENT if error.worst is None else _interval(error.worst.share),
+            _ABSENT if error.worst is None else f"{error.worst.since} to {error.worst.until}",
+        )
+        for error in evaluation.stability
+    ]
+    heads = ("Error", "Promised at most", "Observed", "Drawing days", "Worst recent window", "Its days")
+    text = (
+        "What is promised holds for independent records of a population that stays as it was. Drawing whole days "
+        f"keeps together what the records of a day have in common. The worst window is one of {WINDOW_DAYS} days in "
+        f"the last {RECENT_DAYS}; the worst of many lies above the average even where nothing moves."
+    )
+    return f"{text}\n\n{_table(heads, rows)}"
 
 
 def _ranking(measures: Measures) -> str:
@@ -65,10 +94,15 @@ def _ranking(measures: Measures) -> str:
 def _scores(evaluation: Evaluation) -> str:
     """Genuine records at or above each hundred points, against what the score promises."""
     rows = [
-        (str(score), f"{nominal_share(score):.3%}", _interval(share))
+        (
+            str(score),
+            f"{nominal_share(score):.3%}",
+            _interval(share),
+            "yes" if score >= evaluation.extrapolated_from else "no",
+        )
         for score, share in evaluation.score_shares.items()
     ]
-    return _table(("Score", "Nominal share of genuine", "Observed"), rows)
+    return _table(("Score", "Nominal share of genuine", "Observed", "Extrapolated"), rows)
 
 
 def _calibration(evaluation: Evaluation) -> str:

@@ -1,126 +1,276 @@
-"""Features of the address: what it has, and how it is written."""
+"""Features of the address: what it has, how it is written, and whether its parts agree."""
 
 import re
+from collections.abc import Callable, Hashable, Mapping
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.ngrams import NgramTable
+from scoring_model.features.postal import REQUIRED, USUALLY, fits
+from scoring_model.features.spelling import plain, typed, typed_alike
 from scoring_model.features.vocabulary import Vocabulary
+from scoring_model.features.words import NO_ADDRESSES, NO_HOMES, UNITS
 
-VERSION = 1
+VERSION = 2
 
-_PO_BOX = re.compile(
-    r"\b(p\.?\s?o\.?\s?box|post(al)? box|postfach|bo[iî]te postale|b\.?p\.? \d|apartado|casella postale|caixa postal)",
-    re.IGNORECASE,
-)
 _PARTS = ("line1", "line2", "city", "region", "postalCode", "country")
+_BOXES = frozenset({"box", "pobox", "postfach", "boite", "bp", "b", "apartado", "casella", "caixa"})
+_PO_BOX = re.compile(
+    r"\b(p\.?\s?o\.?\s?box|post(al)? box|postfach|boite postale|b\.?p\.? \d+|apartado|casella postale|caixa postal)\b"
+)
+_NUMBERS = re.compile(r"\d+")
+_BLANKS = str.maketrans(dict.fromkeys(",.;:#()/-_", " "))
+_DIGITS = 7
+_LARGEST_NUMBER = 10 ** (_DIGITS - 1)
+_ALL_DIGITS = "01234567890"
+_PATTERNED = frozenset(
+    [digit * length for digit in "0123456789" for length in range(3, 10)]
+    + [
+        row[start : start + length]
+        for row in (_ALL_DIGITS, _ALL_DIGITS[::-1])
+        for length in range(3, 11)
+        for start in range(len(row) - length + 1)
+    ]
+)
 
 
-def completeness(*parts: str | None) -> tuple[float, ...]:
-    """Number of the parts that are there."""
-    return (float(sum(part is not None for part in parts)),)
+def is_there(part: str) -> bool:
+    """That a part is there, whatever it says."""
+    return True
+
+
+def completeness(*parts: object) -> tuple[float, ...]:
+    """Number of the parts that are there, and of those that the country, the last, asks for and are not."""
+    asked = _ASKED.get(parts[-1], _USUALLY)
+    there = [part is not None for part in parts]
+    return sum(there), len(asked) - sum([there[place] for place in asked])
+
+
+_ASKED: Mapping[object, tuple[int, ...]] = {
+    country: tuple(_PARTS.index(part) for part in parts) for country, parts in REQUIRED.items()
+}
+_USUALLY = tuple(_PARTS.index(part) for part in USUALLY)
 
 
 def line(line1: str | None) -> tuple[float, ...]:
-    """Length, words, digits and upper case of the first line, and whether it names a post-office box."""
+    """How the first line is written: length, words, numbers and capitals, and what kind of place it names."""
     if line1 is None:
-        return (MISSING,) * 5
-    letters = _cased(line1)
+        return (MISSING,) * len(_LINE)
+    text = plain(line1)
+    numbers, words = _NUMBERS.findall(line1), text.translate(_BLANKS).split()
+    in_box = not _BOXES.isdisjoint(words) and _PO_BOX.search(text) is not None
     return (
-        float(len(line1)),
-        float(len(line1.split())),
-        float(sum(map(str.isdigit, line1))),
-        sum(map(str.isupper, letters)) / len(letters) if letters else MISSING,
-        float(_PO_BOX.search(line1) is not None),
+        len(line1),
+        len(line1.split()),
+        sum(map(len, numbers)),
+        _upper_share(line1),
+        in_box,
+        min(int(numbers[0][:_DIGITS]), _LARGEST_NUMBER) if numbers else MISSING,
+        not _PATTERNED.isdisjoint(numbers),
+        not UNITS.isdisjoint(words),
+        "c/o" in text or not NO_HOMES.isdisjoint(words),
+        True not in map(str.isalpha, text) or not NO_ADDRESSES.isdisjoint(words),
     )
 
 
-def _cased(text: str) -> list[str]:
-    """The letters that have two cases; of ASCII all letters have."""
+def _upper_share(text: str) -> float:
+    """Share of capitals among the letters that are capital or small."""
     if text.isascii():
-        return list(filter(str.isalpha, text))
-    return [c for c in text if c.upper() != c.lower()]
+        raw = text.encode()
+        capital, small = len(raw.translate(None, _NO_CAPITALS)), len(raw.translate(None, _NO_SMALL))
+    else:
+        capital, small = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    return capital / (capital + small) if capital + small else MISSING
 
 
-def postal(code: str | None) -> tuple[float, ...]:
-    """Length and share of digits of the postal code."""
-    if code is None:
-        return (MISSING,) * 2
-    return float(len(code)), sum(map(str.isdigit, code)) / len(code)
+_NO_CAPITALS = bytes(code for code in range(128) if not chr(code).isupper())
+_NO_SMALL = bytes(code for code in range(128) if not chr(code).islower())
+
+
+def length(text: str | None) -> tuple[float, ...]:
+    """Length of a part."""
+    return (MISSING if text is None else len(text),)
 
 
 def city(name: str | None) -> tuple[float, ...]:
-    """Length of the city's name."""
-    return (MISSING if name is None else float(len(name)),)
+    """Length and digits of the city's name."""
+    if name is None:
+        return (MISSING,) * len(_CITY)
+    return len(name), sum(map(str.isdigit, name))
 
 
-def family(countries: Vocabulary) -> Family:
-    """The features of addresses; `countries` codes the country."""
+def repeated_city(line1: str | None, name: str | None) -> tuple[float, ...]:
+    """Whether the line holds the city again."""
+    return (MISSING if line1 is None or name is None else plain(name) in plain(line1),)
+
+
+def typing(last_name: str | None, name: str | None) -> tuple[float, ...]:
+    """Whether the own name and the city's are typed differently."""
+    return (MISSING if last_name is None or name is None else typed(last_name, name),)
+
+
+def postal(code: str | None) -> tuple[float, ...]:
+    """Length and share of digits of the postal code, and whether these are a sequence or a repetition."""
+    if not code:
+        return (MISSING,) * len(_POSTAL)
+    numbers = _NUMBERS.findall(code)
+    return (
+        len(code),
+        sum(map(len, numbers)) / len(code),
+        "".join(numbers) in _PATTERNED,
+    )
+
+
+def postal_form(code: str | None, country: str | None) -> tuple[float, ...]:
+    """Whether the postal code has another form than those of its country."""
+    fit = None if code is None or country is None else fits(code, country)
+    return (MISSING if fit is None else not fit,)
+
+
+def family(countries: Vocabulary, lines: NgramTable) -> Family:
+    """The features of addresses.
+
+    Parameters
+    ----------
+    countries : Vocabulary
+        Codes the country.
+    lines : NgramTable
+        Says how often n-grams of characters are seen in first lines.
+    """
 
     def country(value: str | None) -> tuple[float, ...]:
         return (countries.code(value),)
 
+    def line_with_table(value: str | None) -> tuple[float, ...]:
+        return line(value) + ((MISSING, MISSING) if value is None else lines.improbability(value))
+
+    line1, name, code = ("address.line1",), ("address.city",), ("address.postalCode",)
     return Family(
         name="addresses",
         version=VERSION,
         groups=(
-            Group(inputs=_FIELDS, features=(_COMPLETENESS,), function=completeness),
-            Group(inputs=("address.line1",), features=_LINE, function=line),
-            Group(inputs=("address.postalCode",), features=_POSTAL, function=postal),
-            Group(inputs=("address.city",), features=(_CITY,), function=city),
+            Group(inputs=_FIELDS, features=_COMPLETENESS, function=completeness, views=_COMPLETENESS_VIEWS),
+            Group(inputs=line1, features=_LINE + _LINE_IMPROBABLE, function=line_with_table),
+            Group(inputs=("address.line2",), features=(_LINE2,), function=length),
+            Group(inputs=code, features=_POSTAL, function=postal),
+            Group(inputs=_POSTAL_FORM.inputs, features=(_POSTAL_FORM,), function=postal_form),
+            Group(inputs=name, features=_CITY, function=city),
+            Group(inputs=line1 + name, features=(_REPEATED_CITY,), function=repeated_city),
+            Group(
+                inputs=_TYPING.inputs, features=(_TYPING,), function=typing, views=(typed_alike, typed_alike)
+            ),
+            Group(inputs=("address.region",), features=(_REGION,), function=length),
             Group(inputs=("address.country",), features=(_COUNTRY,), function=country),
         ),
     )
 
 
 _FIELDS = tuple(f"address.{part}" for part in _PARTS)
-_COMPLETENESS = Feature(
-    name="address_parts",
-    inputs=_FIELDS,
-    unit="parts",
-    reason="ADDRESS_INCOMPLETE",
-    sentence="Parts of the address that are there.",
-)
+_COMPLETENESS_VIEWS: tuple[Callable[[str], Hashable], ...] = (*[is_there] * (len(_PARTS) - 1), str)
+"""Of all parts but the country it matters only whether they are there."""
 
 
-def _of_line(name: str, unit: str, sentence: str) -> Feature:
+def _of(
+    name: str, inputs: tuple[str, ...], unit: str, sentence: str, reason: str = "ADDRESS_FORM"
+) -> Feature:
     return Feature(
-        name=f"address_line_{name}",
-        inputs=("address.line1",),
+        name=name,
+        inputs=tuple([f"address.{part}" for part in inputs]),
         unit=unit,
-        reason="ADDRESS_FORM",
+        reason=reason,
         sentence=sentence,
     )
 
 
+def _of_line(name: str, unit: str, sentence: str, reason: str = "ADDRESS_FORM") -> Feature:
+    return _of(f"address_line_{name}", ("line1",), unit, sentence, reason)
+
+
+_COMPLETENESS = (
+    _of("address_parts", _PARTS, "parts", "Parts of the address that are there.", "ADDRESS_INCOMPLETE"),
+    _of(
+        "address_parts_wanting",
+        _PARTS,
+        "parts",
+        "Parts of the address that its country asks for and that are not there.",
+        "ADDRESS_INCOMPLETE",
+    ),
+)
 _LINE = (
     _of_line("length", "characters", "Length of the first line of the address."),
     _of_line("words", "words", "Words in the first line of the address."),
     _of_line("digits", "characters", "Digits in the first line of the address."),
     _of_line("upper_share", "share", "Share of capitals among the letters of the first line of the address."),
-    _of_line("po_box", "0 or 1", "Whether the address is a post-office box."),
+    _of_line("po_box", "0 or 1", "Whether the address is a post-office box.", "ADDRESS_NOT_A_HOME"),
+    _of_line("number", "number", "The first number in the first line of the address."),
+    _of_line(
+        "number_pattern",
+        "0 or 1",
+        "Whether a number in the first line of the address is a sequence or a repetition such as 123 or 777.",
+    ),
+    _of_line("unit", "0 or 1", "Whether the first line of the address names a flat, floor or room."),
+    _of_line(
+        "care_of",
+        "0 or 1",
+        "Whether the first line of the address names a hotel, a mailbox or somebody else's care.",
+        "ADDRESS_NOT_A_HOME",
+    ),
+    _of_line(
+        "placeholder",
+        "0 or 1",
+        "Whether the first line of the address has no word, or one that stands for an address.",
+        "ADDRESS_IMPROBABLE",
+    ),
 )
+_LINE_IMPROBABLE = (
+    _of_line(
+        "improbability",
+        "bits per character",
+        "How unlike the commonly seen first lines of addresses this one is.",
+        "ADDRESS_IMPROBABLE",
+    ),
+    _of_line(
+        "rarest",
+        "bits",
+        "How rare the rarest sequence of three characters of the first line of the address is.",
+        "ADDRESS_IMPROBABLE",
+    ),
+)
+_LINE2 = _of("address_line2_length", ("line2",), "characters", "Length of the second line of the address.")
 _POSTAL = (
-    Feature(
-        name="postal_code_length",
-        inputs=("address.postalCode",),
-        unit="characters",
-        reason="ADDRESS_FORM",
-        sentence="Length of the postal code.",
-    ),
-    Feature(
-        name="postal_code_digit_share",
-        inputs=("address.postalCode",),
-        unit="share",
-        reason="ADDRESS_FORM",
-        sentence="Share of digits in the postal code.",
+    _of("postal_code_length", ("postalCode",), "characters", "Length of the postal code."),
+    _of("postal_code_digit_share", ("postalCode",), "share", "Share of digits in the postal code."),
+    _of(
+        "postal_code_pattern",
+        ("postalCode",),
+        "0 or 1",
+        "Whether the digits of the postal code are a sequence or a repetition such as 12345 or 11111.",
     ),
 )
-_CITY = Feature(
-    name="city_length",
-    inputs=("address.city",),
-    unit="characters",
+_POSTAL_FORM = _of(
+    "postal_code_foreign",
+    ("postalCode", "country"),
+    "0 or 1",
+    "Whether the postal code has another form than those of the country.",
+    "POSTAL_CODE_MISMATCH",
+)
+_CITY = (
+    _of("city_length", ("city",), "characters", "Length of the city's name."),
+    _of("city_digits", ("city",), "characters", "Digits in the city's name."),
+)
+_REPEATED_CITY = _of(
+    "address_line_repeats_city",
+    ("line1", "city"),
+    "0 or 1",
+    "Whether the first line of the address holds the city's name.",
+)
+_TYPING = Feature(
+    name="address_case_unlike_name",
+    inputs=("lastName", "address.city"),
+    unit="0 or 1",
     reason="ADDRESS_FORM",
-    sentence="Length of the city's name.",
+    sentence="Whether last name and city are typed differently: one alone all in capitals, or all without.",
 )
+_REGION = _of("region_length", ("region",), "characters", "Length of the region's name.")
 _COUNTRY = Feature(
     name="address_country",
     inputs=("address.country",),

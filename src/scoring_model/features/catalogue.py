@@ -1,8 +1,8 @@
 """What a feature is: the entries of the catalogue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Direction = Literal[-1, 0, 1]
 """1 where a larger value can only raise the risk, -1 where it can only lower it, 0 where either may be."""
@@ -54,15 +54,21 @@ class Group:
     inputs : tuple of str
         What the function is called with, in order; missing values are None.
     features : tuple of Feature
-        One for each float that the function returns.
+        One for each number that the function returns.
     function : callable
-        Plain Python: the values of one record to a tuple of float, NaN where nothing can be said. It is called
+        Plain Python: the values of one record to numbers that a float64 holds exactly, integers and booleans
+        among them, NaN where nothing can be said. It is called
         on one record's values, or on the distinct values of a table, and can't tell which.
+    views : tuple of callable
+        For each input what stands for all values that the function cannot tell apart: for every value,
+        `function(view(value))` is `function(value)`. Of a table there are so much fewer distinct values to call
+        the function on; none where that is not so. A view is not asked about None, and gives something hashable.
     """
 
     inputs: tuple[str, ...]
     features: tuple[Feature, ...]
     function: Callable[..., tuple[float, ...]]
+    views: tuple[Callable[[Any], Hashable], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

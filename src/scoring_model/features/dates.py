@@ -1,20 +1,57 @@
-"""Features of dates: patterns of the date of birth, the hour of the event, and the age."""
+"""Features of dates: patterns of the date of birth, the moment of the event, and the age.
+
+Day and month of birth say nothing of the age, the year does: what reads it is protected.
+"""
 
 from datetime import date
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
 
-VERSION = 1
+VERSION = 2
 
 DAYS_PER_YEAR = 365.2425
+_ROUND_DAYS = frozenset({1, 5, 10, 15, 20, 25, 30})
+_LEAP_YEAR = 2000
+_YEAR = 366
+_LEAP_DAYS = tuple(date.fromordinal(date(_LEAP_YEAR, 1, 1).toordinal() + day) for day in range(_YEAR))
+_DAYS = {day.isoformat()[5:]: place for place, day in enumerate(_LEAP_DAYS)}
+_MONTHS = {day.month: place - 1 for place, day in enumerate(_LEAP_DAYS) if day.day == 1}
+_EPOCH = date(1970, 1, 1).toordinal()
+_EPOCH_WEEKDAY = date(1970, 1, 1).weekday()
 
 
 def birth(dob: str | None) -> tuple[float, ...]:
-    """Day and month of birth, and whether they are the first of January."""
+    """Day and month of birth, and the patterns that made-up dates follow."""
+    return _NO_BIRTH if dob is None else _BIRTHS[dob[-5:]]
+
+
+def _birth(month: int, day: int) -> tuple[float, ...]:
+    return (
+        float(day),
+        float(month),
+        float(day == 1 and month == 1),
+        float(day == month),
+        float(day in _ROUND_DAYS),
+    )
+
+
+def birthday(dob: str | None, event_day: int) -> tuple[float, ...]:
+    """Days from the event to the nearest birthday, both as if in a leap year; in days since 1970-01-01 UTC."""
     if dob is None:
-        return (MISSING,) * 3
-    month, day = int(dob[5:7]), int(dob[8:10])
-    return float(day), float(month), float(day == 1 and month == 1)
+        return (MISSING,)
+    event = date.fromordinal(event_day + _EPOCH)
+    apart = abs(_DAYS[dob[-5:]] - _MONTHS[event.month] - event.day)
+    return (min(apart, _YEAR - apart),)
+
+
+def in_leap_year(event_day: int) -> int:
+    """The same day of the same month in 2000, in days since 1970-01-01 UTC."""
+    return date.fromordinal(event_day + _EPOCH).replace(year=_LEAP_YEAR).toordinal() - _EPOCH
+
+
+def month_and_day(dob: str) -> str:
+    """The date of birth without its year, ``MM-DD``."""
+    return dob[-5:]
 
 
 def age(dob: str | None, event_day: int) -> tuple[float, ...]:
@@ -25,12 +62,19 @@ def age(dob: str | None, event_day: int) -> tuple[float, ...]:
     return (days / DAYS_PER_YEAR,)
 
 
+def year(dob: str | None) -> tuple[float, ...]:
+    """Whether the year of birth is a round one."""
+    return (MISSING if dob is None else float(dob[3] == "0"),)
+
+
 def hour(event_hour: int) -> tuple[float, ...]:
     """Hour of the event."""
-    return (float(event_hour),)
+    return (event_hour,)
 
 
-_EPOCH = date(1970, 1, 1).toordinal()
+def weekday(event_day: int) -> tuple[float, ...]:
+    """Day of the week of the event, 0 on Mondays; `event_day` counts days since 1970-01-01 UTC."""
+    return ((event_day + _EPOCH_WEEKDAY) % 7,)
 
 
 def family() -> Family:
@@ -40,34 +84,41 @@ def family() -> Family:
         version=VERSION,
         groups=(
             Group(inputs=("dob",), features=_BIRTH, function=birth),
+            Group(
+                inputs=("dob", "eventDay"),
+                features=(_BIRTHDAY,),
+                function=birthday,
+                views=(month_and_day, in_leap_year),
+            ),
             Group(inputs=("dob", "eventDay"), features=(_AGE,), function=age),
+            Group(inputs=("dob",), features=(_ROUND_YEAR,), function=year),
             Group(inputs=("eventHour",), features=(_HOUR,), function=hour),
+            Group(inputs=("eventDay",), features=(_WEEKDAY,), function=weekday),
         ),
     )
 
 
+def _of_birth(name: str, unit: str, sentence: str) -> Feature:
+    return Feature(
+        name=f"birth_{name}", inputs=("dob",), unit=unit, reason="BIRTH_DATE_PATTERN", sentence=sentence
+    )
+
+
 _BIRTH = (
-    Feature(
-        name="birth_day",
-        inputs=("dob",),
-        unit="day",
-        reason="BIRTH_DATE_PATTERN",
-        sentence="Day of the month of birth.",
-    ),
-    Feature(
-        name="birth_month",
-        inputs=("dob",),
-        unit="month",
-        reason="BIRTH_DATE_PATTERN",
-        sentence="Month of birth.",
-    ),
-    Feature(
-        name="birth_first_of_january",
-        inputs=("dob",),
-        unit="0 or 1",
-        reason="BIRTH_DATE_PATTERN",
-        sentence="Whether the date of birth is a first of January.",
-    ),
+    _of_birth("day", "day", "Day of the month of birth."),
+    _of_birth("month", "month", "Month of birth."),
+    _of_birth("first_of_january", "0 or 1", "Whether the date of birth is a first of January."),
+    _of_birth("day_is_month", "0 or 1", "Whether day and month of birth are the same number."),
+    _of_birth("round_day", "0 or 1", "Whether the day of birth is a first or a multiple of five."),
+)
+_BIRTHS = {day.isoformat()[5:]: _birth(day.month, day.day) for day in _LEAP_DAYS}
+_NO_BIRTH = (MISSING,) * len(_BIRTH)
+_BIRTHDAY = Feature(
+    name="birthday_distance",
+    inputs=("dob", "eventDay"),
+    unit="days",
+    reason="BIRTH_DATE_PATTERN",
+    sentence="Days between the event and the nearest birthday, as in a leap year.",
 )
 _AGE = Feature(
     name="age",
@@ -77,10 +128,25 @@ _AGE = Feature(
     sentence="Age at the event.",
     protected="age",
 )
+_ROUND_YEAR = Feature(
+    name="birth_round_year",
+    inputs=("dob",),
+    unit="0 or 1",
+    reason="BIRTH_DATE_PATTERN",
+    sentence="Whether the year of birth is a multiple of ten.",
+    protected="age",
+)
 _HOUR = Feature(
     name="event_hour",
     inputs=("eventHour",),
     unit="hour, UTC",
     reason="TIME_OF_DAY",
     sentence="Hour of the event.",
+)
+_WEEKDAY = Feature(
+    name="event_weekday",
+    inputs=("eventDay",),
+    unit="day, 0 is Monday, UTC",
+    reason="TIME_OF_DAY",
+    sentence="Day of the week of the event.",
 )

@@ -1,10 +1,11 @@
 """Features of the document and of the citizenship."""
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.shares import ShareTable
 from scoring_model.features.vocabulary import Vocabulary
 from scoring_model.records import DOCUMENT_TYPES
 
-VERSION = 1
+VERSION = 2
 
 _DOCUMENT_CODES = {document: float(code) for code, document in enumerate(DOCUMENT_TYPES)}
 
@@ -19,19 +20,35 @@ def abroad(citizenship: str | None, country: str | None) -> tuple[float, ...]:
     return (MISSING if citizenship is None or country is None else float(citizenship != country),)
 
 
-def family(citizenships: Vocabulary) -> Family:
-    """The features of documents; `citizenships` codes the citizenship."""
+def contradiction(
+    document_type: str | None, citizenship: str | None, country: str | None
+) -> tuple[float, ...]:
+    """Whether a document is one that citizens of the country of the address do not get."""
+    if document_type is None or citizenship is None or country is None:
+        return (MISSING,)
+    return (float(document_type == "RESIDENCE_PERMIT" and citizenship == country),)
+
+
+def family(citizenships: Vocabulary, documents: ShareTable) -> Family:
+    """The features of documents; `citizenships` codes the citizenship, `documents` are shared out by country."""
 
     def citizenship(value: str | None) -> tuple[float, ...]:
         return (citizenships.code(value),)
+
+    def rarity(document_type: str | None, country: str | None) -> tuple[float, ...]:
+        if document_type is None or country is None:
+            return (MISSING,)
+        return (documents.rarity(country, document_type),)
 
     return Family(
         name="documents",
         version=VERSION,
         groups=(
-            Group(inputs=("documentType",), features=(_DOCUMENT,), function=document),
-            Group(inputs=("citizenship",), features=(_CITIZENSHIP,), function=citizenship),
-            Group(inputs=("citizenship", "address.country"), features=(_ABROAD,), function=abroad),
+            Group(inputs=_DOCUMENT.inputs, features=(_DOCUMENT,), function=document),
+            Group(inputs=_RARITY.inputs, features=(_RARITY,), function=rarity),
+            Group(inputs=_CITIZENSHIP.inputs, features=(_CITIZENSHIP,), function=citizenship),
+            Group(inputs=_ABROAD.inputs, features=(_ABROAD,), function=abroad),
+            Group(inputs=_CONTRADICTION.inputs, features=(_CONTRADICTION,), function=contradiction),
         ),
     )
 
@@ -43,6 +60,13 @@ _DOCUMENT = Feature(
     reason="DOCUMENT_TYPE",
     sentence="Type of the document.",
     categorical=True,
+)
+_RARITY = Feature(
+    name="document_rarity",
+    inputs=("documentType", "address.country"),
+    unit="bits",
+    reason="DOCUMENT_TYPE",
+    sentence="How rare the type of the document is in the country of the address.",
 )
 _CITIZENSHIP = Feature(
     name="citizenship",
@@ -59,5 +83,13 @@ _ABROAD = Feature(
     unit="0 or 1",
     reason="COUNTRY_MISMATCH",
     sentence="Whether the address lies outside the country of citizenship.",
+    protected="citizenship",
+)
+_CONTRADICTION = Feature(
+    name="document_contradiction",
+    inputs=("documentType", "citizenship", "address.country"),
+    unit="0 or 1",
+    reason="DOCUMENT_TYPE",
+    sentence="Whether a citizen shows a residence permit of the own country.",
     protected="citizenship",
 )

@@ -1,29 +1,52 @@
 """Features of the references to document images. The images themselves are never fetched."""
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.words import PICTURES, PUBLIC_HOSTS
 
-VERSION = 1
+VERSION = 2
+
+_HOST_ALONE = 3
 
 
 def references(urls: tuple[str, ...] | None) -> tuple[float, ...]:
-    """Number, hosts, repeats, mean length of the path, and queries of the references."""
-    if urls is None:
-        return (0.0, MISSING, MISSING, MISSING, MISSING)
-    hosts, path_lengths, queries = set(), 0, 0
-    for url in urls:
-        resource, _, query = url.partition("?")
-        # After https: and the empty part between the slashes; the contract leaves no other form.
-        host, slash, path = resource.split("//", 1)[1].partition("/")
-        hosts.add(host.lower())
-        path_lengths += len(slash + path)
-        queries += bool(query)
+    """Number, hosts, repeats and shape of the references."""
+    if not urls:
+        return (0, *(MISSING,) * (len(_FEATURES) - 1))
+    # https:, the empty part between the slashes, host and path; the contract leaves no other form.
+    queries = sum(["?" in url for url in urls])
+    parts = [(url.partition("?")[0] if queries else url).split("/", 3) for url in urls]
+    hosts = {part[2].lower() for part in parts}
+    paths = [part[3] for part in parts if len(part) > _HOST_ALONE]
+    names = [path.rpartition("/")[2] for path in paths]
+    joined, n = "".join(paths).encode("utf-8", "surrogatepass"), len(urls)
+    length = sum(map(len, paths)) + len(paths)  # with the slash before each
     return (
-        float(len(urls)),
-        float(len(hosts)),
-        float(len(urls) - len(set(urls))),
-        path_lengths / len(urls),
-        float(queries),
+        n,
+        len(hosts),
+        n - len(set(urls)),
+        len(names) - len(set(names)),
+        length / n,
+        joined.count(b"/") / n,
+        (len(joined) - len(joined.translate(None, b"0123456789"))) / max(length, 1),
+        queries,
+        n - sum([name.rpartition(".")[2].lower() in PICTURES for name in names]),
+        sum(map(_is_public, hosts)),
+        sum(map(_is_bare, hosts)),
     )
+
+
+def _is_public(host: str) -> bool:
+    """Whether a host is a public one, or under one."""
+    while host:
+        if host in PUBLIC_HOSTS:
+            return True
+        host = host.partition(".")[2]
+    return False
+
+
+def _is_bare(host: str) -> bool:
+    """Whether a host is a number, or has a user or a port."""
+    return not host[-1:].isalpha() or "@" in host or ":" in host
 
 
 def family() -> Family:
@@ -43,6 +66,18 @@ _FEATURES = (
     _of_images("image_count", "images", "Number of document images."),
     _of_images("image_hosts", "hosts", "Distinct hosts of the document images."),
     _of_images("image_repeats", "images", "Document images that are named more than once."),
+    _of_images("image_same_names", "images", "Document images whose file is called like another's."),
     _of_images("image_path_length", "characters", "Mean length of the paths of the document images."),
+    _of_images("image_depth", "folders", "Mean number of folders in the paths of the document images."),
+    _of_images("image_digit_share", "share", "Share of digits in the paths of the document images."),
     _of_images("image_queries", "images", "Document images whose address has a query."),
+    _of_images("image_no_ending", "images", "Document images whose file has no ending of a picture."),
+    _of_images(
+        "image_public_hosts", "hosts", "Hosts of the document images where anybody can put a picture."
+    ),
+    _of_images(
+        "image_bare_hosts",
+        "hosts",
+        "Hosts of the document images that are numbers, or have a user or a port.",
+    ),
 )

@@ -58,6 +58,24 @@ _PEOPLE: Sequence[Mapping[str, object]] = (
         "address.country": "DE",
     },
     {"firstName": "𝒳", "lastName": "李", "documentType": "DRIVERS_LICENSE", "address.city": "上海"},
+    {
+        "firstName": "DR. TEST-\u200bANNA",
+        "lastName": "Anna Holdings GmbH",
+        "dob": "1960-05-05",
+        "citizenship": "DE",
+        "documentType": "RESIDENCE_PERMIT",
+        "imageUrls": (
+            "https://i.imgur.com/x/y/1234.png",
+            "https://192.0.2.7:8443/scan",
+            "https://10.example",
+        ),
+        "address.line1": "Test 123, Apt 4, c/o Hotel Köln",
+        "address.line2": "PO Box 1",
+        "address.city": "köln 1",
+        "address.region": "Nordrhein-Westfalen",
+        "address.postalCode": "1234",
+        "address.country": "DE",
+    },
     {"subjectId": "invented-1"},
 )
 

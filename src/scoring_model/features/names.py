@@ -1,207 +1,194 @@
-"""Features of the names: their form, and how unlike the commonly seen names they are."""
+"""Features of the names: their form, what both have in common, and how unlike the commonly seen names they are."""
 
-import itertools
 import math
-import operator
-import unicodedata
-from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
 from scoring_model.features.ngrams import NgramTable
 from scoring_model.features.rounding import settled
-
-VERSION = 1
-
-_VOWELS = frozenset("aeiouyаеёиоуыэюяіїєαεηιουω")
-_ASCII_VOWELS = "aeiouy"
-_COMMON_MARKS = " -'’."
-_VOWEL_SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK"})
-_KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
-_NEIGHBOUR_KEYS = frozenset(
-    pair for row in _KEY_ROWS for a, b in itertools.pairwise(row) for pair in (a + b, b + a)
+from scoring_model.features.spelling import (
+    CONSONANT,
+    VOWEL,
+    case,
+    longest_run,
+    longest_walk,
+    plain,
+    script,
+    scripts,
+    sounds,
+    steps,
+    typed,
 )
+from scoring_model.features.words import NO_NAMES, TITLES
+
+VERSION = 2
+
+_COMMON_MARKS = " -'’."
+_NO_MARKS = str.maketrans("", "", _COMMON_MARKS)
 
 
 def form(name: str | None) -> tuple[float, ...]:
-    """Length, tokens, vowel share, longest run, keyboard walk and case of one name."""
+    """How one name is written: its words, sounds, repetitions, walk over keys and case."""
     if name is None:
-        return (MISSING,) * 6
-    plain = _plain(name)
+        return (MISSING,) * len(_FORM)
+    text = plain(name)
+    words, pairs, heard = name.split(), steps(text), sounds(text)
+    vowels, consonants = heard.count(VOWEL), heard.count(CONSONANT)
     return (
-        float(len(name)),
-        float(len(name.split())),
-        _vowel_share(plain),
-        float(_longest_run(plain)),
-        float(_longest_walk(plain)),
-        _case(name),
+        len(name),
+        len(words),
+        min(map(len, words), default=0),
+        vowels / (vowels + consonants) if vowels or consonants else MISSING,
+        max(map(len, heard.replace(VOWEL, " ").split()), default=0),
+        longest_run(text),
+        len(pairs) - len(set(pairs)),
+        longest_walk(text, pairs),
+        case(name),
     )
 
 
 def both(first: str | None, last: str | None) -> tuple[float, ...]:
-    """Digits and other non-letters, entropy, scripts, and sameness of the two names together."""
-    together = " ".join(name for name in (first, last) if name is not None)
-    if not together:
-        return (MISSING,) * 5
-    plain = _plain(together)
-    same = MISSING if first is None or last is None else float(_plain(first) == _plain(last))
+    """What is not a letter, words that are no names, variety and scripts of both names, and what they share."""
+    one, other = plain(first or ""), plain(last or "")
+    together, text = f"{first or ''} {last or ''}", f"{one} {other}"
+    words, more = _words(one), _words(other)
+    if first is None and last is None:
+        return (MISSING,) * len(_BOTH)
+    digits = symbols = hidden = 0
+    if not together.replace(" ", "").isalpha():
+        bare = together.translate(_NO_MARKS)
+        digits = sum(map(str.isdigit, bare))
+        symbols = len(bare) - sum(map(str.isalnum, bare))
+        hidden = len(bare) - sum(map(str.isprintable, bare))
+    mixed = scripts(together)
     return (
-        float(sum(map(str.isdigit, together))),
-        float(len(together) - sum(map(str.isalnum, together)) - sum(map(together.count, _COMMON_MARKS))),
-        _entropy(plain),
-        float(_scripts(together)),
-        same,
+        digits,
+        symbols,
+        hidden,
+        _entropy(text),
+        mixed,
+        _mixed(together) if mixed > 1 else 0,
+        not (TITLES.isdisjoint(words) and TITLES.isdisjoint(more)),
+        not (NO_NAMES.isdisjoint(words) and NO_NAMES.isdisjoint(more)),
+        *(_NO_PAIR if first is None or last is None else _pair(first, last, one, other)),
+        len({*words}.intersection(more)),
     )
+
+
+def _pair(first: str, last: str, one: str, other: str) -> tuple[float, ...]:
+    """Sameness, containment, typing and lengths of two names; `one` and `other` are their plain forms."""
+    n, m = len(first), len(last)
+    return (
+        one == other,
+        one in other or other in one,
+        typed(first, last),
+        min(n, m) / max(n, m, 1),
+    )
+
+
+def _words(plain_text: str) -> list[str]:
+    return plain_text.replace("-", " ").replace(".", " ").split()
 
 
 def family(table: NgramTable) -> Family:
     """The features of names; `table` says how often n-grams of characters are seen."""
 
-    def improbability(name: str | None) -> tuple[float, ...]:
-        return (MISSING if name is None else table.improbability(name),)
+    def of_one(name: str | None) -> tuple[float, ...]:
+        return form(name) + ((MISSING, MISSING) if name is None else table.improbability(name))
 
+    first, last = ("firstName",), ("lastName",)
     return Family(
         name="names",
         version=VERSION,
         groups=(
-            Group(inputs=("firstName",), features=_form_features("firstName", "first"), function=form),
-            Group(inputs=("lastName",), features=_form_features("lastName", "last"), function=form),
-            Group(inputs=("firstName", "lastName"), features=_BOTH, function=both),
-            Group(
-                inputs=("firstName",), features=(_improbable("firstName", "first"),), function=improbability
-            ),
-            Group(inputs=("lastName",), features=(_improbable("lastName", "last"),), function=improbability),
+            Group(inputs=first, features=_of_one("first", _FORM + _IMPROBABLE), function=of_one),
+            Group(inputs=last, features=_of_one("last", _FORM + _IMPROBABLE), function=of_one),
+            Group(inputs=first + last, features=_BOTH, function=both),
         ),
     )
 
 
-def _form_features(field: str, word: str) -> tuple[Feature, ...]:
-    def feature(name: str, unit: str, sentence: str) -> Feature:
-        return Feature(
-            name=f"{word}_name_{name}", inputs=(field,), unit=unit, reason="NAME_UNUSUAL", sentence=sentence
+_UNUSUAL, _UNLIKELY, _NOT_A_NAME = "NAME_UNUSUAL", "NAME_IMPROBABLE", "NAME_NOT_OF_A_PERSON"
+
+_FORM = (
+    ("length", "characters", _UNUSUAL, "Length of the {} name."),
+    ("tokens", "words", _UNUSUAL, "Words in the {} name."),
+    ("shortest_word", "characters", _UNUSUAL, "Length of the shortest word of the {} name."),
+    ("vowel_share", "share", _UNUSUAL, "Share of vowels among the letters of the {} name."),
+    ("consonant_run", "characters", _UNUSUAL, "Most consonants in a row in the {} name."),
+    ("longest_run", "characters", _UNUSUAL, "Longest repetition of one character in the {} name."),
+    ("repeated_pairs", "pairs", _UNUSUAL, "Pairs of neighbouring characters that come again in the {} name."),
+    ("keyboard_walk", "characters", _UNUSUAL, "Longest walk over neighbouring keys in the {} name."),
+    (
+        "case",
+        "code",
+        _UNUSUAL,
+        "Case of the {} name: 0 capitalised, 1 upper, 2 lower, 3 mixed; missing without case.",
+    ),
+)
+_IMPROBABLE = (
+    ("improbability", "bits per character", _UNLIKELY, "How unlike the commonly seen names the {} name is."),
+    ("rarest", "bits", _UNLIKELY, "How rare the rarest sequence of three characters of the {} name is."),
+)
+
+
+def _of_one(word: str, entries: tuple[tuple[str, str, str, str], ...]) -> tuple[Feature, ...]:
+    return tuple(
+        Feature(
+            name=f"{word}_name_{name}",
+            inputs=(f"{word}Name",),
+            unit=unit,
+            reason=reason,
+            sentence=sentence.format(word),
         )
-
-    return (
-        feature("length", "characters", f"Length of the {word} name."),
-        feature("tokens", "words", f"Words in the {word} name."),
-        feature("vowel_share", "share", f"Share of vowels among the letters of the {word} name."),
-        feature("longest_run", "characters", f"Longest repetition of one character in the {word} name."),
-        feature("keyboard_walk", "characters", f"Longest walk over neighbouring keys in the {word} name."),
-        feature(
-            "case",
-            "code",
-            f"Case of the {word} name: 0 capitalised, 1 upper, 2 lower, 3 mixed; missing without case.",
-        ),
+        for name, unit, reason, sentence in entries
     )
 
 
-def _improbable(field: str, word: str) -> Feature:
+def _of_both(name: str, unit: str, sentence: str, reason: str = _UNUSUAL) -> Feature:
     return Feature(
-        name=f"{word}_name_improbability",
-        inputs=(field,),
-        unit="bits per character",
-        reason="NAME_IMPROBABLE",
-        sentence=f"How unlike the commonly seen names the {word} name is.",
+        name=f"name_{name}", inputs=("firstName", "lastName"), unit=unit, reason=reason, sentence=sentence
     )
 
 
 _BOTH = (
-    Feature(
-        name="name_digits",
-        inputs=("firstName", "lastName"),
-        unit="characters",
-        reason="NAME_UNUSUAL",
-        sentence="Digits in the names.",
+    _of_both("digits", "characters", "Digits in the names."),
+    _of_both(
+        "symbols",
+        "characters",
+        "Characters of the names that are neither letters, digits nor common in names.",
     ),
-    Feature(
-        name="name_symbols",
-        inputs=("firstName", "lastName"),
-        unit="characters",
-        reason="NAME_UNUSUAL",
-        sentence="Characters of the names that are neither letters, digits nor common in names.",
+    _of_both("hidden", "characters", "Characters of the names that cannot be seen."),
+    _of_both("entropy", "bits per character", "Variety of the characters in the names."),
+    _of_both("scripts", "scripts", "Writing systems that the names mix."),
+    _of_both("mixed_words", "words", "Words of the names that mix writing systems."),
+    _of_both("title", "0 or 1", "Whether the names hold a title or a word of companies.", _NOT_A_NAME),
+    _of_both("placeholder", "0 or 1", "Whether the names hold a word that stands for a name.", _NOT_A_NAME),
+    _of_both("same", "0 or 1", "Whether first and last name are the same."),
+    _of_both("contained", "0 or 1", "Whether one of the names holds the other."),
+    _of_both(
+        "case_differs",
+        "0 or 1",
+        "Whether the names are typed differently: one alone all in capitals, or all without.",
     ),
-    Feature(
-        name="name_entropy",
-        inputs=("firstName", "lastName"),
-        unit="bits per character",
-        reason="NAME_UNUSUAL",
-        sentence="Variety of the characters in the names.",
-    ),
-    Feature(
-        name="name_scripts",
-        inputs=("firstName", "lastName"),
-        unit="scripts",
-        reason="NAME_UNUSUAL",
-        sentence="Writing systems that the names mix.",
-    ),
-    Feature(
-        name="name_same",
-        inputs=("firstName", "lastName"),
-        unit="0 or 1",
-        reason="NAME_UNUSUAL",
-        sentence="Whether first and last name are the same.",
-    ),
+    _of_both("length_ratio", "ratio", "Length of the shorter name by that of the longer one."),
+    _of_both("shared_words", "words", "Words that both names have."),
 )
+_NO_PAIR = (MISSING,) * 4
 
 
-def _plain(text: str) -> str:
-    """Without case and accents."""
-    if text.isascii():
-        return text.lower()
-    return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+def _mixed(text: str) -> int:
+    """Words whose letters are of several writing systems."""
+    return sum(len({script(c) for c in word if c.isalpha()}) > 1 for word in text.split())
 
 
-@lru_cache(maxsize=65_536)
-def _script(character: str) -> str:
-    """The first word of the character's Unicode name, which is its script for letters."""
-    return unicodedata.name(character, "UNKNOWN").split(" ", 1)[0].split("-", 1)[0]
-
-
-def _scripts(text: str) -> int:
-    if text.isascii():
-        return int(any(map(str.isalpha, text)))
-    return len({_script(c) for c in set(text) if c.isalpha()})
-
-
-def _vowel_share(plain: str) -> float:
-    if plain.isascii():  # all letters are Latin: most names, in a fraction of the time
-        n, vowels = sum(map(str.isalpha, plain)), sum(map(plain.count, _ASCII_VOWELS))
-    else:
-        letters = [c for c in plain if c.isalpha() and _script(c) in _VOWEL_SCRIPTS]
-        n, vowels = len(letters), sum(c in _VOWELS for c in letters)
-    return vowels / n if n else MISSING
-
-
-def _longest_run(plain: str) -> int:
-    return _longest(map(operator.eq, plain, plain[1:])) if plain else 0
-
-
-def _longest_walk(plain: str) -> int:
-    pairs = map(operator.add, plain, plain[1:])
-    return _longest(map(_NEIGHBOUR_KEYS.__contains__, pairs)) if plain else 0
-
-
-def _longest(steps: Iterable[bool]) -> int:
-    """Characters of the longest stretch whose steps, from each character to the next, are all true."""
-    longest = current = 1
-    for step in steps:
-        current = current + 1 if step else 1
-        if current > longest:
-            longest = current
-    return longest
-
-
-def _case(name: str) -> float:
-    if name.upper() == name.lower():
-        return MISSING
-    if name == name.title():
-        return 0.0
-    if name.isupper():
-        return 1.0
-    return 2.0 if name.islower() else 3.0
-
-
-def _entropy(plain: str) -> float:
+def _entropy(text: str) -> float:
     """Shannon entropy of the characters, in bits."""
-    shares = [plain.count(c) / len(plain) for c in set(plain)]
-    return settled(-math.fsum(share * math.log2(share) for share in shares))
+    # Sums of what is on a grid are exact in any order, and quotients of exact numbers the same everywhere.
+    n = len(text)
+    return (_weighed(n) - sum(map(_weighed, map(text.count, set(text))))) / n
+
+
+@cache
+def _weighed(count: int) -> float:
+    return settled(count * math.log2(count))

@@ -63,7 +63,7 @@ def _chapters(matrix: FeatureMatrix) -> Iterable[tuple[str, Sequence[Feature]]]:
         yield family.name.capitalize(), [feature for group in family.groups for feature in group.features]
     for key in matrix.settings.links.link_keys:
         of_key = replace(matrix.settings.links, keys={key.name: key.parts})
-        yield f"Links by {key.name}", link_features(of_key)
+        yield f"Links by {key.name}", link_features(replace(matrix.settings, links=of_key))
 
 
 def _features_table(features: Iterable[Feature]) -> str:

@@ -1,11 +1,11 @@
 """What a use's configuration says of its features."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, get_args
 
-from scoring_model.history import PERSON, LinkKey, WindowLaw
+from scoring_model.history import PERSON, Amount, LinkKey, WindowLaw
 from scoring_model.records import Duration, SignalType
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
@@ -63,7 +63,7 @@ class SignalSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinkSettings:
-    """Which values tie records together, and over which windows.
+    """Which values tie records together, over which windows, and what is summed in them.
 
     Parameters
     ----------
@@ -74,26 +74,33 @@ class LinkSettings:
         Lengths in microseconds, ascending; written as ``24h`` or ``30d``.
     cap : int
         The number of latest records that a window sees.
+    amount : Amount, optional
+        A signal whose sum and mean over the records that a window sees are features too.
+
+    Raises
+    ------
+    ValueError
+        With every key, window and number that breaks a rule.
     """
 
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {PERSON: ()})
     windows: tuple[Duration, ...] = (HOUR, 24 * HOUR, 7 * DAY, 30 * DAY, 90 * DAY)
     cap: int = 256
+    amount: Amount | None = None
 
     def __post_init__(self) -> None:
-        problems = [
-            f"links.keys.{name}: {'the person is built in and takes no fields' if name == PERSON else 'no fields'}"
-            for name, parts in self.keys.items()
-            if (name == PERSON) == bool(parts)
-        ]
+        problems = [problem for name, parts in self.keys.items() for problem in _key_problems(name, parts)]
+        try:
+            _ = self.law
+        except ValueError as error:
+            problems.append(str(error))
         if problems:
             raise ValueError("; ".join(problems))
-        _ = self.law
 
     @property
     def law(self) -> WindowLaw:
         """The law of windows that these settings ask for."""
-        return WindowLaw(windows=tuple(self.windows), cap=self.cap)
+        return WindowLaw(windows=tuple(self.windows), cap=self.cap, amount=self.amount)
 
     @property
     def link_keys(self) -> tuple[LinkKey, ...]:
@@ -116,6 +123,11 @@ class FeatureSettings:
         carries.
     exclude : tuple of str
         Names of features to leave out.
+
+    Raises
+    ------
+    ValueError
+        If the amount of the links is no signal of numbers.
     """
 
     signals: Mapping[str, SignalSettings] = field(default_factory=dict)
@@ -123,3 +135,28 @@ class FeatureSettings:
     families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        amount = self.links.amount
+        if amount is None:
+            return
+        if amount.signal not in self.signals:
+            raise ValueError(f"links.amount.signal: there is no signal {amount.signal}")
+        kind = self.signals[amount.signal].type
+        if kind is not SignalType.NUMBER:
+            raise ValueError(
+                f"links.amount.signal: must be of type number, {amount.signal} is of type {kind}"
+            )
+
+
+def _key_problems(name: str, parts: tuple[str, ...]) -> Iterator[str]:
+    if name == PERSON and parts:
+        yield f"links.keys.{name}: the person is built in and takes no fields"
+    if name != PERSON and not parts:
+        yield f"links.keys.{name}: no fields"
+    for part in sorted({part for part in parts if parts.count(part) > 1}):
+        yield f"links.keys.{name}: {part} stands twice"
+    try:
+        LinkKey(name=name, parts=tuple(parts))
+    except ValueError as error:
+        yield f"links.keys: {error}"

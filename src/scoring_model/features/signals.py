@@ -52,7 +52,7 @@ def _coder(vocabulary: Vocabulary) -> Callable[[str | None], tuple[float, ...]]:
 def _value(name: str, settings: SignalSettings) -> Feature:
     categorical = settings.type is SignalType.CATEGORY
     return Feature(
-        name=f"signal_{_snake(name)}",
+        name=f"signal_{snake(name)}",
         inputs=(_input(name),),
         unit="code" if categorical else "as supplied",
         reason=signal_reason(name),
@@ -65,7 +65,7 @@ def _value(name: str, settings: SignalSettings) -> Feature:
 
 def _difference(name: str, settings: SignalSettings, field: str) -> Feature:
     return Feature(
-        name=f"signal_{_snake(name)}_differs",
+        name=f"signal_{snake(name)}_differs",
         inputs=(_input(name), field),
         unit="0 or 1",
         reason=signal_reason(name),
@@ -78,5 +78,6 @@ def _input(name: str) -> str:
     return f"signals.{name}"
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """The name of a signal in the name of a feature: ``emailAgeDays`` as ``email_age_days``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -9,12 +9,15 @@ import numpy as np
 from scoring_model.arrays import IntArray
 from scoring_model.features.ngrams import NgramTable
 from scoring_model.features.settings import FeatureSettings
+from scoring_model.features.shares import ShareTable
 from scoring_model.features.vocabulary import Vocabulary
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, SignalType
 
 _VOCABULARY_FIELDS = ("citizenship", "address.country")
 _NAME_FIELDS = ("firstName", "lastName")
+_LINE = "address.line1"
+_DOCUMENT, _COUNTRY = "documentType", "address.country"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,12 +26,17 @@ class FittedState:
 
     Parameters
     ----------
-    names : NgramTable
+    names, lines : NgramTable
+        Of names, and of first lines of addresses.
+    documents : ShareTable
+        Types of document by the country of the address.
     vocabularies : mapping of str to Vocabulary
         By field name, such as ``address.country`` or ``signals.channel``.
     """
 
     names: NgramTable = field(default_factory=lambda: NgramTable({}))
+    lines: NgramTable = field(default_factory=lambda: NgramTable({}))
+    documents: ShareTable = field(default_factory=lambda: ShareTable({}))
     vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict)
 
     def vocabulary(self, name: str) -> Vocabulary:
@@ -39,6 +47,8 @@ class FittedState:
         """Plain values that `from_json` reads back exactly."""
         return {
             "names": self.names.counts,
+            "lines": self.lines.counts,
+            "documents": self.documents.counts,
             "vocabularies": {name: list(v.values) for name, v in sorted(self.vocabularies.items())},
         }
 
@@ -47,6 +57,8 @@ class FittedState:
         """Read what `to_json` gave."""
         return cls(
             names=NgramTable(plain["names"]),
+            lines=NgramTable(plain["lines"]),
+            documents=ShareTable(plain["documents"]),
             vocabularies={name: Vocabulary(values) for name, values in plain["vocabularies"].items()},
         )
 
@@ -70,6 +82,8 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
     categories = [f"signals.{name}" for name, s in settings.signals.items() if s.type is SignalType.CATEGORY]
     return FittedState(
         names=NgramTable.fit(names),
+        lines=NgramTable.fit(_persons_by_value(table, _LINE, persons)),
+        documents=ShareTable.fit(_persons_by_pair(table, _COUNTRY, _DOCUMENT, persons)),
         vocabularies={
             name: Vocabulary.fit(_persons_by_value(table, name, persons))
             for name in sorted([*_VOCABULARY_FIELDS, *categories])
@@ -80,9 +94,30 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
 def _persons_by_value(table: RecordTable, name: str, persons: IntArray) -> list[tuple[str, int]]:
     """Distinct values of a column, each with its number of distinct persons."""
     column = table.column(name)
-    there = column.codes >= 0
-    if not there.any():
-        return []
-    pairs = np.unique(np.stack([column.codes[there].astype(np.int64), persons[there]], axis=1), axis=0)
-    counts = np.bincount(pairs[:, 0], minlength=len(column.values))
-    return [(str(value), int(count)) for value, count in zip(column.values, counts, strict=True) if count]
+    codes, counts = _persons_by_code(column.codes.astype(np.int64), persons)
+    return [(str(column.values[code]), count) for code, count in zip(codes, counts, strict=True)]
+
+
+def _persons_by_pair(
+    table: RecordTable, name: str, other: str, persons: IntArray
+) -> list[tuple[str, str, int]]:
+    """Distinct pairs of values of two columns, each with its number of distinct persons."""
+    one, two = table.column(name), table.column(other)
+    size = max(len(two.values), 1)
+    pairs = np.where(two.codes < 0, -1, one.codes.astype(np.int64) * size + two.codes)
+    codes, counts = _persons_by_code(pairs, persons)
+    return [
+        (str(one.values[code // size]), str(two.values[code % size]), count)
+        for code, count in zip(codes, counts, strict=True)
+    ]
+
+
+def _persons_by_code(codes: IntArray, persons: IntArray) -> tuple[list[int], list[int]]:
+    """Codes that are not negative, ascending, and the number of distinct persons of each."""
+    there = codes >= 0
+    order = np.lexsort((persons[there], codes[there]))
+    ordered, whose = codes[there][order], persons[there][order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (np.diff(ordered) != 0) | (np.diff(whose) != 0)
+    found, counts = np.unique(ordered[new], return_counts=True)
+    return found.tolist(), counts.tolist()

@@ -3,14 +3,14 @@
 Offline the normalisers run on the distinct values of a column, online on one value: the same functions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.records import RecordTable, normaliser
+from scoring_model.history.parts import combined_codes, key_part, part_problems
+from scoring_model.records import RecordTable
 
 PERSON = "person"
 """The link key of a person; always there, since distinct persons are counted and kept apart by it."""
@@ -28,12 +28,28 @@ class LinkKey:
     name : str
         Such as ``address`` or ``device``.
     parts : tuple of str
-        Field names. A record that lacks one of them, or has nothing left of it after normalisation, has no
-        such key. Of ``imageUrls`` the first counts.
+        Each a field name, or as `parts` describes: ``lastName:phonetic``, ``firstName+lastName``. A record of
+        which nothing is left of one of them after normalisation has no such key. Of ``imageUrls`` the first
+        counts.
+
+    Raises
+    ------
+    ValueError
+        With everything that is wrong with the parts.
     """
 
     name: str
     parts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        problems = part_problems(self.parts)
+        if problems:
+            raise ValueError(f"link key {self.name}: {'; '.join(problems)}")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that are read, each once, in the order of the parts."""
+        return tuple(dict.fromkeys(field for part in self.parts for field in key_part(part).fields))
 
 
 def key_of(values: Mapping[str, object], key: LinkKey) -> tuple[str, ...] | None:
@@ -85,19 +101,10 @@ def person_codes(table: RecordTable, *, alone: bool) -> IntArray:
     return codes
 
 
-def _normaliser(part: str) -> Callable[[Any], str | None]:
-    """How one field becomes a part of a key; None is nothing."""
-    normalise = normaliser(part)
-    if part == "imageUrls":
-        return lambda urls: normalise(urls[0]) if urls else None
-    return normalise
-
-
 def _parts_of(values: Mapping[str, object], parts: Sequence[str]) -> tuple[str, ...] | None:
     found = []
     for part in parts:
-        value = values.get(part)
-        text = None if value is None else _normaliser(part)(value)
+        text = key_part(part).of(values)
         if text is None:
             return None
         found.append(text)
@@ -105,19 +112,4 @@ def _parts_of(values: Mapping[str, object], parts: Sequence[str]) -> tuple[str, 
 
 
 def _part_codes(table: RecordTable, parts: Sequence[str]) -> IntArray:
-    combined = np.zeros(len(table), dtype=np.int64)
-    for part in parts:
-        codes = _normal_codes(table, part)
-        combined = np.where((combined < 0) | (codes < 0), -1, combined * (codes.max(initial=0) + 1) + codes)
-        # Numbered anew after every part, so that the product above stays far below 2**63.
-        combined = np.unique(combined, return_inverse=True)[1] - int((combined < 0).any())
-    return combined.astype(np.int64)
-
-
-def _normal_codes(table: RecordTable, part: str) -> IntArray:
-    """Codes of one column's normalised values, negative where nothing is left."""
-    column = table.column(part)
-    normalise = _normaliser(part)
-    numbers: dict[str | None, int] = {None: -1}
-    of_value = [numbers.setdefault(normalise(value), len(numbers) - 1) for value in column.values]
-    return np.array([*of_value, -1], dtype=np.int64)[column.codes]
+    return combined_codes([key_part(part).codes(table) for part in parts])

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring_model.history.amounts import Amount
 from scoring_model.history.labels import says_fraud
 
 NOTHING_BEFORE = -1
@@ -17,7 +18,7 @@ NOTHING_BEFORE = -1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowLaw:
-    """Which windows are counted, and how many records each may see.
+    """Which windows are counted, how many records each may see, and what is summed.
 
     Parameters
     ----------
@@ -25,10 +26,13 @@ class WindowLaw:
         Lengths in microseconds, positive and strictly ascending.
     cap : int
         The number of latest records that a window sees; those of the same instant as the last come with it.
+    amount : Amount, optional
+        What is summed over the records that a window sees.
     """
 
     windows: tuple[int, ...]
     cap: int = 256
+    amount: Amount | None = None
 
     def __post_init__(self) -> None:
         problems = []
@@ -45,7 +49,7 @@ class WindowLaw:
 
 
 class PastRecord(NamedTuple):
-    """One earlier record under a link key. Any tuple of these three will do.
+    """One earlier record under a link key. Any tuple of these will do; the amount may lack where none is summed.
 
     Parameters
     ----------
@@ -55,15 +59,38 @@ class PastRecord(NamedTuple):
         Whom the record is of.
     labels : bytes, optional
         What was told of it, as `pack_label` packs it, in the order told; None where nothing was.
+    amount : int, optional
+        Its amount in units, as `Amount.units` counts them.
     """
 
     time: int
     person: Hashable
     labels: bytes | None = None
+    amount: int | None = None
 
 
-Past: TypeAlias = Sequence[tuple[int, Hashable, bytes | None]]
+_AnyRecord: TypeAlias = tuple[int, Hashable, bytes | None] | tuple[int, Hashable, bytes | None, int | None]
+
+Past: TypeAlias = Sequence[_AnyRecord]
 """Records under one link key in the form of `PastRecord`, the latest first; those of one instant in any order."""
+
+
+class Sums(NamedTuple):
+    """Amounts of one link key for one record and W windows.
+
+    Parameters
+    ----------
+    units : tuple of W int
+        Sum of the amounts in the window.
+    records : tuple of W int
+        How many records in the window have one.
+    scale : float
+        Units in one.
+    """
+
+    units: tuple[int, ...]
+    records: tuple[int, ...]
+    scale: float
 
 
 class Counts(NamedTuple):
@@ -75,18 +102,41 @@ class Counts(NamedTuple):
         Earlier records in the window, distinct persons among them, and those known by then to be fraud.
     since_last : int
         Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
+    sums : Sums or None
+        None where the law sums nothing.
     """
 
     records: tuple[int, ...]
     persons: tuple[int, ...]
     frauds: tuple[int, ...]
     since_last: int
+    sums: Sums | None = None
 
     @classmethod
-    def nothing(cls, windows: int) -> "Counts":
+    def nothing(cls, law: WindowLaw) -> "Counts":
         """Counts of a record without any past."""
-        none = (0,) * windows
-        return cls(none, none, none, NOTHING_BEFORE)
+        none = (0,) * len(law.windows)
+        sums = None if law.amount is None else Sums(none, none, law.amount.scale)
+        return cls(none, none, none, NOTHING_BEFORE, sums)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSums:
+    """Amounts of one link key, for n records and W windows.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n, W), int64
+        Sum of the amounts in the window.
+    records : ndarray of shape (n, W), int32
+        How many records in the window have one.
+    scale : float
+        Units in one.
+    """
+
+    units: NDArray[np.int64] = field(repr=False)
+    records: NDArray[np.int32] = field(repr=False)
+    scale: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +149,26 @@ class LinkCounts:
         Earlier records in the window, distinct persons among them, and those known by then to be fraud.
     since_last : ndarray of shape (n,), int64
         Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
+    sums : LinkSums or None
+        None where the law sums nothing.
     """
 
     records: NDArray[np.int32]
     persons: NDArray[np.int32]
     frauds: NDArray[np.int32]
     since_last: NDArray[np.int64] = field(repr=False)
+    sums: LinkSums | None = None
 
     @classmethod
-    def nothing(cls, n: int, windows: int) -> "LinkCounts":
+    def nothing(cls, n: int, law: WindowLaw) -> "LinkCounts":
         """Counts of `n` records without any past."""
+        shape = (n, len(law.windows))
 
         def zeros() -> NDArray[np.int32]:
-            return np.zeros((n, windows), dtype=np.int32)
+            return np.zeros(shape, dtype=np.int32)
 
-        return cls(zeros(), zeros(), zeros(), np.full(n, NOTHING_BEFORE, dtype=np.int64))
+        sums = None if law.amount is None else LinkSums(np.zeros(shape, np.int64), zeros(), law.amount.scale)
+        return cls(zeros(), zeros(), zeros(), np.full(n, NOTHING_BEFORE, dtype=np.int64), sums)
 
 
 def count_before(past: Past, *, at: int, law: WindowLaw) -> Counts:
@@ -121,10 +176,10 @@ def count_before(past: Past, *, at: int, law: WindowLaw) -> Counts:
 
     Parameters
     ----------
-    past : sequence of (int, hashable, bytes or None)
-        Time, person and packed labels of the records of the same link key, the latest first. Those at or after
-        `at` and those before the longest window are left out here; it is enough to give the records that the
-        longest window sees.
+    past : sequence of (int, hashable, bytes or None) or (int, hashable, bytes or None, int or None)
+        Time, person and packed labels of the records of the same link key, the latest first, and their amounts
+        where the law sums them. Those at or after `at` and those before the longest window are left out here; it
+        is enough to give the records that the longest window sees.
     at : int
         Event time of the record, microseconds.
     law : WindowLaw
@@ -137,27 +192,28 @@ def count_before(past: Past, *, at: int, law: WindowLaw) -> Counts:
     --------
     >>> law = WindowLaw(windows=(10, 100))
     >>> count_before([(95, "a", None), (60, "b", None), (50, "a", None)], at=100, law=law)
-    Counts(records=(1, 3), persons=(1, 2), frauds=(0, 0), since_last=5)
+    Counts(records=(1, 3), persons=(1, 2), frauds=(0, 0), since_last=5, sums=None)
     """
     if not past:
-        return Counts.nothing(len(law.windows))
+        return Counts.nothing(law)
     first = bisect_right(past, -at, key=_backwards) if past[0][0] >= at else 0
     ends = _ends(past, first, at, law)
     if ends[-1] == first:
-        return Counts.nothing(len(ends))
+        return Counts.nothing(law)
     labelled = any(map(_LABELS, past[first : ends[-1]]))
     return Counts(
         records=tuple([end - first for end in ends]),
         persons=_persons(past, first, ends),
         frauds=_frauds(past, first, ends, at) if labelled else (0,) * len(ends),
         since_last=at - past[first][0],
+        sums=None if law.amount is None else _sums(past, first, ends, law.amount.scale),
     )
 
 
-_PERSON, _LABELS = itemgetter(1), itemgetter(2)
+_PERSON, _LABELS, _AMOUNT = itemgetter(1), itemgetter(2), itemgetter(3)
 
 
-def _backwards(record: tuple[int, Hashable, bytes | None]) -> int:
+def _backwards(record: _AnyRecord) -> int:
     """The past descends in time; a search wants what ascends."""
     return -record[0]
 
@@ -205,3 +261,14 @@ def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, 
         counts.append(count)
         start = end
     return tuple(counts)
+
+
+def _sums(past: Past, first: int, ends: Sequence[int], scale: float) -> Sums:
+    """Amounts of the records of each window."""
+    units, records, start = [0], [0], first
+    for end in ends:
+        found = [amount for amount in map(_AMOUNT, past[start:end]) if amount is not None]
+        units.append(units[-1] + sum(found))
+        records.append(records[-1] + len(found))
+        start = end
+    return Sums(tuple(units[1:]), tuple(records[1:]), scale)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from scoring_model.history.amounts import TableAmounts, table_amounts
 from scoring_model.history.keys import LinkKey, key_codes, person_codes
 from scoring_model.history.labels import pack_label
 from scoring_model.history.law import Counts, PastRecord, WindowLaw, count_before
@@ -31,17 +32,19 @@ def past_counts(
     """
     at = int(table.event_times[row])
     persons = person_codes(table, alone=True)
+    amounts = None if law.amount is None else table_amounts(table, law.amount)
     counts = {}
     for key in keys:
         codes = key_codes(table, key)
         linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
         latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
-        past = [_past_record(table, int(other), int(persons[other])) for other in latest_first]
+        past = [_past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()]
         counts[key.name] = count_before(past, at=at, law=law)
     return counts
 
 
-def _past_record(table: RecordTable, row: int, person: int) -> PastRecord:
+def _past_record(table: RecordTable, row: int, person: int, amounts: TableAmounts | None) -> PastRecord:
     known = int(table.label_times[row])
     labels = None if known == NEVER else pack_label(known, fraud=bool(table.labels[row] == 1))
-    return PastRecord(int(table.event_times[row]), person, labels)
+    amount = int(amounts.units[row]) if amounts is not None and amounts.present[row] else None
+    return PastRecord(int(table.event_times[row]), person, labels, amount)

@@ -7,7 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.history.law import LinkCounts, WindowLaw
+from scoring_model.history.amounts import TableAmounts
+from scoring_model.history.law import LinkCounts, LinkSums, WindowLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,12 @@ class TableLabels:
 
 
 def sweep(
-    keys: IntArray, times: IntArray, persons: IntArray, labels: TableLabels, law: WindowLaw
+    keys: IntArray,
+    times: IntArray,
+    persons: IntArray,
+    labels: TableLabels,
+    law: WindowLaw,
+    amounts: TableAmounts | None = None,
 ) -> LinkCounts:
     """Count the past of every record of a table under one link key.
 
@@ -44,13 +50,20 @@ def sweep(
         Codes of persons.
     labels : TableLabels
     law : WindowLaw
+    amounts : TableAmounts, optional
+        Needed where the law sums them.
 
     Returns
     -------
     LinkCounts
         In the order of the rows given; independent of that order.
+
+    Raises
+    ------
+    ValueError
+        If the law sums amounts and none are given.
     """
-    counts = LinkCounts.nothing(len(keys), len(law.windows))
+    counts = LinkCounts.nothing(len(keys), law)
     linked = np.flatnonzero(keys >= 0)
     if not len(linked):
         return counts
@@ -71,7 +84,36 @@ def sweep(
         counts.frauds,
         counts.since_last,
     )
+    if counts.sums is not None:
+        if amounts is None:
+            raise ValueError("the law sums amounts: they must be given")
+        _sum_windows(counts.sums, amounts, order, _first_of_instant(times[order]), counts.records)
     return counts
+
+
+def _first_of_instant(times: IntArray) -> IntArray:
+    """Where, in sorted order, the records begin that share the instant of each: what it sees ends there.
+
+    Where that is in the group of another key, the record is of the first instant of its own and sees nothing.
+    """
+    new = np.ones(len(times), dtype=np.bool_)
+    new[1:] = np.diff(times) != 0
+    return np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))
+
+
+def _sum_windows(
+    sums: LinkSums, amounts: TableAmounts, order: IntArray, ends: IntArray, records: NDArray[np.int32]
+) -> None:
+    """Fill the sums: what a window sees lies together in `order`, so its sum is one of two running totals.
+
+    Differences of integers are exact even where a running total leaves 64 bits, as long as the sum does not.
+    """
+    units = np.concatenate([[0], np.cumsum(amounts.units[order])])
+    present = np.concatenate([[0], np.cumsum(amounts.present[order])])
+    for w in range(records.shape[1]):
+        starts = ends - records[order, w]
+        sums.units[order, w] = units[ends] - units[starts]
+        sums.records[order, w] = present[ends] - present[starts]
 
 
 def _dense_pairs(keys: IntArray, persons: IntArray) -> IntArray:

@@ -1,7 +1,8 @@
 """What records are linked by: the spelling of a value with its accidents taken away.
 
 Links compare hashes of normalised values, so a change here splits every person from their own history: any
-change to what a function returns must raise `NORMALISATION_VERSION`, and no history mixes versions.
+change to what a function returns must raise `NORMALISATION_VERSION`, and no history mixes versions. What a link
+key takes away besides is in `reductions`.
 """
 
 import unicodedata
@@ -51,6 +52,7 @@ _ABBREVIATIONS: Final = {
     "w": "west",
 }
 _SHORT: Final = {word: short for short, words in _ABBREVIATIONS.items() for word in words.split()}
+_ASCII_BREAKS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 _COMPOUND: Final = "strasse"  # German writes it as one word with the name of the street
 
 
@@ -80,7 +82,7 @@ def normalise_name(name: str) -> str | None:
     >>> normalise_name("Ann-Zoë Ó Brádaigh")
     'annzoeobradaigh'
     """
-    return "".join(filter(_is_letter, _fold(name))) or None
+    return letters_of(fold(name)) or None
 
 
 def normalise_text(text: str) -> str | None:
@@ -133,7 +135,7 @@ def normalise_postal(code: str) -> str | None:
     str or None
         None if nothing is left.
     """
-    return "".join(filter(str.isalnum, _fold(code))).upper() or None
+    return "".join(filter(str.isalnum, fold(code))).upper() or None
 
 
 def normalise_url(url: str) -> str | None:
@@ -221,7 +223,18 @@ NORMALISERS: Final[Mapping[str, Normaliser]] = {
 }
 
 
-def _fold(text: str) -> str:
+def fold(text: str) -> str:
+    """Take case and accents away, whatever the script.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        Composed text (NFC).
+    """
     if text.isascii():
         return text.lower()  # nothing of the rest applies to ASCII, and most of what comes is
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
@@ -235,13 +248,20 @@ def _is_accent(character: str) -> bool:
     return place == 1 or 10 <= place <= 36 or place >= 200
 
 
+def letters_of(text: str) -> str:
+    """Keep the letters of text, and the marks that are letters to their script."""
+    return "".join(filter(str.isalpha if text.isascii() else _is_letter, text))
+
+
 def _is_letter(character: str) -> bool:
     return character.isalpha() or unicodedata.category(character) in ("Mn", "Mc")
 
 
 def _words(text: str) -> list[str]:
-    spaced = [character if character.isalnum() or _is_letter(character) else " " for character in _fold(text)]
-    return "".join(spaced).split()
+    folded = fold(text)
+    if folded.isascii():
+        return folded.translate(_ASCII_BREAKS).split()
+    return "".join([c if c.isalnum() or _is_letter(c) else " " for c in folded]).split()
 
 
 def _shorten(word: str) -> str:

@@ -70,7 +70,7 @@ class Decider:
         return Decision(
             score=score,
             outcome=outcome,
-            probability=rules.platt.probability(margin),
+            probability=rules.calibration.probability(margin),
             margin=margin,
             reasons=() if outcome is Outcome.PASSED else self.reasons(row),
             model_version=self.manifest.model_version,

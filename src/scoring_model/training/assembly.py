@@ -22,16 +22,23 @@ from scoring_model.bundle import (
 )
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.forest import Forest
+from scoring_model.decision.probability import Calibration
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import Evaluation, evaluate
+from scoring_model.history import PERSON, key_codes
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
-from scoring_model.training.calibration import fit_platt
+from scoring_model.training.alternatives import Alternatives, find_alternatives
+from scoring_model.training.attacks import AttackReport
+from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
+from scoring_model.training.certification import certify
+from scoring_model.training.costs import expected_cost
 from scoring_model.training.export import to_onnx
 from scoring_model.training.preparation import Prepared
+from scoring_model.training.rings import find_rings, one_of_each
 from scoring_model.training.scale import fit_scale
-from scoring_model.training.thresholds import choose_policy, one_per_person
+from scoring_model.training.thresholds import choose_policy
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
 """Whose versions a bundle names: what its numbers were computed with."""
@@ -41,9 +48,15 @@ _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
 
 
 def assemble(
-    prepared: Prepared, forest: Forest, configuration: Configuration, tuned: Tuned, *, threads: int
-) -> tuple[Bundle, Evaluation]:
-    """Make the bundle of a forest.
+    prepared: Prepared,
+    forest: Forest,
+    configuration: Configuration,
+    tuned: Tuned,
+    *,
+    attacks: AttackReport,
+    threads: int,
+) -> tuple[Bundle, Evaluation, Alternatives]:
+    """Make the bundle of a forest, its evaluation, and what other thresholds would have given.
 
     Scale, probability and thresholds are fitted on the validation period, and the evaluation is of the test
     period, both on the margins that the exported graph gives: what is reported is what will be served.
@@ -56,7 +69,8 @@ def assemble(
     names = prepared.matrix.names
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
-    rules = _fit_rules(prepared, margins, configuration)
+    calibration = _calibrate(prepared, margins)
+    rules, alternatives = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules)
@@ -76,12 +90,21 @@ def assemble(
             CONFIGURATION: json_bytes(resolved(configuration, tuned)),
             EVALUATION: json_bytes(evaluation.to_json()),
             PROFILE: _profile(prepared, rules, margins),
-            CARD: describe(prepared, contents, evaluation, configuration, data=data).encode(),
+            CARD: describe(
+                prepared,
+                contents,
+                evaluation,
+                configuration,
+                alternatives=alternatives,
+                attacks=attacks,
+                calibration=calibration,
+                data=data,
+            ).encode(),
         },
         data=data,
         libraries={library: version(library) for library in LIBRARIES},
     )
-    return bundle, evaluation
+    return bundle, evaluation, alternatives
 
 
 def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
@@ -96,19 +119,52 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     return plain
 
 
-def _fit_rules(prepared: Prepared, margins: FloatArray, configuration: Configuration) -> DecisionRules:
-    targets = prepared.split.validation_targets
+def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
+    times = prepared.table.event_times[prepared.split.validation]
+    return choose_calibration(margins, prepared.split.validation_targets, times)
+
+
+def _fit_rules(
+    prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
+) -> tuple[DecisionRules, Alternatives]:
+    targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
-    genuine, frauds = (scale.scores(margins[_independent(prepared, target)]) for target in (0, 1))
-    policy = choose_policy(genuine, frauds, settings=configuration.policy)
-    return DecisionRules(scale=scale, platt=fit_platt(margins, targets), policy=policy)
+    scores = scale.scores(margins)
+    cost = None
+    if settings.costs is not None:
+        cost = expected_cost(scores[targets == 0], scores[targets == 1], settings.costs)
+    genuine, frauds = scores[_genuine_persons(prepared)], scores[_fraud_rings(prepared, configuration)]
+    certification = certify(genuine, frauds, settings=settings)
+    policy = choose_policy(certification, cost=cost)
+    alternatives = find_alternatives(
+        certification,
+        policy,
+        genuine_scores=genuine,
+        fraud_scores=frauds,
+        confidence=settings.confidence,
+        cost=cost,
+    )
+    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
 
 
-def _independent(prepared: Prepared, target: int) -> IntArray:
-    """Places in the validation period of the first record of each person with this target."""
+def _genuine_persons(prepared: Prepared) -> IntArray:
+    """Places in the validation period of one genuine record of each person."""
+    places, rows = _validated(prepared, 0)
+    return places[one_of_each(prepared.persons[rows])]
+
+
+def _fraud_rings(prepared: Prepared, configuration: Configuration) -> IntArray:
+    """Places in the validation period of one record of each ring of frauds."""
+    places, rows = _validated(prepared, 1)
+    keys = [key for key in configuration.links.link_keys if key.name != PERSON]
+    codes = [prepared.persons, *(key_codes(prepared.table, key) for key in keys)]
+    return places[one_of_each(find_rings(codes, rows))]
+
+
+def _validated(prepared: Prepared, target: int) -> tuple[IntArray, IntArray]:
+    """Places in the validation period of the records with a target, and their rows in the table."""
     places = np.flatnonzero(prepared.split.validation_targets == target)
-    rows = prepared.split.validation[places]
-    return places[one_per_person(prepared.persons[rows], prepared.table.event_times[rows])]
+    return places, prepared.split.validation[places]
 
 
 def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:
@@ -117,6 +173,7 @@ def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) 
         rules.decide(session.margins(prepared.rows[test])),
         labels=prepared.split.test_targets,
         event_times=prepared.table.event_times[test],
+        rules=rules,
     )
 
 

@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 from scipy.stats import binom
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.policy import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
+from scoring_model.training.clopper_pearson import upper_limit
 
 _MOST_RECORDS = 2**40  # more than anyone will ever label
 _ROUNDING = 1e-9  # k / n * n may be a little more than k
@@ -31,6 +31,8 @@ class BoundTest:
         Records that the policy gets wrong at threshold t, at index t - 1; monotone in t.
     records : int
         Records tested.
+    safest : int
+        The threshold, 1 or 1001, with the fewest errors.
     """
 
     bound: str
@@ -38,6 +40,7 @@ class BoundTest:
     delta: float
     errors: IntArray
     records: int
+    safest: int
 
     def p_values(self) -> FloatArray:
         """Chance, at each threshold, of so few errors if their share were the limit."""
@@ -46,11 +49,17 @@ class BoundTest:
     def certified(self) -> range:
         """Thresholds that keep the bound with chance 1 - delta or more: all of them at once.
 
-        They are tested in fixed sequence from the safest on, each at the whole of delta,
-        until one fails: arXiv 2110.01052, section 3. The range is empty if the first fails.
+        They are tested in fixed sequence from the safest on, each at the whole of delta, until one fails, which
+        bounds the chance of any false certificate by delta (arXiv 2110.01052, theorem 1). The range is empty if
+        the first fails.
+
+        It holds for thresholds that the same sample placed, too. Let c be the margin at which the share of errors
+        in the population turns from at most the limit to more. Whoever certifies a threshold beyond it, wherever
+        its cut may lie, has counted at least as many errors there as there are at c, since errors are monotone:
+        so the test at c passes too, and that has the chance delta at most, whatever was done to choose the cuts.
         """
         passed = self.p_values() <= self.delta
-        if self._errors_fall():
+        if self.safest == NEVER_REACHED:
             failures = np.flatnonzero(~passed)
             return range(int(failures[-1]) + 2 if len(failures) else 1, NEVER_REACHED + 1)
         return range(1, 1 + (NEVER_REACHED if passed.all() else int(np.argmin(passed))))
@@ -63,7 +72,9 @@ class BoundTest:
             delta=self.delta,
             observed=self.observed(threshold),
             records=self.records,
-            p_value=float(f"{self.p_values()[threshold - 1]:.6g}"),  # digits on which all machines agree
+            p_value=float(
+                f"{self._p_value(threshold, self.limit):.6g}"
+            ),  # digits on which all machines agree
         )
 
     def observed(self, threshold: int) -> float:
@@ -72,31 +83,32 @@ class BoundTest:
 
     def attainable(self, threshold: int) -> float:
         """Lowest limit that these records certify at a threshold: Clopper and Pearson's upper bound."""
-        errors = int(self.errors[threshold - 1])
-        return (
-            float(betaincinv(errors + 1, self.records - errors, 1 - self.delta))
-            if errors < self.records
-            else 1.0
-        )
+        return upper_limit(int(self.errors[threshold - 1]), self.records, level=self.delta)
 
-    def safest(self) -> int:
-        """Give the threshold with the fewest errors."""
-        return NEVER_REACHED if self._errors_fall() else 1
+    def passes(self, threshold: int, *, limit: float) -> bool:
+        """Whether the test of another limit would pass at a threshold."""
+        return self._p_value(threshold, limit) <= self.delta
 
-    def _errors_fall(self) -> bool:
-        """Whether a higher threshold has fewer errors."""
-        return bool(self.errors[-1] == 0)
+    def _p_value(self, threshold: int, limit: float) -> float:
+        return float(binom.cdf(self.errors[threshold - 1], self.records, limit))
 
 
 def genuine_test(bound: str, scores: IntArray, *, limit: float, delta: float) -> BoundTest:
     """Test a bound on genuine records that score a threshold or more."""
-    return BoundTest(bound=bound, limit=limit, delta=delta, errors=_at_or_above(scores), records=len(scores))
+    return BoundTest(
+        bound=bound,
+        limit=limit,
+        delta=delta,
+        errors=at_or_above(scores),
+        records=len(scores),
+        safest=NEVER_REACHED,
+    )
 
 
 def fraud_test(bound: str, scores: IntArray, *, limit: float, delta: float) -> BoundTest:
     """Test a bound on frauds that score below a threshold."""
-    errors = len(scores) - _at_or_above(scores)
-    return BoundTest(bound=bound, limit=limit, delta=delta, errors=errors, records=len(scores))
+    errors = len(scores) - at_or_above(scores)
+    return BoundTest(bound=bound, limit=limit, delta=delta, errors=errors, records=len(scores), safest=1)
 
 
 def records_needed(share: float, *, limit: float, delta: float) -> int | None:
@@ -133,8 +145,23 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
     return high
 
 
-def _at_or_above(scores: IntArray) -> IntArray:
-    """How many scores reach each threshold 1..1001."""
+def at_or_above(scores: IntArray) -> IntArray:
+    """How many scores reach each threshold.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), int64, 0 to 1000
+
+    Returns
+    -------
+    ndarray of shape (1001,), int64
+        For the threshold t at index t - 1; the last is 0.
+
+    Raises
+    ------
+    ValueError
+        If a score is out of range.
+    """
     if len(scores) and not 0 <= int(scores.min()) <= int(scores.max()) <= MAX_SCORE:
         raise ValueError(f"scores: must be integers in 0..{MAX_SCORE}")
     counts = np.bincount(scores, minlength=MAX_SCORE + 1)

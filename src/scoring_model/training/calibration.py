@@ -1,10 +1,25 @@
-"""Calibrate margins to probabilities by Platt's method."""
+"""Calibrate margins to probabilities: Platt's sigmoid or the beta family, whichever does better on fresh records.
+
+Both are fitted on validation records as they come, with no weights, so that their probabilities are those of
+that population whatever the booster was trained on: a class weight (`scale_pos_weight`) or a thinned class moves
+and stretches its margins, which intercept and slopes take back. No other correction is made, and none is needed
+where only the order of margins counts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray
-from scoring_model.decision.probability import Platt
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.decision.beta import Beta, log_odds_terms
+from scoring_model.decision.probability import Calibration, Platt
+from scoring_model.evaluation.metrics import log_loss
+
+BLOCKS: Final = 5
+"""Stretches of time of the validation part, each judged by what was fitted on the others."""
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
@@ -13,6 +28,70 @@ _PARAMETER_STEP = 2.0**-30  # coarser than any difference between two machines' 
 
 class CalibrationError(ValueError):
     """Margins and labels that no probability can be fitted on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CalibrationChoice:
+    """The calibration of a training, and why it is that one.
+
+    Parameters
+    ----------
+    calibration : Platt or Beta
+        Fitted on all records.
+    platt_loss, beta_loss : float or None
+        Mean log loss in nats of records that the fit had not seen; None where there are too few to tell.
+    """
+
+    calibration: Calibration
+    platt_loss: float | None
+    beta_loss: float | None
+
+    def __str__(self) -> str:
+        chosen = "the beta family" if isinstance(self.calibration, Beta) else "Platt's sigmoid"
+        if self.platt_loss is None or self.beta_loss is None:
+            return (
+                f"Margins become probabilities by {chosen}; there were too few frauds to compare with others."
+            )
+        return (
+            f"Margins become probabilities by {chosen}. Log loss on stretches of the validation part that a fit "
+            f"on the others had not seen: Platt {self.platt_loss:.5f}, beta {self.beta_loss:.5f}."
+        )
+
+
+def choose_calibration(
+    margins: FloatArray, labels: NDArray[np.integer], event_times: IntArray
+) -> CalibrationChoice:
+    """Fit Platt's sigmoid and the beta family, and take what has the lower log loss on records not seen.
+
+    The records are cut by time into `BLOCKS` of equal numbers, so that what is judged is how a fit holds in
+    another stretch of time. Where they do equally well, or one can't be fitted, it is Platt's.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n,), float64, finite
+    labels : ndarray of shape (n,), 1 fraud, 0 genuine
+    event_times : ndarray of shape (n,), int64, microseconds
+
+    Returns
+    -------
+    CalibrationChoice
+
+    Raises
+    ------
+    CalibrationError
+        If not even Platt's sigmoid can be fitted.
+    """
+    platt = fit_platt(margins, labels)
+    blocks = np.array_split(np.argsort(event_times, kind="stable"), BLOCKS)
+    try:
+        beta = fit_beta(margins, labels)
+        platt_loss, beta_loss = (
+            _loss_not_seen(fit, margins, labels, blocks) for fit in (fit_platt, fit_beta)
+        )
+    except CalibrationError:
+        return CalibrationChoice(calibration=platt, platt_loss=None, beta_loss=None)
+    chosen = beta if beta_loss < platt_loss else platt
+    return CalibrationChoice(calibration=chosen, platt_loss=platt_loss, beta_loss=beta_loss)
 
 
 def fit_platt(margins: FloatArray, labels: NDArray[np.integer]) -> Platt:
@@ -38,19 +117,71 @@ def fit_platt(margins: FloatArray, labels: NDArray[np.integer]) -> Platt:
         If a class is absent, the margins are not finite or all equal, or the fitted slope is not
         positive: frauds then have no higher margins than genuine records.
     """
-    frauds = int(np.count_nonzero(labels == 1))
-    genuine = len(labels) - frauds
-    _check(margins, frauds=frauds, genuine=genuine)
-    targets = np.where(labels == 1, (frauds + 1) / (frauds + 2), 1 / (genuine + 2))
-    centre, spread = float(np.mean(margins)), float(np.std(margins))
-    slope, intercept = _newton((margins - centre) / spread, targets)
-    slope, intercept = slope / spread, intercept - slope * centre / spread
-    slope, intercept = (round(value / _PARAMETER_STEP) * _PARAMETER_STEP for value in (slope, intercept))
+    targets = _targets(margins, labels)
+    (slope,), intercept = _fit((margins,), targets)
     if slope <= 0:
         raise CalibrationError(
             "calibration: the slope must be positive; frauds have no higher margins than genuine"
         )
     return Platt(slope=slope, intercept=intercept)
+
+
+def fit_beta(margins: FloatArray, labels: NDArray[np.integer]) -> Beta:
+    """Fit the beta family by maximum likelihood with Platt's smoothed targets.
+
+    A slope that would be negative is left out and the rest fitted again, as Kull, Silva Filho and Flach do
+    (doi 10.1214/17-EJS1338SI, section 4).
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n,), float64, finite
+    labels : ndarray of shape (n,), 1 fraud, 0 genuine
+
+    Returns
+    -------
+    Beta
+        Its parameters are multiples of 2^-30.
+
+    Raises
+    ------
+    CalibrationError
+        As `fit_platt`, or if the margins have too few different values for three parameters.
+    """
+    targets = _targets(margins, labels)
+    terms = log_odds_terms(margins)
+    for kept in ((0, 1), (1,), (0,)):
+        slopes, intercept = _fit(tuple(terms[place] for place in kept), targets)
+        if min(slopes) >= 0 and max(slopes) > 0:
+            found = dict(zip(kept, slopes, strict=True))
+            return Beta(below=found.get(0, 0.0), above=found.get(1, 0.0), intercept=intercept)
+    raise CalibrationError(
+        "calibration: a slope must be positive; frauds have no higher margins than genuine"
+    )
+
+
+def _loss_not_seen(
+    fit: Callable[[FloatArray, NDArray[np.integer]], Calibration],
+    margins: FloatArray,
+    labels: NDArray[np.integer],
+    blocks: list[IntArray],
+) -> float:
+    """Mean log loss over all records, each judged by a fit on the blocks that it is not in."""
+    probabilities = np.empty(len(margins), dtype=np.float64)
+    for number, block in enumerate(blocks):
+        others = np.concatenate([*blocks[:number], *blocks[number + 1 :]])
+        probabilities[block] = fit(margins[others], labels[others]).probabilities(margins[block])
+    loss = log_loss(probabilities, labels)
+    if loss is None:
+        raise CalibrationError("calibration: there are no records")
+    return loss
+
+
+def _targets(margins: FloatArray, labels: NDArray[np.integer]) -> FloatArray:
+    """Check what is to be fitted, and give the smoothed targets."""
+    frauds = int(np.count_nonzero(labels == 1))
+    genuine = len(labels) - frauds
+    _check(margins, frauds=frauds, genuine=genuine)
+    return np.where(labels == 1, (frauds + 1) / (frauds + 2), 1 / (genuine + 2))
 
 
 def _check(margins: FloatArray, *, frauds: int, genuine: int) -> None:
@@ -64,47 +195,66 @@ def _check(margins: FloatArray, *, frauds: int, genuine: int) -> None:
         raise CalibrationError("calibration: the margins are all equal")
 
 
-def _newton(margins: FloatArray, targets: FloatArray) -> tuple[float, float]:
-    """Minimise the cross-entropy of standardised margins."""
+def _fit(columns: tuple[FloatArray, ...], targets: FloatArray) -> tuple[tuple[float, ...], float]:
+    """Slopes and intercept of a logistic regression, as multiples of `_PARAMETER_STEP`."""
+    centres, spreads = zip(*((float(np.mean(c)), float(np.std(c))) for c in columns), strict=True)
+    if not min(spreads) > 0:
+        raise CalibrationError("calibration: the margins are too much alike")
+    scaled = [(c - centre) / spread for c, centre, spread in zip(columns, centres, spreads, strict=True)]
+    *steep, level = _newton(scaled, targets)
+    slopes = [value / spread for value, spread in zip(steep, spreads, strict=True)]
+    intercept = level - sum(slope * centre for slope, centre in zip(slopes, centres, strict=True))
+    rounded = [round(value / _PARAMETER_STEP) * _PARAMETER_STEP for value in (*slopes, intercept)]
+    return tuple(rounded[:-1]), rounded[-1]
+
+
+def _newton(columns: list[FloatArray], targets: FloatArray) -> list[float]:
+    """Minimise the cross-entropy of standardised columns: their slopes, then the intercept."""
     # Sums throughout, no dot products: the bits of those depend on the number of BLAS threads.
     base = float(np.mean(targets))
-    slope, intercept = 0.0, float(np.log(base / (1 - base)))
-    loss = _cross_entropy(margins, targets, slope, intercept)
+    parameters = [*(0.0 for _ in columns), float(np.log(base / (1 - base)))]
+    loss = _cross_entropy(columns, targets, parameters)
     for _ in range(_MAX_STEPS):
-        slope_step, intercept_step, decrement = _step(margins, targets, slope, intercept)
+        step, decrement = _step(columns, targets, parameters)
         if decrement <= _TOLERANCE * loss:
             break
         size = 1.0
         while size > _TOLERANCE:
-            trial = slope + size * slope_step, intercept + size * intercept_step
-            trial_loss = _cross_entropy(margins, targets, *trial)
+            trial = [value + size * change for value, change in zip(parameters, step, strict=True)]
+            trial_loss = _cross_entropy(columns, targets, trial)
             if trial_loss < loss:
                 break
             size /= 2
         else:
             break  # no step lowers the loss: the minimum, as far as float64 tells
-        (slope, intercept), loss = trial, trial_loss
-    return slope, intercept
+        parameters, loss = trial, trial_loss
+    return parameters
 
 
 def _step(
-    margins: FloatArray, targets: FloatArray, slope: float, intercept: float
-) -> tuple[float, float, float]:
-    """Newton's step in both parameters, and the decrease that it promises."""
-    probabilities = 0.5 * (1.0 + np.tanh((slope * margins + intercept) / 2))  # never overflows
-    residuals = probabilities - targets
-    weights = probabilities * (1 - probabilities)
-    gradient_slope, gradient_intercept = float(np.sum(residuals * margins)), float(np.sum(residuals))
-    h_slope = float(np.sum(weights * margins * margins))
-    h_cross = float(np.sum(weights * margins))
-    h_intercept = float(np.sum(weights))
-    determinant = h_slope * h_intercept - h_cross * h_cross
-    slope_step = (h_cross * gradient_intercept - h_intercept * gradient_slope) / determinant
-    intercept_step = (h_cross * gradient_slope - h_slope * gradient_intercept) / determinant
-    return slope_step, intercept_step, -(slope_step * gradient_slope + intercept_step * gradient_intercept)
+    columns: list[FloatArray], targets: FloatArray, parameters: list[float]
+) -> tuple[list[float], float]:
+    """Newton's step in all parameters, and the decrease that it promises."""
+    probabilities = 0.5 * (1.0 + np.tanh(_logits(columns, parameters) / 2))  # never overflows
+    residuals, weights = probabilities - targets, probabilities * (1 - probabilities)
+    terms = [*columns, np.ones_like(targets)]
+    gradient = np.array([np.sum(residuals * term) for term in terms])
+    curvature = np.array([[np.sum(weights * one * other) for other in terms] for one in terms])
+    try:
+        step = -np.linalg.solve(curvature, gradient)
+    except np.linalg.LinAlgError as error:
+        raise CalibrationError("calibration: the margins are too much alike") from error
+    return step.tolist(), float(-np.sum(step * gradient))
 
 
-def _cross_entropy(margins: FloatArray, targets: FloatArray, slope: float, intercept: float) -> float:
+def _logits(columns: list[FloatArray], parameters: list[float]) -> FloatArray:
+    logits = np.full(len(columns[0]), parameters[-1])
+    for column, slope in zip(columns, parameters, strict=False):
+        logits += slope * column
+    return logits
+
+
+def _cross_entropy(columns: list[FloatArray], targets: FloatArray, parameters: list[float]) -> float:
     """Cross-entropy of the targets, summed over the records."""
-    logits = slope * margins + intercept
+    logits = _logits(columns, parameters)
     return float(np.sum(np.logaddexp(0.0, logits) - targets * logits))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scoring_model.bundle import (
+    AttackRow,
     Contents,
     FeatureRow,
     MetricRow,
@@ -14,8 +15,12 @@ from scoring_model.bundle import (
     model_version,
 )
 from scoring_model.configuration import Configuration
+from scoring_model.decision.policy import Policy
 from scoring_model.evaluation import Evaluation, Share
 from scoring_model.features import Feature
+from scoring_model.training.alternatives import Alternatives
+from scoring_model.training.attacks import AttackReport, Finding
+from scoring_model.training.calibration import CalibrationChoice
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import scale_uncertainty
 
@@ -27,8 +32,8 @@ PURPOSE: Final = (
 )
 
 LIMITS: Final = (
-    "The promises hold for independent records of one population: drift breaks them, and so do rings, whose "
-    "records are not independent.",
+    "The promises hold for independent persons and rings of one population: drift breaks them, and so do rings "
+    "that no link key shows.",
     "The meaning of the score is that of the genuine records of the validation period; records that were "
     "wrongly taken for genuine pull its upper end down.",
     "Links are counted within one client's history; a record without a history has no links.",
@@ -43,6 +48,9 @@ def describe(
     evaluation: Evaluation,
     configuration: Configuration,
     *,
+    alternatives: Alternatives,
+    attacks: AttackReport,
+    calibration: CalibrationChoice,
     data: Mapping[str, object],
 ) -> str:
     """Write the card of a bundle: equal trainings give equal text."""
@@ -60,12 +68,15 @@ def describe(
         step_up_from=policy.step_up_from,
         fail_from=policy.fail_from,
         extrapolated_from=contents.rules.scale.extrapolated_from,
+        choice=_choice(policy, alternatives),
         splits=[
             SplitRow(
                 part=s.part, since=s.start, until=s.end, records=s.records, genuine=s.genuine, frauds=s.frauds
             )
             for s in prepared.split.summaries
         ],
+        calibration=str(calibration),
+        attacks=[_attack_row(finding, attacks) for finding in attacks.findings],
         metrics=list(_metrics(evaluation)),
         promises=[
             PromiseRow(
@@ -73,12 +84,43 @@ def describe(
             )
             for p in policy.promises
         ],
-        scale=[ScaleRow(score=u.score, low=u.low, high=u.high) for u in scale_uncertainty(genuine)],
+        scale=[
+            ScaleRow(score=u.score, low=u.low, high=u.high, extrapolated=u.extrapolated)
+            for u in scale_uncertainty(genuine)
+        ],
         features=[_feature_row(feature) for feature in prepared.matrix.features],
         protected=sorted(configuration.features.use_protected),
         limits=LIMITS,
     )
     return card.to_markdown()
+
+
+def _choice(policy: Policy, alternatives: Alternatives) -> str:
+    """How the thresholds were chosen, with which confidence, and whom the promises are about."""
+    cost, prevalence = alternatives.chosen.expected_cost, alternatives.prevalence
+    text = "These are the lowest thresholds that are certified to keep what is promised."
+    if cost is not None:
+        text = (
+            "Of the thresholds that are certified to keep what is promised, these have the least expected cost per "
+            f"applicant: {cost:.4g}, where a share of {prevalence:.4g} of the applicants are frauds."
+        )
+    if not policy.promises:
+        return f"{text} Nothing is promised."
+    return (
+        f"{text} All promises hold together with a confidence of {alternatives.confidence:.4g}, each being tested at "
+        f"{policy.promises[0].delta:.3g}. They are about a genuine person drawn as those of the validation part were, "
+        "and one of the person's records there, drawn by chance, and likewise about a ring (frauds that link keys "
+        "join, or one by itself) and one of its records."
+    )
+
+
+def _attack_row(finding: Finding, attacks: AttackReport) -> AttackRow:
+    return AttackRow(
+        attack=finding.attack,
+        verdict=attacks.verdict_of(finding),
+        records=finding.records,
+        detail=finding.detail,
+    )
 
 
 def _metrics(evaluation: Evaluation) -> Iterator[MetricRow]:

@@ -10,10 +10,11 @@ import yaml
 from scoring_model.bundle.seal import load_private_key
 from scoring_model.bundle.writer import check_place
 from scoring_model.configuration import Configuration, Tuned
-from scoring_model.evaluation import Evaluation, summary
+from scoring_model.evaluation import summary
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
+from scoring_model.training.attacks import LeakageError
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.tracking import TrackedData, TrackedRun, TrackingSettings, track
 
@@ -73,6 +74,10 @@ class JobDone:
     bundle, parameters, evaluation, summary : Path
         The sealed directory, the resolved parameters (YAML), the evaluation of the test period as JSON and as
         Markdown for people.
+    split, attacks : Path
+        The stretches of time and what they hold, and what the search for leaks found, as JSON.
+    thresholds : Path
+        What other thresholds would have given on the validation part, as CSV.
     tracked : TrackedRun or None
     """
 
@@ -80,6 +85,9 @@ class JobDone:
     parameters: Path
     evaluation: Path
     summary: Path
+    thresholds: Path
+    split: Path
+    attacks: Path
     tracked: TrackedRun | None
 
 
@@ -96,6 +104,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         Before anything is read, when what stands at `out` is not to be replaced, or is no bundle.
     TooManyBadRows
         After the refused rows were written to ``quarantine.csv``.
+    LeakageError
+        After what was found was written to ``attacks.json``.
     TrackingError
         After the bundle was sealed.
     ValueError
@@ -108,14 +118,18 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
     write_quarantine(reading.problems, job.folder / "quarantine.csv")
     accept(reading, max_share=job.configuration.records.max_bad_share)
-    training = run_training(
-        reading.table,
-        job.configuration,
-        journal=_journal(job),
-        resume=job.resume,
-        threads=job.threads,
-        report=report,
-    )
+    try:
+        training = run_training(
+            reading.table,
+            job.configuration,
+            journal=_journal(job),
+            resume=job.resume,
+            threads=job.threads,
+            report=report,
+        )
+    except LeakageError as error:
+        _write_file(job, "attacks.json", _json(error.report.to_json()))
+        raise
     paths = _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
     report(f"bundle sealed: {job.out}")
@@ -134,15 +148,24 @@ def _journal(job: Job) -> Path:
 def _write(job: Job, training: Training) -> dict[str, Path]:
     texts = {
         "parameters": ("parameters.yaml", _yaml(training.tuned)),
-        "evaluation": ("evaluation.json", json.dumps(training.evaluation.to_json(), indent=2) + "\n"),
-        "summary": ("evaluation.md", _summary(job, training.evaluation)),
+        "split": ("split.json", _json([asdict(stretch) for stretch in training.split.summaries])),
+        "attacks": ("attacks.json", _json(training.attacks.to_json())),
+        "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
+        "summary": ("evaluation.md", _summary(job, training)),
+        "thresholds": ("thresholds.csv", training.alternatives.to_csv()),
     }
-    paths = {}
-    for name, (file, text) in texts.items():
-        paths[name] = job.folder / file
-        with atomic_file(paths[name]) as partial:
-            partial.write_text(text, encoding="utf-8")
-    return paths
+    return {name: _write_file(job, file, text) for name, (file, text) in texts.items()}
+
+
+def _write_file(job: Job, name: str, text: str) -> Path:
+    path = job.folder / name
+    with atomic_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return path
+
+
+def _json(plain: object) -> str:
+    return json.dumps(plain, indent=2) + "\n"
 
 
 def _yaml(tuned: Tuned) -> str:
@@ -150,8 +173,14 @@ def _yaml(tuned: Tuned) -> str:
     return yaml.safe_dump(json.loads(json.dumps(asdict(tuned))), sort_keys=True)
 
 
-def _summary(job: Job, evaluation: Evaluation) -> str:
-    return f"# {job.configuration.name}: the test period\n\n{summary(evaluation)}"
+def _summary(job: Job, training: Training) -> str:
+    text = f"# {job.configuration.name}: the test period\n\n{summary(training.evaluation)}"
+    sections = (
+        training.alternatives.to_markdown(),
+        training.split.to_markdown(),
+        training.attacks.to_markdown(),
+    )
+    return f"{text}\n" + "\n".join(sections)
 
 
 def _tell(job: Job, training: Training) -> TrackedRun:

@@ -19,8 +19,8 @@ class LeafSumError(ValueError):
     """The largest leaves of a model sum to so much that sums would be rounded."""
 
 
-def fix_leaves(booster: lgb.Booster) -> lgb.Booster:
-    """Round every leaf to a multiple of 2**-40.
+def fix_leaves(booster: lgb.Booster, *, models: int = 1) -> lgb.Booster:
+    """Divide every leaf by the number of models and round it to a multiple of 2**-40.
 
     A margin moves by at most trees x 2**-41. From then on the returned booster is the reference: every sum of
     its leaves is exact in float64 whatever the order, so that all engines give the same bits on any number of
@@ -30,11 +30,13 @@ def fix_leaves(booster: lgb.Booster) -> lgb.Booster:
     ----------
     booster : lightgbm.Booster
         A trained model, left as it is. After early stopping its best iterations are taken.
+    models : int
+        How many models there are whose margins sum to the average; each is given to this function.
 
     Returns
     -------
     lightgbm.Booster
-        A copy with rounded leaves.
+        A copy with divided and rounded leaves.
 
     Raises
     ------
@@ -46,15 +48,28 @@ def fix_leaves(booster: lgb.Booster) -> lgb.Booster:
     text = booster.model_to_string()
     forest = parse_forest(text)
     fixed = lgb.Booster(model_str=text)
-    values = np.round(forest.leaf_value * 2.0**LEAF_BITS) * 2.0**-LEAF_BITS
-    _check_sum(forest, values)
+    values = np.round(forest.leaf_value / models * 2.0**LEAF_BITS) * 2.0**-LEAF_BITS
+    check_sum(forest, values)
     for tree, start in enumerate(forest.tree_leaves[:-1].tolist()):
         for leaf, value in enumerate(values[start : forest.tree_leaves[tree + 1]].tolist()):
             fixed.set_leaf_output(tree, leaf, value)
     return fixed
 
 
-def _check_sum(forest: Forest, values: FloatArray) -> None:
+def check_sum(forest: Forest, values: FloatArray) -> None:
+    """Refuse leaves whose sums would be rounded.
+
+    Parameters
+    ----------
+    forest : Forest
+    values : ndarray of shape (leaves,), float64
+        What its leaves are to be.
+
+    Raises
+    ------
+    LeafSumError
+        If the sizes of the largest leaves of all trees sum to 2**13 or more.
+    """
     total = float(np.maximum.reduceat(np.abs(values), forest.tree_leaves[:-1]).sum())
     if not total < SUM_LIMIT:
         raise LeafSumError(

@@ -19,13 +19,13 @@ class UnsupportedModelError(ValueError):
     """A model that has no exact counterpart as a `Forest`; the text lists every reason."""
 
 
-def parse_forest(text: str) -> Forest:
-    """Read a model text into a forest.
+def parse_forest(*texts: str) -> Forest:
+    """Read model texts into one forest, whose margin is the sum of theirs.
 
     Parameters
     ----------
-    text : str
-        What ``Booster.model_to_string()`` returns.
+    *texts : str
+        What ``Booster.model_to_string()`` returns, of models of the same features; at least one.
 
     Returns
     -------
@@ -38,13 +38,19 @@ def parse_forest(text: str) -> Forest:
         If the model has linear trees, several classes, averaged trees, an objective other than binary, or no
         tree at all.
     """
-    header, *blocks = text.split("\nend of trees", 1)[0].split("\nTree=")
-    settings = _settings(header)
-    trees = [_settings(block) for block in blocks]
-    reasons = _refusals(settings, trees)
-    if reasons:
-        raise UnsupportedModelError("the model cannot be exported: " + "; ".join(reasons))
-    return _join([_read_tree(tree) for tree in trees], int(settings["max_feature_idx"]) + 1)
+    trees, widths = [], set()
+    for text in texts:
+        header, *blocks = text.split("\nend of trees", 1)[0].split("\nTree=")
+        settings = _settings(header)
+        found = [_settings(block) for block in blocks]
+        reasons = _refusals(settings, found)
+        if reasons:
+            raise UnsupportedModelError("the model cannot be exported: " + "; ".join(reasons))
+        trees += [_read_tree(tree) for tree in found]
+        widths.add(int(settings["max_feature_idx"]) + 1)
+    if len(widths) != 1:
+        raise UnsupportedModelError(f"the models have different numbers of features: {sorted(widths)}")
+    return _join(trees, widths.pop())
 
 
 def _settings(block: str) -> dict[str, str]:

@@ -12,10 +12,10 @@ from scoring_model.evaluation import Evaluation
 from scoring_model.records import RecordTable
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
+from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble
-from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import fix_leaves
-from scoring_model.training.model_text import parse_forest
+from scoring_model.training.attacks import AttackReport, attack
+from scoring_model.training.averaging import fit_forest
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
 from scoring_model.training.tuning import Tuning, tune
@@ -32,7 +32,11 @@ class Training:
     bundle : Bundle
     evaluation : Evaluation
         Of the test period, by the bundle's own scorer.
+    alternatives : Alternatives
+        What other thresholds would have given.
     split : Split
+    attacks : AttackReport
+        What the search for leaks found.
     tuning : Tuning or None
         None when the parameters were known.
     tuned : Tuned
@@ -41,7 +45,9 @@ class Training:
 
     bundle: Bundle
     evaluation: Evaluation
+    alternatives: Alternatives
     split: Split
+    attacks: AttackReport
     tuning: Tuning | None
     tuned: Tuned
 
@@ -65,6 +71,8 @@ def train(data: Any, configuration: Configuration) -> Bundle:
         When more rows than configured break the contract.
     SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
         When the records do not suffice, saying what is missing.
+    LeakageError
+        When features know what they can't know.
     """
     reading = read_records(data, configuration.schema, labelled=True)
     accept(reading, max_share=configuration.records.max_bad_share)
@@ -81,7 +89,7 @@ def run_training(
     progress: bool = True,
     report: Report = lambda text: None,
 ) -> Training:
-    """Search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
+    """Look for leaks, search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
 
     Parameters
     ----------
@@ -107,39 +115,55 @@ def run_training(
     ------
     SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
         When the records do not suffice, saying what is missing.
+    LeakageError
+        Before anything is searched, when features know what they can't know.
     JournalError
         When the journal can't be used.
     """
     prepared = prepare(table, configuration)
-    report(_sizes(prepared))
+    report(f"{prepared.rows.shape[1]} features")
+    for stretch in prepared.split.summaries:
+        if stretch.records:
+            report(str(stretch))
+    attacks = attack(prepared, configuration.training.attacks, seed=configuration.training.seed)
+    report(_attacked(attacks))
+    attacks.refuse()
     tuning = None
     tuned = configuration.training.tuned
     if tuned is None:
         tuning = _search(prepared, configuration, journal, resume=resume, threads=threads, progress=progress)
         tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
         report(f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees")
-    booster = fit(
+    forest = fit_forest(
         prepared.rows[prepared.split.train],
         prepared.split.train_targets,
-        params=tuned.params,
-        rounds=tuned.rounds,
+        tuned=tuned,
         seed=configuration.training.seed,
+        seeds=configuration.training.seeds,
         threads=threads,
         **prepared.feature_options,
     )
-    forest = parse_forest(fix_leaves(booster).model_to_string())
-    bundle, evaluation = assemble(prepared, forest, configuration, tuned, threads=threads)
+    bundle, evaluation, alternatives = assemble(
+        prepared, forest, configuration, tuned, attacks=attacks, threads=threads
+    )
     policy = bundle.contents.rules.policy
     report(
         f"model {bundle.model_version}: STEPPED_UP from {policy.step_up_from}, FAILED from {policy.fail_from}"
     )
-    return Training(bundle=bundle, evaluation=evaluation, split=prepared.split, tuning=tuning, tuned=tuned)
+    return Training(
+        bundle=bundle,
+        evaluation=evaluation,
+        alternatives=alternatives,
+        split=prepared.split,
+        attacks=attacks,
+        tuning=tuning,
+        tuned=tuned,
+    )
 
 
-def _sizes(prepared: Prepared) -> str:
-    parts = [s for s in prepared.split.summaries if s.part in ("train", "validation", "test")]
-    sizes = ", ".join(f"{part.part} {part.genuine} genuine and {part.frauds} frauds" for part in parts)
-    return f"{prepared.rows.shape[1]} features; {sizes}"
+def _attacked(attacks: AttackReport) -> str:
+    ended = ", ".join(f"{finding.attack} {finding.verdict}" for finding in attacks.findings)
+    return f"leaks: {ended or 'not looked for'}"
 
 
 def _search(

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale, nominal_share
+from scoring_model.training.clopper_pearson import lower_limit, upper_limit
 
 MIN_GENUINE = 20
 """Fewer records leave no ten ranks to extrapolate from."""
@@ -150,8 +150,8 @@ def _tail_cuts(descending: FloatArray, scores: IntArray) -> FloatArray:
 
 def _uncertainty(score: int, count: int, total: int, level: float) -> ScaleUncertainty:
     """Turn Clopper and Pearson's interval for a share into points, rounded outwards to tenths."""
-    highest_share = float(betaincinv(count + 1, total - count, 1 - level))
-    lowest_share = float(betaincinv(count, total - count + 1, level)) if count else 0.0
+    highest_share = upper_limit(count, total, level=level)
+    lowest_share = lower_limit(count, total, level=level)
     return ScaleUncertainty(
         score=score,
         low=math.floor(-2500 * math.log10(highest_share)) / 10,

@@ -59,6 +59,11 @@ class PartSummary:
     frauds: int
     left_out: Mapping[str, int]
 
+    def __str__(self) -> str:
+        left_out = "".join(f"; {count}: {reason}" for reason, count in self.left_out.items())
+        used = f"{self.genuine} genuine, {self.frauds} frauds{left_out}"
+        return f"{self.part} {self.start} to {self.end}: {self.records} records; {used}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Split:
@@ -89,6 +94,20 @@ class Split:
     def describe(self) -> list[PartSummary]:
         """Give one row for each stretch of time, in order of time."""
         return list(self.summaries)
+
+    def to_markdown(self) -> str:
+        """Show the stretches of time and what they hold, for people."""
+        lines = [
+            "### Split",
+            "",
+            "| Part | From | To | Records | Genuine | Frauds | Left out |",
+            "| --- " * 7 + "|",
+        ]
+        for row in self.summaries:
+            left_out = "; ".join(f"{count}: {reason}" for reason, count in row.left_out.items())
+            cells = (row.part, row.start, row.end, row.records, row.genuine, row.frauds, left_out)
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+        return "\n".join(lines) + "\n"
 
 
 def split(

@@ -41,6 +41,9 @@ from service_use import (
 )
 
 NUMBER: Final = 31_337.271828
+SECONDS: Final = 98_765_432_101.2
+UNITS: Final = 987_654_321_012
+"""The same as the link rows count it: tenths."""
 PERSON: Final[Mapping[str, Any]] = {
     "firstName": "Zqxcanaryfirst",
     "lastName": "Wvkcanarylast",
@@ -64,6 +67,7 @@ SIGNALS: Final[Mapping[str, object]] = {
     "deviceId": "canary-device",
     "emailDomain": "canary-domain.example",
     "emailAgeDays": NUMBER,
+    "formSeconds": SECONDS,
     "unusedCanaryname": "canary-unused",
 }
 HOOK: Final = {
@@ -106,8 +110,10 @@ def encodings(text: str) -> set[bytes]:
 
 PERSONAL: Final = {
     *(needle for text in texts_of(OF_PERSONS) for needle in encodings(text)),
-    struct.pack("<d", NUMBER),
-    struct.pack(">d", NUMBER),
+    *(struct.pack(f"{order}d", number) for order in "<>" for number in (NUMBER, SECONDS, UNITS)),
+    *encodings(str(UNITS)),
+    UNITS.to_bytes(8, "little"),
+    UNITS.to_bytes(6, "big"),  # SQLite leaves out what is before it
 }
 
 
@@ -243,22 +249,26 @@ async def files_of(url: str, postgres: Databases | None, since: str) -> list[Pat
 
 
 async def search(world: World, postgres: Databases | None, since: str) -> None:
-    """Look for canaries in all rows and in all files."""
+    """Look for canaries in all rows and in all files. Every link row has an amount, and is found there."""
     values = await stored(world.url)
     assert [(name, needle) for name, value in values for needle in PERSONAL if needle in value] == []
     hooks = {name for name, value in values for text in OF_HOOKS if text.encode() in value}
     assert hooks == {"webhooks"}
-    seen = set()
+    links = await world.link_rows()
+    assert {link.amount is None for link in links} == {False}
+    seen, of_links = set(), False
     for path in await files_of(world.url, postgres, since):
         content = path.read_bytes()
         assert [needle for needle in PERSONAL if needle in content] == []
         if OF_HOOKS[0].encode() in content:
             seen.add(path.parent.name)
+        of_links = of_links or any(link.hash in content for link in links)
+    assert of_links
     # In the tables and in the log: these files are those of the database.
     assert len(seen) == (1 if postgres is None else 2)
 
 
-async def used(world: World, caller: Caller, heard: Heard, sealed: Path) -> tuple[bytes, list[bytes]]:
+async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tuple[bytes, list[bytes]]:
     """All that succeeds: an identity, verifications that were scored and one that waits, labels, replays."""
     service = world.service
     once = once_of(KEY, PERSON, "POST /identities")
@@ -269,9 +279,9 @@ async def used(world: World, caller: Caller, heard: Heard, sealed: Path) -> tupl
     made = [
         await world.verify(caller, identity=resource, signals=SIGNALS, subject=SUBJECT, key=KEY),
         await world.verify(caller, signals=SIGNALS, subject=SUBJECT),
-        await world.verify(caller, signals={**signals_of(sealed, Outcome.FAILED)[0], **SIGNALS}),
+        await world.verify(caller, signals={**signals_of(bundle, Outcome.STEPPED_UP)[0], **SIGNALS}),
     ]
-    async with opened(world.url, sealed, clock=world.clock, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+    async with opened(world.url, bundle, clock=world.clock, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
         made.append(await busy.verify(caller, signals=SIGNALS, subject=SUBJECT, key=f"{KEY} 2"))
         assert made[-1].pending
     hook = await service.create_webhook(caller, HOOK, once_of(KEY, HOOK, "POST /webhooks"))
@@ -291,7 +301,7 @@ async def used(world: World, caller: Caller, heard: Heard, sealed: Path) -> tupl
 
 def test_nothing_leaks(
     store_url: str,
-    sealed: Path,
+    summing: Path,
     request: pytest.FixtureRequest,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -303,7 +313,7 @@ def test_nothing_leaks(
     async def story(world: World) -> None:
         since = await log_of(world.url)
         caller = await world.client()
-        identity, verifications = await used(world, caller, heard, sealed)
+        identity, verifications = await used(world, caller, heard, summing)
         await errors(world, caller, heard)
         broken = await faults(world, caller, heard, monkeypatch)
         await search(world, postgres, since)
@@ -317,7 +327,7 @@ def test_nothing_leaks(
         heard.texts += [event.data for event in await world.events(caller)]
 
     with caplog.at_level(logging.DEBUG):
-        tell(store_url, sealed, story)
+        tell(store_url, summing, story)
     heard.log(caplog.records)
     assert any("scoring a verification" in text for text in heard.texts)  # faults were told
     heard.check(PERSONAL)

@@ -57,6 +57,7 @@ def test_derivation_is_that_of_the_standard() -> None:
     vector = "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"
     assert _hkdf(b"\x0b" * 22, b"", 42).hex() == vector
     assert SECRETS.link_key("pool") == _hkdf(ROOT, b"scoring-model\0link\0pool", 32)
+    assert SECRETS.amount_key("pool") == _hkdf(ROOT, b"scoring-model\0amount\0pool", 32)
     assert SECRETS.check == _hkdf(ROOT, b"scoring-model\0check\0", 32)
 
 
@@ -71,7 +72,12 @@ def test_digest_is_keyed_blake2b() -> None:
 
 def test_no_two_uses_share_a_key() -> None:
     """Pools, purposes and databases have keys that have nothing to do with each other."""
-    pools = [secrets.link_key(pool) for secrets in (SECRETS, OTHER) for pool in ("1", "2", "", "link", "1\0")]
+    pools = [
+        key(pool)
+        for secrets in (SECRETS, OTHER)
+        for key in (secrets.link_key, secrets.amount_key)
+        for pool in ("1", "2", "", "link", "amount", "1\0")
+    ]
     digests = [secrets.digest(purpose, b"") for secrets in (SECRETS, OTHER) for purpose in Purpose]
     assert len({*pools, *digests, SECRETS.check, OTHER.check, ROOT}) == len(pools) + len(digests) + 3
 

@@ -41,8 +41,9 @@ async def links_of(world: World) -> dict[str, object]:
         {"normalisation": -1},
         {"keys": {"person": []}},
         {"keys": {"person": [], "device": ["signals.emailDomain"]}},
+        {"amount": {"signal": "formSeconds", "decimals": 1}},
     ],
-    ids=["normalisation", "fewer keys", "other parts"],
+    ids=["normalisation", "fewer keys", "other parts", "an amount"],
 )
 def test_a_history_that_was_tied_together_in_another_way_is_refused(
     store_url: str, sealed: Path, change: dict[str, object]
@@ -53,6 +54,7 @@ def test_a_history_that_was_tied_together_in_another_way_is_refused(
         return await links_of(world)
 
     own = tell(store_url, sealed, begin)
+    assert set(own) == {"keys", "normalisation"}
     assert own["keys"] == {
         "person": [],
         "address": ["address.line1", "address.city", "address.country"],
@@ -75,6 +77,37 @@ def test_a_history_that_was_tied_together_in_another_way_is_refused(
         assert await table(store_url, FactRow) == facts
         assert await table(store_url, BundleRow) == []
         await store.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [None, {"signal": "formSeconds", "decimals": 2}, {"signal": "emailAgeDays", "decimals": 1}],
+    ids=["none", "another unit", "another signal"],
+)
+def test_the_amount_belongs_to_the_history(
+    store_url: str, summing: Path, other: dict[str, object] | None
+) -> None:
+    """A bundle with an amount is refused where the history has none or another one, by what both have."""
+
+    async def begin(world: World) -> dict[str, object]:
+        return await links_of(world)
+
+    own = tell(store_url, summing, begin)
+    assert own.pop("amount") == {"signal": "formSeconds", "decimals": 1}
+
+    async def story() -> None:
+        foreign = json.dumps(own if other is None else {**own, "amount": other}, sort_keys=True).encode()
+        store = await open_store(store_url)
+        async with store.writing(["*"]) as transaction:
+            await transaction.set_fact(LINKS, foreign)
+        await store.close()
+        with pytest.raises(HistoryMismatch) as caught:
+            async with opened(store_url, summing):
+                pass
+        assert foreign.decode() in str(caught.value)
+        assert '"amount": {"decimals": 1, "signal": "formSeconds"}' in str(caught.value)
 
     asyncio.run(story())
 

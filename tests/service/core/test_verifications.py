@@ -190,7 +190,7 @@ def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: 
         signals = signals_of(sealed)[0]
         extra = {"visits": 3, "ratio": 0.25, "text": "läuft", "flag": False, "nothing": None}
         plain = (await world.verify(caller, signals=signals)).resource
-        world.clock.advance(40 * 86_400)
+        world.clock.advance(42 * 86_400)
         more = (await world.verify(caller, signals={**signals, **extra})).resource
         assert plain.score is not None
         row = await world.row(more.id)

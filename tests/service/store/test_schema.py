@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from databases import Databases
-from scoring_model.service.core.rows import TABLES, Row
+from scoring_model.service.core.rows import TABLES, LinkRow, Row
 from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.store import (
     HEAD,
@@ -33,7 +33,7 @@ from scoring_model.service.store import (
 )
 from scoring_model.service.store.migration import script
 from scoring_model.service.store.statements import server_types
-from stored_rows import webhook_row
+from stored_rows import packed, webhook_row
 
 SOURCE = Path(tables.__file__).parent
 BEYOND_ROWS = {"label_times", "buckets"}
@@ -170,7 +170,8 @@ def test_the_head_is_the_newest_migration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "loss"), [("0001", "delete all data"), ("0002", "delete all deliveries")]
+    ("version", "loss"),
+    [("0001", "delete all data"), ("0002", "delete all deliveries"), ("0003", "delete all amounts")],
 )
 def test_no_version_can_be_taken_back(version: str, loss: str) -> None:
     """A downgrade is refused by a text that says what it would do."""
@@ -181,21 +182,32 @@ def test_no_version_can_be_taken_back(version: str, loss: str) -> None:
         script("sqlite", "9999")
 
 
-@pytest.fixture
-def first_url(own_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A database with the tables of version 0001."""
+def put_back(url: str, version: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give an empty database the tables of a version."""
     with monkeypatch.context() as patched:
-        patched.setattr(migration, "HEAD", "0001")
-        if own_url.startswith("sqlite"):
-            path = Path(own_url.removeprefix("sqlite:///"))
+        patched.setattr(migration, "HEAD", version)
+        if url.startswith("sqlite"):
+            path = Path(url.removeprefix("sqlite:///"))
             path.unlink()
             with closing(sqlite3.connect(path)) as connection:
                 connection.executescript(script("sqlite", None))
         else:
-            execute(own_url, "DROP SCHEMA public CASCADE")
-            execute(own_url, "CREATE SCHEMA public")
-            execute(own_url, script("postgresql", None))
-    return own_url
+            execute(url, "DROP SCHEMA public CASCADE")
+            execute(url, "CREATE SCHEMA public")
+            execute(url, script("postgresql", None))
+    return url
+
+
+@pytest.fixture
+def first_url(own_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database with the tables of version 0001."""
+    return put_back(own_url, "0001", monkeypatch)
+
+
+@pytest.fixture
+def second_url(own_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database with the tables of version 0002."""
+    return put_back(own_url, "0002", monkeypatch)
 
 
 def test_webhooks_of_the_first_version_are_kept(first_url: str) -> None:
@@ -213,6 +225,33 @@ def test_webhooks_of_the_first_version_are_kept(first_url: str) -> None:
         async with store.reading() as reader:
             assert await reader.webhooks(1, None, 9) == rows
             assert await reader.deliveries(limit=9) == []
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_link_rows_of_the_second_version_are_kept(second_url: str) -> None:
+    """Link rows that were there before amounts keep all they had, have none, and take labels and neighbours."""
+    rows = [LinkRow(b"h" * 16, time, b"p" * 16, labels) for time, labels in ((7, packed((9, 1))), (5, None))]
+    for row in rows:
+        values = ", ".join(literal(second_url, value) for value in row[:-1])
+        execute(second_url, f"INSERT INTO links VALUES ({values})")
+    with pytest.raises(SchemaOlder):
+        asyncio.run(open_store(second_url))
+
+    async def run() -> None:
+        await migrate(second_url)
+        store = await open_store(second_url)
+        async with store.writing(["1"]) as transaction:
+            await transaction.insert([LinkRow(b"h" * 16, 8, b"q" * 16, None, -(2**63))])
+            await transaction.link_labels([b"h" * 16], 5, packed((10, 0)))
+        async with store.writing(["1"]) as transaction:
+            (found,) = await transaction.histories([b"h" * 16], since=0, cap=9, amounts=True)
+        assert found == [
+            (8, b"q" * 16, None, -(2**63)),
+            (7, b"p" * 16, packed((9, 1)), None),
+            (5, b"p" * 16, packed((10, 0)), None),
+        ]
         await store.close()
 
     asyncio.run(run())

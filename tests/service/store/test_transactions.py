@@ -608,22 +608,29 @@ def test_two_who_lease_at_once_get_different_ones(postgres_url: str) -> None:
     since=st.integers(-6, 13),
     cap=st.integers(1, 6),
     asked=st.lists(st.integers(0, 3), unique=True, max_size=4),
+    amount=st.none() | st.sampled_from([0, -(2**63), 2**63 - 1]),
 )
 def test_histories_are_the_latest_events(
-    store_url: str, events: set[tuple[int, int]], since: int, cap: int, asked: list[int]
+    store_url: str, events: set[tuple[int, int]], since: int, cap: int, asked: list[int], amount: int | None
 ) -> None:
-    """Under each hash: the latest `cap` events from an instant on, the latest first, as a plain search gives."""
+    """Under each hash: the latest `cap` events from an instant on, the latest first, as a plain search gives.
+
+    Their amounts come with them where they are asked for.
+    """
     base = os.urandom(15)
-    rows = [LinkRow(base + bytes([h]), time, os.urandom(4), packed((time, 1))) for h, time in events]
+    rows = [LinkRow(base + bytes([h]), time, os.urandom(4), packed((time, 1)), amount) for h, time in events]
 
     async def story(store: Store) -> None:
         await write(store, *rows)
         async with store.writing(POOLS) as transaction:
-            found = await transaction.histories([base + bytes([h]) for h in asked], since=since, cap=cap)
-        for h, history in zip(asked, found, strict=True):
+            hashes = [base + bytes([h]) for h in asked]
+            plain = await transaction.histories(hashes, since=since, cap=cap)
+            found = await transaction.histories(hashes, since=since, cap=cap, amounts=True)
+        for h, history, summed in zip(asked, plain, found, strict=True):
             mine = [row for row in rows if row.hash[-1] == h and row.time >= since]
             latest = sorted(mine, key=lambda row: -row.time)[:cap]
-            assert history == [(row.time, row.person, row.labels) for row in latest]
+            assert history == [row[1:4] for row in latest]
+            assert summed == [row[1:] for row in latest]
 
     tell(store_url, story)
 
@@ -643,7 +650,7 @@ def test_labels_are_appended_to_links(store_url: str) -> None:
             labels = {
                 (place, time): told
                 for place, history in enumerate(await transaction.histories(hashes, since=0, cap=9))
-                for time, _, told in history
+                for time, _, told, *_ in history
             }
         assert {key: told for key, told in labels.items() if told is not None} == {
             (0, 5): first + second,

@@ -5,19 +5,21 @@ its length before it: neither can a part run into the next, nor one link key mee
 client's own say nothing to other clients of its pool, so its number is hashed with them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from scoring_model.history import PERSON, LinkKey, key_of
+from scoring_model.history import PERSON, LinkKey
 from scoring_model.history.keys import PERSON_PARTS, SUBJECT
+from scoring_model.history.parts import key_part
 from scoring_model.records.fields import REFERENCE_FIELDS
 from scoring_model.service.core.secrets import Secrets
 
 HASH_BYTES: Final = 16
-_POOLS: Final = 4096  # whose hashers are kept
+POOLS: Final = 4096
+"""How many pools' keyed beginnings are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +52,6 @@ class _Recipe:
         object.__setattr__(self, "of_client", any(part in REFERENCE_FIELDS for part in self.parts))
 
 
-class _Parts:
-    """The parts of one record, each normalised once however many link keys it is in."""
-
-    __slots__ = ("_found", "_singles", "_values")
-
-    def __init__(self, values: Mapping[str, object], singles: Mapping[str, LinkKey]) -> None:
-        self._values = values
-        self._singles = singles
-        self._found: dict[str, bytes | None] = {}
-
-    def joined(self, parts: Sequence[str]) -> bytes | None:
-        """Framed parts, or None if one is missing."""
-        found = []
-        for part in parts:
-            framed = self._found[part] if part in self._found else self._normalised(part)
-            if framed is None:
-                return None
-            found.append(framed)
-        return b"".join(found)
-
-    def _normalised(self, part: str) -> bytes | None:
-        key = key_of(self._values, self._singles[part])
-        framed = self._found[part] = None if key is None else _framed(key[0])
-        return framed
-
-
 class Linker:
     """Hashes the link keys of records.
 
@@ -90,13 +66,15 @@ class Linker:
         self._recipes = tuple(_Recipe(key.name, () if key.name == PERSON else key.parts) for key in link_keys)
         self._persons = (_Recipe(PERSON, PERSON_PARTS), _Recipe(PERSON, (SUBJECT,)))
         used = {part for recipe in (*self._recipes, *self._persons) for part in recipe.parts}
-        self._singles = {part: LinkKey(name=part, parts=(part,)) for part in used}
+        self._texts = {part: key_part(part).of for part in used}
         # Keying a hash costs as much as hashing: every hash starts from a copy of the keyed one.
-        self._hasher = lru_cache(_POOLS)(
+        self._hasher = lru_cache(POOLS)(
             lambda pool: blake2b(digest_size=HASH_BYTES, key=secrets.link_key(pool))
         )
 
-    def link(self, pool: str, client: int, values: Mapping[str, object]) -> Links:
+    def link(
+        self, pool: str, client: int, values: Mapping[str, object], *, person: bytes | None = None
+    ) -> Links:
         """Hash all link keys of a record.
 
         Parameters
@@ -106,16 +84,19 @@ class Linker:
         client : int
         values : mapping of str to object
             Canonical values by field name.
+        person : bytes, optional
+            What `person_key` gave of the same values; found here where it is left out.
 
         Returns
         -------
         Links
         """
-        parts = _Parts(values, self._singles)
-        person = self._person(pool, client, parts)
+        framed: dict[str, bytes | None] = {}
+        if person is None:
+            person = self._person(pool, client, values, framed)
         hashes = []
         for recipe in self._recipes:
-            found = person if recipe.name == PERSON else self._hash(recipe, pool, client, parts)
+            found = person if recipe.name == PERSON else self._hash(recipe, pool, client, values, framed)
             if found is not None:
                 hashes.append((recipe.name, found))
         return Links(person, tuple(hashes))
@@ -135,24 +116,40 @@ class Linker:
         bytes or None
             `Links.person` of the same record.
         """
-        return self._person(pool, client, _Parts(values, self._singles))
+        return self._person(pool, client, values, {})
 
-    def _person(self, pool: str, client: int, parts: _Parts) -> bytes | None:
+    def _person(
+        self, pool: str, client: int, values: Mapping[str, object], framed: dict[str, bytes | None]
+    ) -> bytes | None:
         for recipe in self._persons:
-            found = self._hash(recipe, pool, client, parts)
+            found = self._hash(recipe, pool, client, values, framed)
             if found is not None:
                 return found
         return None
 
-    def _hash(self, recipe: _Recipe, pool: str, client: int, parts: _Parts) -> bytes | None:
-        joined = parts.joined(recipe.parts)
-        if joined is None:
-            return None
-        hasher = self._hasher(pool).copy()
-        hasher.update(recipe.prefix)
+    def _hash(
+        self,
+        recipe: _Recipe,
+        pool: str,
+        client: int,
+        values: Mapping[str, object],
+        framed: dict[str, bytes | None],
+    ) -> bytes | None:
+        """The hash of one link key; `framed` keeps each part, however many link keys it is in."""
+        pieces = [recipe.prefix]
         if recipe.of_client:
-            hasher.update(client.to_bytes(8, "little", signed=True))
-        hasher.update(joined)
+            pieces.append(client.to_bytes(8, "little", signed=True))
+        for part in recipe.parts:
+            if part in framed:
+                piece = framed[part]
+            else:
+                text = self._texts[part](values)
+                piece = framed[part] = None if text is None else _framed(text)
+            if piece is None:
+                return None
+            pieces.append(piece)
+        hasher = self._hasher(pool).copy()
+        hasher.update(b"".join(pieces))
         return hasher.digest()
 
 

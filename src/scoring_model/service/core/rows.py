@@ -107,13 +107,15 @@ class LinkRow(NamedTuple):
     """One event under one link key.
 
     `labels` are pairs of an instant at which a label counts from and what it says, 9 bytes each (`<qb`: 1 for
-    fraud, 0 for anything else), in the order they were told.
+    fraud, 0 for anything else), in the order they were told. `amount` is masked, see `Masks`; None where the
+    history sums none.
     """
 
     hash: bytes
     time: int
     person: bytes
     labels: bytes | None
+    amount: int | None = None
 
 
 class EventRow(NamedTuple):

@@ -79,6 +79,20 @@ class Secrets:
         """
         return self._derive("link", pool)
 
+    def amount_key(self, pool: str) -> bytes:
+        """The key that masks the amounts in the link rows of a pool.
+
+        Parameters
+        ----------
+        pool : str
+
+        Returns
+        -------
+        bytes
+            32 bytes.
+        """
+        return self._derive("amount", pool)
+
     def digest(self, purpose: Purpose, data: bytes, *, size: Literal[16, 32] = 32) -> bytes:
         """Hash data so that nobody without the root secret can tell what it was, or guess and compare.
 

@@ -301,8 +301,7 @@ async def open_service(
 
 async def _agree_on_links(store: Store, scorer: Scorer) -> None:
     """Let the first bundle say how records are tied together, and refuse another that differs."""
-    keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
-    wanted = json.dumps({"keys": keys, "normalisation": NORMALISATION_VERSION}, sort_keys=True).encode()
+    wanted = json.dumps(_links_of(scorer), sort_keys=True).encode()
     async with store.writing([_EVERYBODY]) as transaction:
         known = await transaction.fact(_LINKS_FACT)
         if known is None:
@@ -310,8 +309,18 @@ async def _agree_on_links(store: Store, scorer: Scorer) -> None:
         elif known != wanted:
             raise HistoryMismatch(
                 f"the bundle's link keys are {wanted.decode()}, but the history in the database was written with "
-                f"{known.decode()}: serve a bundle with the same keys, or begin a new database"
+                f"{known.decode()}: serve a bundle with the same keys and amount, or begin a new database"
             )
+
+
+def _links_of(scorer: Scorer) -> dict[str, object]:
+    """What a history has to agree on; without an amount it is as it was before there were any."""
+    keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
+    found: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
+    amount = scorer.matrix.law.amount
+    if amount is not None:
+        found["amount"] = {"signal": amount.signal, "decimals": amount.decimals}
+    return found
 
 
 async def _register(store: Store, scorer: Scorer, clock: Clock) -> Sentences:

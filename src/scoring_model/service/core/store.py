@@ -20,8 +20,8 @@ from scoring_model.service.core.rows import (
     WebhookRow,
 )
 
-Past = tuple[int, bytes, bytes | None]
-"""Time, person and packed labels of one earlier event under a link key; see `LinkRow`."""
+Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | None]
+"""Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
 
 
 class StoreUnavailable(Exception):
@@ -211,7 +211,9 @@ class Transaction(Reader, Protocol):
         """Insert a client (its number is ignored and, where `pool` is empty, becomes its pool too)."""
         ...
 
-    async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
+    async def histories(
+        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+    ) -> list[list[Past]]:
         """The latest events under each hash: at most `cap` and those of the instant of the last one.
 
         Parameters
@@ -220,6 +222,8 @@ class Transaction(Reader, Protocol):
         since : int
             Events before this instant are left out.
         cap : int
+        amounts : bool
+            Whether their amounts, masked, come with them.
 
         Returns
         -------

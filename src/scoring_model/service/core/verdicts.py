@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from scoring_model.service.core.errors import IdentityNotValidated, RequestError
 from scoring_model.service.core.event import events_of_verification, verification_data
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.linking import Links
+from scoring_model.service.core.masks import Masks
 from scoring_model.service.core.masters import UnknownMasterKey
 from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.persons import seal_reference
@@ -133,6 +134,7 @@ class Verdicts:
         self._manifest = decider.manifest
         self._vault = vault
         self._secrets = secrets
+        self._masks = Masks(secrets)
         self._clock = clock
 
     async def apply(
@@ -220,12 +222,24 @@ class Verdicts:
     ) -> dict[bytes, list[Past]]:
         """What was committed under every link key of the candidates, the latest first."""
         scorable = [c for c in candidates if c.key is not None and not c.late]
-        hashes = list({value: None for c in scorable for _, value in c.links.hashes})
-        if not hashes:
+        pools = {value: c.pool for c in scorable for _, value in c.links.hashes}
+        if not pools:
             return {}
         since = min(self._clock.event(c.reference) for c in scorable) - self._law.windows[-1]
-        pasts = await transaction.histories(hashes, since=since, cap=self._law.cap)
-        return dict(zip(hashes, pasts, strict=True))
+        summed = self._law.amount is not None
+        pasts = await transaction.histories(list(pools), since=since, cap=self._law.cap, amounts=summed)
+        found = dict(zip(pools, pasts, strict=True))
+        return self._unmasked(found, pools) if summed else found
+
+    def _unmasked(
+        self, pasts: Mapping[bytes, list[Past]], pools: Mapping[bytes, str]
+    ) -> dict[bytes, list[Past]]:
+        """The same histories with their amounts in the clear; `pools` says whose each hash is."""
+        clear: dict[bytes, list[Past]] = {}
+        for pool in set(pools.values()):
+            own = {value: past for value, past in pasts.items() if pools[value] == pool}
+            clear |= self._masks.unmask(pool, own)
+        return clear
 
     def _build(
         self,
@@ -249,12 +263,26 @@ class Verdicts:
             log_fault("scoring a verification", error)
             found[candidate] = self._unfinished(candidate, attempts=1)
         else:
-            person = candidate.links.person or os.urandom(16)
-            traces = [LinkRow(value, instant, person, None) for value in _traced(candidate)]
-            for trace in traces:
-                pasts[trace.hash].insert(0, (instant, person, None))
-            links[candidate.id] = traces
+            links[candidate.id] = self._trace(candidate, instant, pasts)
             scored.append((candidate, instant, row))
+
+    def _trace(self, candidate: Candidate, instant: int, pasts: Mapping[bytes, list[Past]]) -> list[LinkRow]:
+        """Let those after a candidate see it; returns its link rows."""
+        hashes, person = _traced(candidate), candidate.links.person or os.urandom(16)
+        seen: Past = (instant, person, None)
+        masked: Sequence[int | None] = [None] * len(hashes)
+        amount = self._law.amount
+        if amount is not None:
+            # The signal is one of numbers: its canonical value is a float.
+            units = amount.units(cast("float | None", candidate.request.values.get(amount.field)))
+            seen = (instant, person, None, units)
+            masked = self._masks.mask(candidate.pool, hashes, instant, units)
+        for value in hashes:
+            pasts[value].insert(0, seen)
+        return [
+            LinkRow(value, instant, person, None, hidden)
+            for value, hidden in zip(hashes, masked, strict=True)
+        ]
 
     def _instant(self, candidate: Candidate, pasts: Mapping[bytes, list[Past]]) -> int:
         """The event time: the clock's, but later than everything that is seen."""

@@ -234,7 +234,8 @@ class Verifications:
             if identity is not None and key_row is not None:
                 opened = self._persons.open_key(key_row)
                 values = {**self._persons.identity_values(identity, opened)[0], **values}
-            links = self._linker.link(caller.pool, caller.client, values)
+            person = None if key_row is None else key_row.person
+            links = self._linker.link(caller.pool, caller.client, values, person=person)
             if request.previous_id is not None:
                 previous = await reader.verification(caller.client, request.previous_id)
                 if previous is None:

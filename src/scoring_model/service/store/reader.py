@@ -212,7 +212,9 @@ class SqlTransaction(SqlReader):
         """Insert rows of one kind."""
 
     @abstractmethod
-    async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
+    async def histories(
+        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+    ) -> list[list[Past]]:
         """See `Transaction.histories`."""
 
     @abstractmethod

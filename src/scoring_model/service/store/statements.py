@@ -176,6 +176,10 @@ LEASE_SKIPPING: Final = (
 )
 """On a server others may be leasing at the same time. The array is made once: a plan could run a list again."""
 
+PAST: Final = "time, person, labels"
+PAST_WITH_AMOUNT: Final = f"{PAST}, amount"
+"""The columns of an event of a history. The amount is read by those who sum it."""
+
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
 PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")
 PERSONS: Final = Each(

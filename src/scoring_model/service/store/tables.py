@@ -164,6 +164,7 @@ links: Final = Table(
     _column("time", BigInteger, key=True),
     _column("person", LargeBinary),
     _column("labels", LargeBinary, null=True),
+    _column("amount", BigInteger, null=True),
     sqlite_with_rowid=False,  # the events of a hash lie side by side
 )
 

@@ -25,15 +25,18 @@ from scoring_model.service.store.statements import Each
 
 _insertion: Final = cache(sql.insert_kinds)
 _ADVANCED: Final = frozenset((ClientRow, WebhookRow))  # what `advance` reads
-_HISTORIES: Final = """
-SELECT wanted.place, found.time, found.person, found.labels
+_HISTORIES, _HISTORIES_WITH_AMOUNTS = (
+    f"""
+SELECT wanted.place, {past}
 FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place)
 CROSS JOIN LATERAL (
-    SELECT time, person, labels FROM links
+    SELECT {past} FROM links
     WHERE links.hash = wanted.hash AND time >= $2 ORDER BY time DESC LIMIT $3
 ) AS found
 ORDER BY wanted.place, found.time DESC
 """
+    for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
+)
 _APPEND: Final = (
     "UPDATE links SET labels = coalesce(labels, ''::bytea) || $3 WHERE hash = any($1::bytea[]) AND time = $2 "
     "RETURNING hash"
@@ -140,11 +143,14 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         # Round trips are what a transaction takes its time with, so that insertions wait for one another.
         self._waiting.setdefault(kind, []).extend(rows)
 
-    async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
+    async def histories(
+        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+    ) -> list[list[Past]]:
         """See `Transaction.histories`. No two events of a hash share an instant: it is their key."""
         found: list[list[Past]] = [[] for _ in hashes]
-        for place, time, person, labels in await self._rows(_HISTORIES, list(hashes), since, cap):
-            found[place - 1].append((time, person, labels))
+        statement = _HISTORIES_WITH_AMOUNTS if amounts else _HISTORIES
+        for row in await self._rows(statement, list(hashes), since, cap):
+            found[row[0] - 1].append(cast(Past, row[1:]))
         return found
 
     def _list(self, ids: Sequence[bytes]) -> object:

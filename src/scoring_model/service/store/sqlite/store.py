@@ -29,8 +29,9 @@ from scoring_model.service.store.statements import Each
 _WRITER_CACHE: Final = 32  # MiB; histories are read by the writer
 _READER_CACHE: Final = 8
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
-_HISTORY: Final = native(
-    "SELECT time, person, labels FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3"
+_HISTORY, _HISTORY_WITH_AMOUNTS = (
+    native(f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3")
+    for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
 )
 _LABELS: Final = native("SELECT labels FROM links WHERE hash = $1 AND time = $2")
 _SET_LABELS: Final = native("UPDATE links SET labels = $3 WHERE hash = $1 AND time = $2")
@@ -82,11 +83,13 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
-    async def histories(self, hashes: Sequence[bytes], *, since: int, cap: int) -> list[list[Past]]:
+    async def histories(
+        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+    ) -> list[list[Past]]:
         """See `Transaction.histories`. No two events of a hash share an instant: it is their key."""
-        execute = self._connection.execute
+        execute, statement = self._connection.execute, _HISTORY_WITH_AMOUNTS if amounts else _HISTORY
         try:
-            return [execute(_HISTORY, (value, since, cap)).fetchall() for value in hashes]
+            return [execute(statement, (value, since, cap)).fetchall() for value in hashes]
         except sqlite3.Error as error:
             raise self._failed(error) from None
 

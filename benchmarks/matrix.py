@@ -1,0 +1,226 @@
+"""The full feature matrix of a million records: from parsed records, from a file, twice as many, with a hot key.
+
+Run as ``python benchmarks/matrix.py``. Every table is made in a process of its own, so that its memory is known,
+and checked before its time counts: rows of a sample of records, made one by one with the law for one record, have
+the same bits. Times are of the clock and of the processors; the smaller clock of several rounds is judged. The
+invented records are kept under the directory of temporary files for the next time.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import load_configuration
+from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, fit_state, record_at
+from scoring_model.history import (
+    Counts,
+    PastRecord,
+    count_before,
+    key_codes,
+    pack_label,
+    person_codes,
+)
+from scoring_model.records import NEVER, Column, RecordTable
+
+CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
+FIFTH_KEY: Final = {"postal": ("address.postalCode", "address.country")}
+HOT_SHARE: Final = 0.2
+SAMPLE: Final = 300
+LATEST_OF_CAP: Final = 4  # more than a window sees, ties of the last one included
+BURN_IN: Final = 0.1
+GIGABYTE: Final = 1e9
+MOST_SECONDS, MOST_SECONDS_OF_FILE, MOST_GIGABYTES = 25.0, 45.0, 6.0
+MOST_FOR_TWICE, MOST_FOR_HOT = 2.2, 1.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What one process took.
+
+    Parameters
+    ----------
+    records, features : int
+        Shape of the matrix.
+    reading, matrix : float
+        Seconds of the clock, from the file to parsed records and from these to the matrix.
+    cpu : float
+        Seconds of the processors for the matrix.
+    peak : float
+        Largest resident memory of the process, gigabytes.
+    """
+
+    records: int
+    features: int
+    reading: float
+    matrix: float
+    cpu: float
+    peak: float
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read the last line of what a process printed."""
+        return cls(**json.loads(text.splitlines()[-1]))
+
+
+def file_of(records: int) -> Path:
+    """The invented records, made where they are not yet."""
+    from scoring_model import synthetic
+
+    folder = Path(tempfile.gettempdir()) / "scoring-model-benchmark"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"invented-{records}.parquet"
+    if not path.exists():
+        synthetic.write(path, records=records, seed=7)
+    return path
+
+
+def settings_of_five_keys() -> FeatureSettings:
+    """The default use with a fifth link key; five windows are the default."""
+    settings = load_configuration(CONFIGURATION).feature_settings
+    links = LinkSettings(keys={**settings.links.keys, **FIFTH_KEY}, windows=settings.links.windows)
+    return replace(settings, links=links)
+
+
+def with_hot_device(table: RecordTable) -> RecordTable:
+    """The same records, a fifth of them from one device."""
+    column = table.columns["signals.deviceId"]
+    hot = np.random.default_rng(3).random(len(table)) < HOT_SHARE
+    codes = np.where(hot, len(column.values), column.codes).astype(np.int32)
+    changed = Column.compact((*column.values, "syn-hot"), codes)
+    return replace(table, columns={**table.columns, "signals.deviceId": changed})
+
+
+class Pasts:
+    """What a table holds before its records, the keys of all records made once.
+
+    Parameters
+    ----------
+    matrix : FeatureMatrix
+        Without amounts.
+    table : RecordTable
+    """
+
+    def __init__(self, matrix: FeatureMatrix, table: RecordTable) -> None:
+        self._law, self._table = matrix.law, table
+        self._persons = person_codes(table, alone=True)
+        self._codes = {key.name: key_codes(table, key) for key in matrix.link_keys}
+
+    def counts(self, place: int) -> dict[str, Counts]:
+        """Count the past of one record by the law for one record."""
+        times, at = self._table.event_times, int(self._table.event_times[place])
+        counts = {}
+        for name, codes in self._codes.items():
+            linked = np.flatnonzero((codes == codes[place]) & (codes >= 0) & (times < at))
+            latest = linked[np.argsort(-times[linked], kind="stable")][: LATEST_OF_CAP * self._law.cap]
+            counts[name] = count_before(list(map(self._record, latest.tolist())), at=at, law=self._law)
+        return counts
+
+    def _record(self, place: int) -> PastRecord:
+        known, said = int(self._table.label_times[place]), bool(self._table.labels[place] == 1)
+        labels = None if known == NEVER else pack_label(known, fraud=said)
+        return PastRecord(int(self._table.event_times[place]), int(self._persons[place]), labels)
+
+
+def check(matrix: FeatureMatrix, table: RecordTable, rows: FloatArray) -> None:
+    """Make rows of a sample alone; end if a bit differs."""
+    pasts = Pasts(matrix, table)
+    places = np.random.default_rng(1).choice(len(table), SAMPLE, replace=False)
+    for place in places.tolist():
+        if matrix.row(record_at(table, place), pasts.counts(place)).tobytes() != rows[place].tobytes():
+            raise SystemExit("a record alone has not its row of the table: nothing is timed")
+
+
+def measure(path: Path, *, hot: bool, checked: bool) -> Measured:
+    """Read, build, check, in this process."""
+    from scoring_model.records.reading import read_records
+
+    start = time.perf_counter()
+    table = read_records(path, load_configuration(CONFIGURATION).schema, labelled=True).table
+    read = time.perf_counter() - start
+    if hot:
+        table = with_hot_device(table)
+    settings = settings_of_five_keys()
+    burn_in = np.argsort(table.event_times, kind="stable")[: int(len(table) * BURN_IN)]
+    matrix = FeatureMatrix(settings, fit_state(table.take(burn_in), settings))
+    matrix.rows(table.take(burn_in[:1000]))  # compiles the sweep, or loads what was compiled
+    start, cpu = time.perf_counter(), time.process_time()
+    rows = matrix.rows(table)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIGABYTE
+    if checked:
+        check(matrix, table, rows)
+    shape = {"records": len(rows), "features": rows.shape[1]}
+    return Measured(**shape, reading=read, matrix=seconds, cpu=cpu, peak=peak)
+
+
+def measured_apart(path: Path, *, hot: bool, rounds: int) -> Measured:
+    """Measure in processes of their own, and give the round with the smallest clock; the first is checked."""
+    found = []
+    for number in range(rounds):
+        flags = [*(["--hot"] if hot else []), *(["--check"] if number == 0 else [])]
+        command = [sys.executable, __file__, "--file", str(path), *flags]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(done.returncode)
+        found.append(Measured.read(done.stdout))
+    return min(found, key=lambda one: one.matrix)
+
+
+def told(name: str, one: Measured) -> None:
+    """Print one measurement."""
+    print(
+        f"{name:<28} {one.records:>9,} x {one.features}: read {one.reading:5.1f} s, matrix {one.matrix:5.1f} s "
+        f"(processors {one.cpu:5.1f} s), peak {one.peak:.1f} GB",
+        flush=True,
+    )
+
+
+def judged(name: str, value: float, most: float) -> bool:
+    """Print a figure beside its bound."""
+    print(f"{name:<28} {value:6.2f} (at most {most})")
+    return value <= most
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the four tables, or, as a process of one measurement, one of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1_000_000, help="invented records")
+    parser.add_argument("--rounds", type=int, default=3, help="processes for each table")
+    parser.add_argument("--file", type=Path, help="measure this file in this process")
+    parser.add_argument("--hot", action="store_true", help="with a device on a fifth of the records")
+    parser.add_argument("--check", action="store_true", help="check a sample of the rows")
+    options = parser.parse_args(arguments)
+    if options.file is not None:
+        print(json.dumps(measure(options.file, hot=options.hot, checked=options.check).__dict__))
+        return
+    once, twice = file_of(options.records), file_of(2 * options.records)
+    plain = measured_apart(once, hot=False, rounds=options.rounds)
+    told("invented records", plain)
+    hot = measured_apart(once, hot=True, rounds=options.rounds)
+    told("a device on a fifth of them", hot)
+    double = measured_apart(twice, hot=False, rounds=options.rounds)
+    told("twice as many", double)
+    print(f"{SAMPLE} rows of each were made alone: the same bits")
+    kept = [
+        judged("matrix, seconds", plain.matrix, MOST_SECONDS),
+        judged("file and matrix, seconds", plain.reading + plain.matrix, MOST_SECONDS_OF_FILE),
+        judged("peak, gigabytes", plain.peak, MOST_GIGABYTES),
+        judged("twice as many, ratio", double.matrix / plain.matrix, MOST_FOR_TWICE),
+        judged("hot key, ratio", hot.matrix / plain.matrix, MOST_FOR_HOT),
+    ]
+    sys.exit(not all(kept))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The configuration as a JSON Schema, with which editors complete and check what is written."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from scoring_model.configuration.configuration import Configuration
+from scoring_model.records import format_duration
+from scoring_model.records.durations import DURATION_PATTERN
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def configuration_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
+    """Give the schema of a configuration, from the very types that read one.
+
+    It knows keys, types and choices. Ranges, and what several keys must agree on, are the reader's alone.
+
+    Parameters
+    ----------
+    meanings : mapping of str to str
+        By dotted key, such as ``training.seed``, what a key means; entries of a map by ``links.keys.*``.
+
+    Returns
+    -------
+    dict
+        JSON Schema, draft 2020-12, in which unknown keys are errors.
+    """
+    plain = TypeAdapter(Configuration).json_schema()
+    definitions: dict[str, Any] = plain.pop("$defs")
+    whole = {"$schema": DIALECT, "title": "Configuration of one use", **_object(plain), "$defs": definitions}
+    for name, definition in definitions.items():
+        definitions[name] = _object(definition)
+    for key, value in _keys(whole, definitions, ""):
+        if key in meanings:
+            value["description"] = meanings[key]
+    return whole
+
+
+def _object(plain: dict[str, Any]) -> dict[str, Any]:
+    """One level of the configuration: it takes no other keys, and its titles say nothing new."""
+    if "properties" not in plain:
+        return {key: value for key, value in plain.items() if key != "title"}
+    kept = {key: value for key, value in plain.items() if key not in ("title", "description")}
+    properties = {name: _property(value) for name, value in kept["properties"].items()}
+    return {**kept, "properties": properties, "additionalProperties": False}
+
+
+def _property(plain: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in plain.items() if key != "title"}
+    if DURATION_PATTERN in str(plain) and plain.get("default") is not None:
+        given = kept["default"]
+        kept["default"] = (
+            list(map(format_duration, given)) if isinstance(given, list) else format_duration(given)
+        )
+    return kept
+
+
+def _keys(
+    plain: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key of the configuration, dotted, with the schema of its value."""
+    for name, value in plain.get("properties", {}).items():
+        yield f"{prefix}{name}", value
+        for part in (value, *value.get("anyOf", ())):
+            yield from _keys(_resolved(part, definitions), definitions, f"{prefix}{name}.")
+    entries = plain.get("additionalProperties")
+    if isinstance(entries, dict):
+        yield f"{prefix}*", entries
+        yield from _keys(_resolved(entries, definitions), definitions, f"{prefix}*.")
+
+
+def _resolved(plain: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = plain.get("$ref")
+    found: Mapping[str, Any] = plain if reference is None else definitions[reference.rpartition("/")[2]]
+    return found

@@ -1,0 +1,150 @@
+"""How an error of the policy moves over time: what an interval for independent records would hide."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.evaluation.intervals import CONFIDENCE, Share, share_of
+
+WINDOW_DAYS: Final = 14
+RECENT_DAYS: Final = 90
+"""The worst window is sought among those of 14 days in the last 90."""
+
+MIN_DAYS: Final = 10
+"""Fewer days are too few to draw from."""
+
+REPEATS: Final = 2000
+_DAY: Final = 86_400_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Window:
+    """A stretch of whole days in UTC.
+
+    Parameters
+    ----------
+    since, until : str
+        First and last day, `YYYY-MM-DD`.
+    share : Share
+        Of the errors in it.
+    """
+
+    since: str
+    until: str
+    share: Share
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stability:
+    """One error of the policy: in all, as days vary, and at its worst.
+
+    Parameters
+    ----------
+    bound : str
+        The bound that is about this error.
+    limit : float or None
+        What the policy promises of it; None where it promises nothing.
+    share : Share
+        Of the errors among all records of the class.
+    low, high : float or None
+        95 % interval for the same share from days drawn with replacement; None with fewer than ten days.
+    days : int
+        Days on which there are such records.
+    worst : Window or None
+        The recent window whose share is surest to be high; None without records.
+    """
+
+    bound: str
+    limit: float | None
+    share: Share
+    low: float | None
+    high: float | None
+    days: int
+    worst: Window | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the error as a JSON document."""
+        worst = self.worst
+        window = None if worst is None else {"from": worst.since, "to": worst.until} | worst.share.to_json()
+        return {
+            "bound": self.bound,
+            "limit": self.limit,
+            **self.share.to_json(),
+            "day_blocks": {"low": self.low, "high": self.high, "days": self.days},
+            "worst_window": window,
+        }
+
+
+def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_times: IntArray) -> Stability:
+    """Measure how an error moves over time.
+
+    The interval is that of a bootstrap whose blocks are days in UTC (Carlstein 1986, doi 10.1214/aos/1176350057; its
+    percentiles): records of one day stay together, so that what they have in common, a campaign or an outage, widens
+    it. The worst window is the one with the highest lower end of Wilson's interval, the latest of equals. It is the
+    worst of many, so it lies above the average even where nothing moves: it is to be looked at, not a test.
+
+    Parameters
+    ----------
+    bound : str
+    limit : float or None
+    errors : ndarray of shape (n,), bool
+        Whether the policy gets each record of the class wrong.
+    event_times : ndarray of shape (n,), int64
+        Microseconds since 1970-01-01 UTC.
+
+    Returns
+    -------
+    Stability
+    """
+    first = int(event_times.min() // _DAY) if len(event_times) else 0
+    days = event_times // _DAY - first
+    records = np.bincount(days).astype(np.int64)
+    wrong = np.bincount(days[errors], minlength=len(records)).astype(np.int64)
+    held = np.flatnonzero(records)
+    low, high = _day_blocks(wrong[held], records[held])
+    return Stability(
+        bound=bound,
+        limit=limit,
+        share=share_of(int(wrong.sum()), int(records.sum())),
+        low=low,
+        high=high,
+        days=len(held),
+        worst=_worst_window(wrong, records, first) if len(held) else None,
+    )
+
+
+def _day_blocks(wrong: IntArray, records: IntArray) -> tuple[float | None, float | None]:
+    """Draw as many days as there are, again and again, and take the percentiles of the shares."""
+    if len(records) < MIN_DAYS:
+        return None, None
+    generator = np.random.default_rng(0)  # the same records give the same interval
+    shares = np.empty(REPEATS)
+    for repeat in range(REPEATS):
+        drawn = generator.integers(0, len(records), len(records))
+        shares[repeat] = wrong[drawn].sum() / records[drawn].sum()
+    tail = round((1 - CONFIDENCE) / 2 * REPEATS)
+    shares.sort()
+    return float(shares[tail]), float(shares[-1 - tail])
+
+
+def _worst_window(wrong: IntArray, records: IntArray, first: int) -> Window:
+    start = max(len(records) - RECENT_DAYS, 0)
+    length = min(WINDOW_DAYS, len(records) - start)
+    windows = [
+        Window(
+            since=_date(first + since),
+            until=_date(first + since + length - 1),
+            share=share_of(
+                int(wrong[since : since + length].sum()), int(records[since : since + length].sum())
+            ),
+        )
+        for since in range(start, len(records) - length + 1)
+    ]
+    with_records = (window for window in windows if window.share.total)
+    return max(with_records, key=lambda window: (window.share.low or 0.0, window.since))
+
+
+def _date(day: int) -> str:
+    return str(np.datetime64(day, "D"))

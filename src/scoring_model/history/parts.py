@@ -1,0 +1,184 @@
+"""Parts of a link key: a field, what is taken away of it, and fields whose values may stand in any order.
+
+A part is written ``lastName``, ``lastName:phonetic:start4`` (reductions, the first to be applied first) or
+``firstName+lastName:phonetic`` (each value on its own, then all of them without order).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import IntArray
+from scoring_model.records import Column, RecordTable
+from scoring_model.records.fields import IDENTITY_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX
+from scoring_model.records.normalisation import Normaliser
+from scoring_model.records.reductions import reduced_normaliser, reductions_of
+
+_MOST_CODES: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """One part of a link key.
+
+    Parameters
+    ----------
+    fields : tuple of str
+        Field names. Of several, values that changed places are the same, and a missing one is left out.
+    reductions : tuple of str
+        Names of reductions that every field takes.
+    """
+
+    fields: tuple[str, ...]
+    reductions: tuple[str, ...] = ()
+    _normalisers: tuple[Normaliser, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = [reduced_normaliser(name, self.reductions) for name in self.fields]
+        object.__setattr__(self, "_normalisers", tuple(found))
+
+    def of(self, values: Mapping[str, object]) -> str | None:
+        """The part of one record, or None if nothing is left of any field."""
+        if len(self.fields) == 1:
+            return _text(values, self.fields[0], self._normalisers[0])
+        pairs = zip(self.fields, self._normalisers, strict=True)
+        texts = [text for name, normalise in pairs if (text := _text(values, name, normalise)) is not None]
+        # With lengths before them, so that no text can run into the next.
+        return "".join([f"{len(text)}:{text}" for text in sorted(texts)]) or None
+
+    def codes(self, table: RecordTable) -> IntArray:
+        """Codes of a table's parts, equal where `of` is equal.
+
+        Returns
+        -------
+        ndarray of shape (n,), int64
+            Negative where nothing is left of any field.
+        """
+        numbers: dict[str | None, int] = {None: -1}
+        columns = [
+            _column_codes(table.column(name), normalise, numbers)
+            for name, normalise in zip(self.fields, self._normalisers, strict=True)
+        ]
+        if len(columns) == 1:
+            return columns[0]
+        without_order = np.sort(np.stack(columns), axis=0)
+        combined = combined_codes(without_order + 1)  # a field without a value counts as one more value
+        return np.where(without_order[-1] < 0, -1, combined)
+
+
+@cache
+def key_part(text: str) -> KeyPart:
+    """Read a part as the configuration writes it.
+
+    Parameters
+    ----------
+    text : str
+        Field names with ``+`` between them, then reductions with ``:`` before each.
+
+    Returns
+    -------
+    KeyPart
+
+    Raises
+    ------
+    ValueError
+        With all problems, as `part_problems` tells them.
+    """
+    problems = part_problems([text])
+    if problems:
+        raise ValueError("; ".join(problems))
+    return KeyPart(*_split(text))
+
+
+def part_problems(parts: Iterable[str]) -> tuple[str, ...]:
+    """Tell what is wrong with the parts of a key.
+
+    Returns
+    -------
+    tuple of str
+        One for each unknown field, each reduction that a field does not take, with the nearest known name, and
+        each field that may not stand where it does; empty if all is well.
+    """
+    return tuple(f"part {part!r}: {problem}" for part in parts for problem in _problems(*_split(part)))
+
+
+def combined_codes(columns: Sequence[IntArray] | IntArray) -> IntArray:
+    """Number rows by what they hold in several columns of codes.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n,), int64
+        Negative where a row holds nothing. At least one.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        Equal where all columns are equal, below n if there are several columns; negative where one of them is.
+    """
+    combined, *others = columns
+    size = int(combined.max(initial=0)) + 1
+    for codes in others:
+        distinct = int(codes.max(initial=0)) + 1
+        if size * distinct > _MOST_CODES:
+            combined = _renumbered(combined)
+            size = int(combined.max(initial=0)) + 1
+        combined = np.where((combined < 0) | (codes < 0), -1, combined * distinct + codes)
+        size *= distinct
+    return _renumbered(combined) if others else combined
+
+
+def _text(values: Mapping[str, object], name: str, normalise: Normaliser) -> str | None:
+    value = values.get(name)
+    return None if value is None else normalise(value)
+
+
+def _column_codes(column: Column, normalise: Normaliser, numbers: dict[str | None, int]) -> IntArray:
+    of_value = [numbers.setdefault(normalise(value), len(numbers) - 1) for value in column.values]
+    return np.array([*of_value, -1], dtype=np.int64)[column.codes]
+
+
+def _renumbered(codes: IntArray) -> IntArray:
+    """From 0 without gaps; negative ones stay negative."""
+    numbers = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return numbers - int((codes < 0).any())
+
+
+def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    fields, *reductions = text.split(":")
+    return tuple(fields.split("+")), tuple(reductions)
+
+
+def _problems(fields: tuple[str, ...], reductions: tuple[str, ...]) -> Iterator[str]:
+    for name in dict.fromkeys(fields):
+        if fields.count(name) > 1:
+            yield f"{name} stands twice"
+        if name in REFERENCE_FIELDS and len(fields) > 1:
+            # Left out of what is joined, it would tie records of clients who only share a pool.
+            yield f"{name} is a client's own reference, which stands in a part of its own"
+        if name in IDENTITY_FIELDS or _is_signal(name):
+            yield from _problems_of_reductions(name, reductions)
+        else:
+            yield f"unknown field {name!r}{_nearest(name, IDENTITY_FIELDS)}"
+
+
+def _is_signal(name: str) -> bool:
+    return name.startswith(SIGNAL_PREFIX) and name != SIGNAL_PREFIX
+
+
+def _problems_of_reductions(name: str, reductions: Iterable[str]) -> Iterator[str]:
+    known = reductions_of(name)
+    for reduction in reductions:
+        if reduction not in known:
+            yield f"{name} takes no {reduction!r}{_nearest(reduction, known)}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1)
+    if near:
+        return f"; did you mean {near[0]}?"
+    return f"; known are {', '.join(names)}" if names else ", nor any other reduction"

@@ -1,0 +1,229 @@
+"""What other thresholds would have given: a table to choose bounds and costs by."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from scoring_model.arrays import IntArray
+from scoring_model.decision.policy import NEVER_REACHED, Policy
+from scoring_model.evaluation import Share
+from scoring_model.training.bounds import at_or_above
+from scoring_model.training.certification import Certification
+from scoring_model.training.clopper_pearson import exact_share
+from scoring_model.training.costs import ExpectedCost
+
+STEP: Final = 25
+"""Thresholds of the table are the multiples of this, the chosen ones and their neighbours."""
+
+_SHOWN_STEP: Final = 100
+_HEADS: Final = (
+    "STEPPED_UP from",
+    "FAILED from",
+    "Certified",
+    "Genuine failed",
+    "Genuine stepped up or failed",
+    "Frauds passed",
+    "Frauds stepped up",
+    "Expected cost",
+)
+_SHARES: Final = ("false_reject", "step_up", "missed_fraud", "fraud_stepped_up")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alternative:
+    """One pair of thresholds on the tested records of the validation part.
+
+    Parameters
+    ----------
+    step_up_from, fail_from : int, 1 to 1001
+    chosen : bool
+        Whether it is the policy's pair.
+    certified : bool
+        Whether it keeps all bounds with the confidence.
+    false_reject, step_up, missed_fraud : Share
+        Errors as the bounds name them, with exact 95 % intervals, each by itself.
+    fraud_stepped_up : Share
+        Frauds that are stepped up.
+    caught_by_step_up : float or None
+        The share of frauds that the step-up catches by its effectiveness; None without costs.
+    expected_cost : float or None
+        Per applicant; None without costs.
+    """
+
+    step_up_from: int
+    fail_from: int
+    chosen: bool
+    certified: bool
+    false_reject: Share
+    step_up: Share
+    missed_fraud: Share
+    fraud_stepped_up: Share
+    caught_by_step_up: float | None
+    expected_cost: float | None
+
+    def is_beside(self, other: "Alternative") -> bool:
+        """Whether another pair is this one, or differs from it in one threshold that is a multiple of a hundred."""
+        differ = {other.step_up_from, other.fail_from} - {self.step_up_from, self.fail_from}
+        shared = other.step_up_from == self.step_up_from or other.fail_from == self.fail_from
+        return shared and all(threshold % _SHOWN_STEP == 0 for threshold in differ)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alternatives:
+    """Pairs of thresholds, ascending.
+
+    Parameters
+    ----------
+    rows : tuple of Alternative
+        Some 1,100 at most, one of them chosen.
+    confidence : float
+        With which a certified pair keeps all bounds.
+    prevalence : float or None
+        Share of frauds among applicants in the expected costs; None without costs.
+    """
+
+    rows: tuple[Alternative, ...] = field(repr=False)
+    confidence: float
+    prevalence: float | None
+
+    @property
+    def chosen(self) -> Alternative:
+        """The policy's pair."""
+        return next(row for row in self.rows if row.chosen)
+
+    def to_csv(self) -> str:
+        """Give all pairs as CSV (RFC 4180): flags are 0 and 1, what is absent is empty, numbers have six digits."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_header())
+        writer.writerows(_cells(row) for row in self.rows)
+        return text.getvalue()
+
+    def to_markdown(self) -> str:
+        """Describe the pairs that share a threshold with the chosen one, at multiples of a hundred."""
+        beside = (row for row in self.rows if self.chosen.is_beside(row))
+        lines = [_HEADS, ("---",) * len(_HEADS), *map(_shown_cells, beside)]
+        table = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+        return f"### Other thresholds\n\n{self._preface()}\n\n{table}\n"
+
+    def _preface(self) -> str:
+        chosen = self.chosen
+        text = (
+            f"On the validation part: {chosen.step_up.total:,} genuine persons and {chosen.missed_fraud.total:,} rings "
+            "of frauds, one record of each. Intervals are Clopper and Pearson's, at 95 %, each by itself; a certified "
+            f"pair keeps all bounds together with a confidence of {self.confidence:.4g}. The chosen pair is marked *."
+        )
+        if self.prevalence is not None:
+            text += f" Costs are per applicant, of whom {self.prevalence:.2%} are frauds."
+        return text
+
+
+def find_alternatives(
+    certification: Certification,
+    policy: Policy,
+    *,
+    genuine_scores: IntArray,
+    fraud_scores: IntArray,
+    confidence: float,
+    cost: ExpectedCost | None = None,
+) -> Alternatives:
+    """Say of a grid of pairs what they give.
+
+    Parameters
+    ----------
+    certification : Certification
+    policy : Policy
+        The chosen pair.
+    genuine_scores, fraud_scores : ndarray of int64, 0 to 1000
+        Those that the certification is of.
+    confidence : float
+    cost : ExpectedCost, optional
+    """
+    measure = _Measure(certification, policy, genuine_scores, fraud_scores, cost)
+    return Alternatives(
+        rows=tuple(measure.row(*pair) for pair in _pairs(policy)),
+        confidence=confidence,
+        prevalence=None if cost is None else cost.prevalence,
+    )
+
+
+def _pairs(policy: Policy) -> Iterator[tuple[int, int]]:
+    """Ordered pairs of the thresholds of the table."""
+    near = {chosen + move for chosen in (policy.step_up_from, policy.fail_from) for move in (-1, 0, 1)}
+    grid = sorted(
+        {*range(STEP, NEVER_REACHED, STEP), NEVER_REACHED, *near} & set(range(1, NEVER_REACHED + 1))
+    )
+    return ((first, last) for first in grid for last in grid if first <= last)
+
+
+class _Measure:
+    """Counts at every threshold, and the shares of a pair."""
+
+    def __init__(
+        self,
+        certification: Certification,
+        policy: Policy,
+        genuine_scores: IntArray,
+        fraud_scores: IntArray,
+        cost: ExpectedCost | None,
+    ) -> None:
+        self._certification, self._policy, self._cost = certification, policy, cost
+        self._genuine, self._frauds = at_or_above(genuine_scores).tolist(), at_or_above(fraud_scores).tolist()
+        self._persons, self._rings = len(genuine_scores), len(fraud_scores)
+
+    def row(self, step_up_from: int, fail_from: int) -> Alternative:
+        caught = self._frauds[step_up_from - 1]
+        stepped_up = exact_share(caught - self._frauds[fail_from - 1], self._rings)
+        cost = self._cost
+        effect = None if cost is None else cost.settings.step_up_effectiveness
+        return Alternative(
+            step_up_from=step_up_from,
+            fail_from=fail_from,
+            chosen=(step_up_from, fail_from) == (self._policy.step_up_from, self._policy.fail_from),
+            certified=self._certification.holds(step_up_from, fail_from),
+            false_reject=exact_share(self._genuine[fail_from - 1], self._persons),
+            step_up=exact_share(self._genuine[step_up_from - 1], self._persons),
+            missed_fraud=exact_share(self._rings - caught, self._rings),
+            fraud_stepped_up=stepped_up,
+            caught_by_step_up=None
+            if effect is None or stepped_up.share is None
+            else effect * stepped_up.share,
+            expected_cost=None if cost is None else cost.at(step_up_from, fail_from),
+        )
+
+
+def _header() -> list[str]:
+    shares = [f"{name}{end}" for name in _SHARES for end in ("", "_low", "_high")]
+    flags = ["step_up_from", "fail_from", "chosen", "certified", "genuine_persons", "fraud_rings"]
+    return [*flags, *shares, "caught_by_step_up", "expected_cost"]
+
+
+def _cells(row: Alternative) -> Iterable[str]:
+    yield from map(str, (row.step_up_from, row.fail_from, int(row.chosen), int(row.certified)))
+    yield from map(str, (row.step_up.total, row.missed_fraud.total))
+    for name in _SHARES:
+        share: Share = getattr(row, name)
+        yield from map(_number, (share.share, share.low, share.high))
+    yield from map(_number, (row.caught_by_step_up, row.expected_cost))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _shown_cells(row: Alternative) -> tuple[str, ...]:
+    return (
+        f"{row.step_up_from}{' *' if row.chosen else ''}",
+        "never" if row.fail_from == NEVER_REACHED else str(row.fail_from),
+        "yes" if row.certified else "no",
+        *(_interval(getattr(row, name)) for name in _SHARES),
+        "–" if row.expected_cost is None else f"{row.expected_cost:.6g}",
+    )
+
+
+def _interval(share: Share) -> str:
+    if share.share is None:
+        return "–"
+    return f"{share.share:.2%} ({share.low:.2%} to {share.high:.2%})"

@@ -1,0 +1,204 @@
+"""Which thresholds keep the bounds, and what could be kept where none do."""
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import PolicySettings
+from scoring_model.decision.policy import NEVER_REACHED, Promise
+from scoring_model.training.bounds import BoundTest, fraud_test, genuine_test, records_needed
+
+FALSE_REJECT = "max_false_reject"
+STEP_UP = "max_step_up"
+MISSED_FRAUD = "max_missed_fraud"
+
+_EVERY = range(1, NEVER_REACHED + 1)
+_PARTNERS = {STEP_UP: MISSED_FRAUD, MISSED_FRAUD: STEP_UP}  # bounds on the same threshold, from either side
+
+
+class InfeasiblePolicy(ValueError):
+    """No thresholds keep the bounds that were asked for.
+
+    Parameters
+    ----------
+    bounds : tuple of str
+        Those that cannot be kept, or not together.
+    problems : tuple of str
+        Why, the nearest value that could be kept, and how many records it would take.
+    nearest : mapping of str to float or None
+        For each of these bounds the least value that the sample certifies at this confidence while the other
+        bounds stay as they are, rounded up to three digits; None where no value below 1 is certified.
+    """
+
+    def __init__(
+        self, bounds: tuple[str, ...], problems: tuple[str, ...], nearest: Mapping[str, float | None]
+    ) -> None:
+        super().__init__("no policy keeps the bounds: " + "; ".join(problems))
+        self.bounds = bounds
+        self.problems = problems
+        self.nearest = nearest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certification:
+    """The thresholds that are certified to keep the bounds.
+
+    Each bound is tested apart at its share of delta = 1 - confidence, so that with the confidence no certificate of
+    any bound is false (Bonferroni). Then every pair of certified thresholds keeps all bounds, all pairs at once:
+    whichever is taken, for whatever reason, and be it for its cost on the same records, the promises hold
+    (arXiv 2110.01052, theorem 1).
+
+    Parameters
+    ----------
+    tests : mapping of str to BoundTest
+        Of the bounds that are set.
+    """
+
+    tests: Mapping[str, BoundTest]
+
+    @cached_property
+    def step_up(self) -> range:
+        """Thresholds `step_up_from` that keep `max_step_up` and `max_missed_fraud`, ascending; may be empty."""
+        lowest, highest = self._range(STEP_UP), self._range(MISSED_FRAUD)
+        return range(max(lowest.start, highest.start), min(lowest.stop, highest.stop))
+
+    @cached_property
+    def fail(self) -> range:
+        """Thresholds `fail_from` that keep `max_false_reject`; never alone where that is unset."""
+        return (
+            self._range(FALSE_REJECT)
+            if FALSE_REJECT in self.tests
+            else range(NEVER_REACHED, NEVER_REACHED + 1)
+        )
+
+    def holds(self, step_up_from: int, fail_from: int) -> bool:
+        """Whether a pair of thresholds is certified to keep every bound."""
+        return step_up_from <= fail_from and step_up_from in self.step_up and fail_from in self.fail
+
+    def promises(self, step_up_from: int, fail_from: int) -> tuple[Promise, ...]:
+        """Say what a certified pair promises."""
+        at = {FALSE_REJECT: fail_from, STEP_UP: step_up_from, MISSED_FRAUD: step_up_from}
+        return tuple(test.promise(at[bound]) for bound, test in self.tests.items())
+
+    @cached_property
+    def _certified(self) -> Mapping[str, range]:
+        return {bound: test.certified() for bound, test in self.tests.items()}
+
+    def _range(self, bound: str) -> range:
+        """Thresholds at which a bound is kept: all of them where it is unset."""
+        return self._certified.get(bound, _EVERY)
+
+    def refuse_infeasible(self) -> None:
+        """Refuse bounds that no threshold keeps, or that have no threshold in common, all of them at once.
+
+        Raises
+        ------
+        InfeasiblePolicy
+        """
+        reasons = {bound: self._alone(bound) for bound in self.tests if not self._range(bound)}
+        if not self.step_up and not {STEP_UP, MISSED_FRAUD} & set(reasons):
+            reasons |= {bound: self._conflict(bound) for bound in (MISSED_FRAUD, STEP_UP)}
+        if reasons:
+            problems = tuple(f"{bound} {self.tests[bound].limit:g} {text}" for bound, text in reasons.items())
+            raise InfeasiblePolicy(
+                tuple(reasons), problems, {bound: self._nearest(bound) for bound in reasons}
+            )
+
+    def _alone(self, bound: str) -> str:
+        """Why a bound is kept nowhere: there are too few records, even without one error."""
+        test = self.tests[bound]
+        needed = records_needed(0.0, limit=test.limit, delta=test.delta)
+        return (
+            f"is certified nowhere: {self._remedy(bound)}; "
+            f"{test.limit:g} needs at least {needed} {_kind(bound)}, without an error among them"
+        )
+
+    def _conflict(self, bound: str) -> str:
+        """Why a bound cannot be kept where the other bound on the same threshold is."""
+        test, range_, threshold = self.tests[bound], self._range(bound), self._compromise(bound)
+        end = f">= {range_.start}" if test.safest == NEVER_REACHED else f"<= {range_[-1]}"
+        needed = records_needed(test.observed(threshold), limit=test.limit, delta=test.delta)
+        takes = "no number of such records" if needed is None else f"{needed} such records"
+        return (
+            f"needs step_up_from {end}, and {_PARTNERS[bound]} does not reach there: {self._remedy(bound)}; "
+            f"{takes} would certify {test.limit:g} there"
+        )
+
+    def _remedy(self, bound: str) -> str:
+        """What could be kept instead, on which evidence."""
+        test, threshold, nearest = self.tests[bound], self._compromise(bound), self._nearest(bound)
+        feasible = (
+            "no value below 1 is feasible"
+            if nearest is None
+            else f"the nearest feasible value is {nearest:g}"
+        )
+        return (
+            f"{feasible}, at {threshold} ({test.records} {_kind(bound)}, {test.observed(threshold):.2%} errors, "
+            f"delta {test.delta:.3g})"
+        )
+
+    def _compromise(self, bound: str) -> int:
+        """Give the threshold at which a bound fares best while the other one on the same threshold is kept."""
+        test = self.tests[bound]
+        kept = self._range(_PARTNERS[bound]) if bound in _PARTNERS else _EVERY
+        if not kept:  # the other one is refused by itself
+            return test.safest
+        return kept[-1] if test.safest == NEVER_REACHED else kept[0]
+
+    def _nearest(self, bound: str) -> float | None:
+        """Find the least value that would be certified, rounded up to three digits."""
+        test, threshold = self.tests[bound], self._compromise(bound)
+        limit = test.attainable(threshold)
+        if limit >= 1:
+            return None
+        unit = 10.0 ** (math.floor(math.log10(limit)) - 2)
+        units = itertools.count(math.ceil(limit / unit))
+        rounded = (float(f"{number * unit:.3g}") for number in units)
+        # A limit that needs no rounding may miss by its last bit.
+        nearest = next(value for value in rounded if value >= 1 or test.passes(threshold, limit=value))
+        return nearest if nearest < 1 else None
+
+
+def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: PolicySettings) -> Certification:
+    """Find the thresholds that keep the bounds.
+
+    Parameters
+    ----------
+    genuine_scores : ndarray of shape (n,), int64, 0 to 1000
+        One for each person.
+    fraud_scores : ndarray of shape (m,), int64, 0 to 1000
+        One for each ring.
+    settings : PolicySettings
+
+    Returns
+    -------
+    Certification
+        With at least one certified pair.
+
+    Raises
+    ------
+    InfeasiblePolicy
+        If a bound has too few records to be certified anywhere, or two have no threshold in common.
+    ValueError
+        If a score is out of range.
+    """
+    limits = settings.limits()
+    delta = round(1 - settings.confidence, 12) / max(len(limits), 1)  # 1 - 0.95 is not quite 0.05
+    certification = Certification(
+        tests={
+            bound: fraud_test(bound, fraud_scores, limit=limit, delta=delta)
+            if bound == MISSED_FRAUD
+            else genuine_test(bound, genuine_scores, limit=limit, delta=delta)
+            for bound, limit in limits.items()
+        }
+    )
+    certification.refuse_infeasible()
+    return certification
+
+
+def _kind(bound: str) -> str:
+    """What a bound's records stand for."""
+    return "fraud rings" if bound == MISSED_FRAUD else "genuine persons"

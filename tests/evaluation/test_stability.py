@@ -1,0 +1,101 @@
+"""Errors over time: blocks of days and windows against plain loops."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring_model.evaluation.intervals import share_of
+from scoring_model.evaluation.stability import (
+    MIN_DAYS,
+    RECENT_DAYS,
+    WINDOW_DAYS,
+    Stability,
+    measure_stability,
+)
+
+DAY = 86_400_000_000
+
+
+def measured(days: Any, errors: Any) -> Stability:
+    """Measure records given by their day since 1970 and whether they are wrong."""
+    times = np.asarray(days, dtype=np.int64) * DAY + 5
+    return measure_stability("max_step_up", 0.05, np.asarray(errors, dtype=np.bool_), times)
+
+
+def drawn(seed: int, days: int, records: int) -> tuple[Any, Any]:
+    """Draw records of some days with an error rate that moves."""
+    rng = np.random.default_rng(seed)
+    day = rng.integers(-days // 2, days - days // 2, records)
+    return day, rng.random(records) < rng.random(days)[day + days // 2] / 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 150), st.integers(1, 400))
+def test_worst_window_is_that_of_a_search(seed: int, days: int, records: int) -> None:
+    """Of all stretches of 14 days in the last 90, the one with the highest lower end, the latest of equals."""
+    day, errors = drawn(seed, days, records)
+    start = max(int(day.max()) - RECENT_DAYS + 1, int(day.min()))
+    length = min(WINDOW_DAYS, int(day.max()) - start + 1)
+    best: tuple[float, int] = (-1.0, 0)
+    for since in range(start, int(day.max()) - length + 2):
+        inside = (day >= since) & (day < since + length)
+        if inside.any():
+            low = share_of(int(errors[inside].sum()), int(inside.sum())).low
+            assert low is not None
+            best = max(best, (low, since))
+    worst = measured(day, errors).worst
+    assert worst is not None
+    assert worst.since == str(np.datetime64(best[1], "D"))
+    assert worst.until == str(np.datetime64(best[1] + length - 1, "D"))
+    assert worst.share.low == best[0]
+
+
+def test_days_drawn_together_widen_the_interval_where_errors_come_in_days() -> None:
+    """Errors that come in whole days vary with the days; spread evenly over them they hardly do."""
+    days = np.repeat(np.arange(60), 100)
+    together, evenly = measured(days, days % 10 == 0), measured(days, np.arange(6000) % 10 == 0)
+    assert together.share == evenly.share
+    wilson = together.share
+    assert wilson.low is not None
+    assert wilson.high is not None
+    assert together.low is not None
+    assert together.high is not None
+    assert together.high - together.low > 3 * (wilson.high - wilson.low)
+    assert (evenly.low, evenly.high) == (0.1, 0.1)
+
+
+def test_blocks_agree_with_the_theory_of_independent_records() -> None:
+    """For independent records the interval from days is about as wide as Wilson's, and covers the share."""
+    rng = np.random.default_rng(3)
+    found = measured(rng.integers(0, 200, 20_000), rng.random(20_000) < 0.1)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.share.low is not None
+    assert found.share.high is not None
+    assert found.low < 0.1 < found.high
+    assert found.high - found.low == pytest.approx(found.share.high - found.share.low, rel=0.2)
+
+
+def test_order_of_records_does_not_matter() -> None:
+    """Shuffled records have the same interval and window, to the bit."""
+    day, errors = drawn(5, 100, 2000)
+    order = np.random.default_rng(1).permutation(2000)
+    assert measured(day[order], errors[order]) == measured(day, errors)
+
+
+@pytest.mark.parametrize("days", [1, MIN_DAYS - 1, MIN_DAYS])
+def test_few_days_have_no_interval(days: int) -> None:
+    """Fewer than ten days with records give no interval from days, and still a window."""
+    found = measured(np.arange(days) * 3, [True] + [False] * (days - 1))
+    assert (found.low is None) == (found.high is None) == (days < MIN_DAYS)
+    assert found.days == days
+    assert found.worst is not None
+
+
+def test_nothing_is_said_of_no_records() -> None:
+    """Without records there is neither share, interval nor window, and the document says null."""
+    document = measured([], []).to_json()
+    assert document["share"] is document["worst_window"] is document["day_blocks"]["low"] is None

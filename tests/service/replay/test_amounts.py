@@ -1,0 +1,108 @@
+"""Law 3 with an amount: sums that the service made under load are those of its history as a file."""
+
+import asyncio
+import random
+from collections import deque
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from applications import Application, applications
+from linked_use import AMOUNT
+from replay_client import VERIFICATIONS, Credentials, connected, new_client, opened
+from replay_traffic import Traffic, send
+from replay_verdicts import columns, differences, exported, scored, stored, write_lines
+from scoring_model.scorer import Scorer
+
+EVENTS = 2_000
+CONNECTIONS = 4
+"""To each of the two processes."""
+
+SIGN_UPS = 32
+
+
+@pytest.fixture(scope="module")
+def summing_scorer(summing: Path) -> Scorer:
+    """A scorer of the bundle that the processes serve."""
+    return Scorer.load(summing)
+
+
+def paying(application: Application, rng: random.Random) -> Application:
+    """The same application with an amount that may be hard to add: tiny, huge, too much, between two units, none."""
+    amount = rng.choice(
+        [None, 0, -0.05, 0.15, 0.25, 1e-9, 2.0**39 / 10, -(2.0**40) / 10, 1e300, rng.uniform(-1e4, 1e4)]
+    )
+    signals = {**application.signals, AMOUNT.signal: amount}
+    return replace(application, signals={name: value for name, value in signals.items() if value is not None})
+
+
+def test_a_history_with_amounts_scores_alike_as_a_file(
+    summed: Any, summing_scorer: Scorer, tmp_path: Path
+) -> None:
+    """2,000 applications over 8 connections to two processes, labels told meanwhile: the same bits as the file."""
+    rng = random.Random(3)
+    everything = [paying(one, rng) for one in applications(EVENTS, seed=29, months=4)]
+    traffic = Traffic(deque(everything), rng, summed.clock)
+
+    async def main() -> None:
+        async with opened(summed.database) as store:
+            client = await new_client(store, now=summed.clock.now())
+            sent = asyncio.Event()
+            telling = asyncio.create_task(traffic.tell(store, sent))
+            await asyncio.gather(
+                *(send(traffic, client, url) for url in summed.urls for _ in range(CONNECTIONS))
+            )
+            sent.set()
+            await telling
+            verdicts = {name: found.verdict for name, found in (await stored(store, client.number)).items()}
+            assert {name: verdict[1:] for name, verdict in verdicts.items()} == traffic.answers
+            assert len(verdicts) >= EVENTS
+            source = write_lines(tmp_path / "history.jsonl", await exported(store, client.number))
+            assert not differences(summing_scorer, verdicts, scored(summing_scorer, source))
+            found = columns(summing_scorer, verdicts.values())
+            assert (found["link_mail_90d_records"] == 100).any()
+            for key in ("person", "address", "device", "image", "mail", "subject"):
+                for name in ("sum", "mean"):
+                    seen = found[f"link_{key}_90d_form_seconds_{name}"]
+                    assert np.nanmin(seen) < 0 < np.nanmax(seen)
+
+    asyncio.run(main())
+
+
+async def pay(url: str, client: Credentials, everybody: asyncio.Barrier, amount: float) -> None:
+    """Pay over a connection of one's own as soon as everybody has one."""
+    async with connected(url, client) as connection:
+        await connection.get("/scoring/v1/webhooks")
+        await everybody.wait()
+        signals = {"deviceId": "one device", AMOUNT.signal: amount}
+        status, _ = await connection.post(VERIFICATIONS, {"signals": signals})
+        assert status == 201
+
+
+def test_simultaneous_payments_see_each_other(summed: Any, summing_scorer: Scorer) -> None:
+    """Of 32 payments by one device, half of them at each process, every one sees the amounts of those before it."""
+    amounts = [float(2**i) for i in range(SIGN_UPS)]
+
+    async def main() -> None:
+        async with opened(summed.database) as store:
+            client = await new_client(store, now=summed.clock.now())
+            everybody = asyncio.Barrier(SIGN_UPS)
+            urls = summed.urls * (SIGN_UPS // len(summed.urls))
+            await asyncio.gather(
+                *(pay(url, client, everybody, amount) for url, amount in zip(urls, amounts, strict=True))
+            )
+            found = sorted((await stored(store, client.number)).values(), key=lambda row: row.at)
+            rows = columns(summing_scorer, [row.verdict for row in found])
+            seen = rows["link_device_1h_form_seconds_sum"].tolist()
+            # Each amount is a power of two: the sums say who was seen.
+            steps = [later - earlier for earlier, later in pairwise(seen)]
+            own = rows["signal_form_seconds"].tolist()
+            assert seen[0] == 0
+            assert steps == own[:-1]
+            assert sorted(own) == amounts
+
+    asyncio.run(main())

@@ -1,0 +1,263 @@
+"""Invented records as a file holds them, each value with what it is tied by, and their links by plain loops.
+
+Nothing here normalises, codes or sums as the project does: which spellings are one value is written down.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from random import Random
+from typing import Final
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from scoring_model.features import LinkSettings, SignalSettings
+from scoring_model.history import MOST_UNITS, NOTHING_BEFORE, Amount
+from scoring_model.records import RecordSchema, RecordTable, SignalType, format_duration
+from scoring_model.records.reading import read_records
+from window_oracle import Event, by_definition
+
+CENTS: Final = Amount(signal="paid", decimals=2)
+SIGNALS: Final = {
+    "device": SignalSettings(type=SignalType.IDENTIFIER),
+    "channel": SignalSettings(type=SignalType.CATEGORY),
+    "paid": SignalSettings(type=SignalType.NUMBER),
+    "vpn": SignalSettings(type=SignalType.BOOLEAN),
+}
+SCHEMA: Final = RecordSchema(signals={name: settings.type for name, settings in SIGNALS.items()})
+LINKS: Final = LinkSettings(
+    keys={
+        "person": (),
+        "address": ("address.line1", "address.country"),
+        "device": ("signals.device",),
+        "image": ("imageUrls",),
+        "paid": ("signals.paid",),
+        "mixed": ("signals.vpn", "signals.channel", "externalId"),
+    },
+    windows=(1_000_000, 2_000_000, 3_600_000_000),
+    cap=3,
+    amount=CENTS,
+)
+
+Spelling = tuple[object, Hashable]
+"""What a file holds, and by what it ties; None ties nothing."""
+
+SPELLINGS: Final[Mapping[str, Sequence[Spelling]]] = {
+    "firstName": [
+        ("Anna", 1),
+        ("ANNA", 1),
+        (" Ánna ", 1),
+        ("Олена", 2),
+        ("ОЛЕНА", 2),
+        ("مُحَمَّد", 3),
+        ("محمد", 3),
+        ("-", None),
+    ],
+    "lastName": [("Núñez", 1), ("nunez", 1), ("李", 2), ("Ó Brádaigh", 3), ("O'BRADAIGH", 3), ("...", None)],
+    "dob": [("1984-02-29", 1), ("2000-01-01", 2)],
+    "citizenship": [("DE", 1), ("de", 1), ("UA", 2)],
+    "documentType": [("PASSPORT", 1), ("NATIONAL_ID", 2)],
+    "imageUrls": [
+        ("https://a.example/1", 1),
+        ("https://A.example/1?x=2 https://b.example/9", 1),
+        ("https://a.example/2", 2),
+        ("", None),
+    ],
+    "address.line1": [
+        ("12 Main Street", 1),
+        ("12, MAIN st.", 1),
+        ("ул. Ленина 1", 2),
+        ("УЛ ЛЕНИНА, 1", 2),
+        ("--", None),
+    ],
+    "address.line2": [("Flat 1", 1), ("flat 1", 1), ("2", 2)],
+    "address.city": [("Kraków", 1), ("KRAKOW", 1), ("上海", 2), ("?!", None)],
+    "address.region": [("Île-de-France", 1), ("ile de france", 1), ("Київ", 2)],
+    "address.postalCode": [("AB1 2CD", 1), ("ab12cd", 1), ("10115", 2), ("-", None)],
+    "address.country": [("DE", 1), ("de", 1), ("NA", 2), ("  ", None)],
+    "externalId": [("x", 1), (" x ", 1), ("X", 2), ("", None)],
+    "subjectId": [("s", 1), ("s ", 1), ("S", 2), ("", None)],
+    "signals.device": [("d", 1), ("d ", 1), ("é", 2), ("e\u0301", 2), ("", None)],
+    "signals.channel": [("web", 1), ("app", 2), ("", None)],
+    "signals.paid": [
+        (0.0, 0),
+        (-0.0, 0),
+        (0.125, 1),
+        (-2.345, 2),
+        (19.99, 3),
+        (2**40 / 100, 4),
+        (2**40 / 100 + 0.01, 5),
+        (1e300, 6),
+        (math.nan, None),
+    ],
+    "signals.vpn": [(True, 1), (False, 0)],
+}  # fmt: skip
+"""Fields with values that are one, that are others and that leave nothing."""
+
+NOTHING: Final[Spelling] = (None, None)
+_START: Final = datetime(2024, 2, 28, 23, 59, 58, tzinfo=UTC)
+_STEP: Final = timedelta(microseconds=500_000)
+STEPS: Final = 9
+"""Instants half a second apart: records lie on both edges of the windows, and many at one instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What was told of a record: known and told at steps; told may be nobody's knowledge."""
+
+    fraud: bool
+    known: int
+    told: int | None
+
+    @property
+    def counts_from(self) -> int:
+        """The step from which on it counts."""
+        return self.known if self.told is None else max(self.known, self.told)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of a file."""
+
+    step: int
+    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    label: Label | None = None
+
+    def tie(self, name: str) -> Hashable:
+        """By what one field ties."""
+        return self.spellings.get(name, NOTHING)[1]
+
+
+def instant(step: int) -> datetime:
+    """The instant of a step."""
+    return _START + step * _STEP
+
+
+def micros(step: int) -> int:
+    """The instant of a step in microseconds since 1970."""
+    return (instant(step) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def arrow(rows: Sequence[Row]) -> pa.Table:
+    """The rows as a table of a file."""
+    moments = pa.timestamp("us", "UTC")
+    labels = [row.label for row in rows]
+    columns = {
+        "eventTime": pa.array([instant(row.step) for row in rows], moments),
+        "label": pa.array(
+            [label and ("fraud" if label.fraud else "genuine") for label in labels], pa.string()
+        ),
+        "labelKnownAt": pa.array(
+            [None if label is None else instant(label.known) for label in labels], moments
+        ),
+        "labelToldAt": pa.array(
+            [None if label is None or label.told is None else instant(label.told) for label in labels],
+            moments,
+        ),
+    }
+    kinds = {"signals.paid": pa.float64(), "signals.vpn": pa.bool_()}
+    for name in SPELLINGS:
+        cells = [row.spellings.get(name, NOTHING)[0] for row in rows]
+        columns[name] = pa.array(cells, kinds.get(name, pa.string()), from_pandas=False)
+    return pa.table(columns)
+
+
+def read(rows: Sequence[Row]) -> RecordTable:
+    """The rows as parsed records; none of them may be refused."""
+    reading = read_records(arrow(rows), SCHEMA, labelled=True)
+    assert reading.problems == ()
+    return reading.table
+
+
+def link_features_of(rows: Sequence[Row], links: LinkSettings) -> list[dict[str, float]]:
+    """Every link feature of every record, by loops over all records."""
+    found: list[dict[str, float]] = [{} for _ in rows]
+    for name, parts in links.keys.items():
+        ties = [_person(row) if name == "person" else _together(row, parts) for row in rows]
+        for features, row, own in zip(found, rows, ties, strict=True):
+            past = [
+                _event(other, i, links) for i, other in enumerate(rows) if own is not None and ties[i] == own
+            ]
+            features.update(_features(name, past, row, links))
+    return found
+
+
+def _together(row: Row, parts: Sequence[str]) -> Hashable:
+    ties = tuple(row.tie(part) for part in parts)
+    return None if None in ties else ties
+
+
+def _person(row: Row) -> Hashable:
+    names = _together(row, ("firstName", "lastName", "dob"))
+    return names if names is not None else _together(row, ("subjectId",))
+
+
+def _event(row: Row, place: int, links: LinkSettings) -> Event:
+    person = _person(row)
+    told = () if row.label is None else ((micros(row.label.counts_from), row.label.fraud),)
+    amount = (
+        None if links.amount is None else _units(row.spellings.get("signals.paid", NOTHING)[0], links.amount)
+    )
+    return Event(micros(row.step), repr(("row", place) if person is None else person), told, amount)
+
+
+def _units(value: object, amount: Amount) -> int | None:
+    if not isinstance(value, float) or not math.isfinite(value * 10.0**amount.decimals):
+        return None
+    units = int(Decimal(value * 10.0**amount.decimals).to_integral_value(ROUND_HALF_EVEN))
+    return units if abs(units) <= MOST_UNITS else None
+
+
+def _features(key: str, past: Sequence[Event], row: Row, links: LinkSettings) -> dict[str, float]:
+    counts = by_definition(past, micros(row.step), links.law)
+    found: dict[str, float] = {}
+    for w, length in enumerate(links.windows):
+        name = f"link_{key}_{format_duration(length)}"
+        found[f"{name}_records"] = counts.records[w]
+        if key != "person":
+            found[f"{name}_persons"] = counts.persons[w]
+        found[f"{name}_frauds"] = counts.frauds[w]
+        found[f"{name}_fraud_share"] = _quotient(counts.frauds[w], counts.records[w])
+        if counts.sums is not None and links.amount is not None:
+            scale = 10**links.amount.decimals
+            found[f"{name}_{links.amount.signal}_sum"] = _quotient(counts.sums.units[w], scale)
+            found[f"{name}_{links.amount.signal}_mean"] = _quotient(
+                counts.sums.units[w], counts.sums.records[w] * scale
+            )
+    missing = counts.since_last == NOTHING_BEFORE
+    found[f"link_{key}_since_last"] = math.nan if missing else _quotient(counts.since_last, 10**6)
+    return found
+
+
+def _quotient(part: int, whole: int) -> float:
+    """The double next to a quotient, NaN where there is none."""
+    return float(Fraction(part, whole)) if whole else math.nan
+
+
+steps = st.integers(0, STEPS - 1)
+labels = st.builds(Label, st.booleans(), st.integers(0, STEPS + 2), st.none() | st.integers(0, STEPS + 2))
+_some = st.fixed_dictionaries({}, optional={name: st.sampled_from(pool) for name, pool in SPELLINGS.items()})
+# Nothing but a document makes no link: a record needs something to be one.
+_spellings = _some.map(lambda spellings: {"documentType": SPELLINGS["documentType"][0], **spellings})
+file_rows = st.lists(st.builds(Row, steps, _spellings, st.none() | labels), min_size=1, max_size=14)
+"""Few spellings and instants, so that ties, shared keys, gaps and caps are the rule."""
+
+
+def crowd(n: int, *, seed: int) -> list[Row]:
+    """Many records, a fifth of them with one device, the others with devices and persons of few."""
+    random = Random(seed)
+    return [_of_crowd(random) for _ in range(n)]
+
+
+def _of_crowd(random: Random) -> Row:
+    spellings = {name: random.choice(pool) for name, pool in SPELLINGS.items() if random.random() < 0.7}
+    device = "hot" if random.random() < 0.2 else str(random.randrange(200))
+    spellings |= {"signals.device": (device, device), "documentType": SPELLINGS["documentType"][0]}
+    last = f"Name{'abcdefghij'[random.randrange(10)]}"
+    spellings |= {"lastName": (last, last)}
+    label = Label(random.random() < 0.5, random.randrange(60), random.choice([None, random.randrange(60)]))
+    return Row(random.randrange(60), spellings, label if random.random() < 0.4 else None)

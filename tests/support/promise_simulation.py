@@ -1,0 +1,217 @@
+"""Law 7 and law 6 in simulation: samples of a known population, and what is promised of it on each of them.
+
+Margins are normal, frauds' higher by a shift. Members of a group (a ring of frauds, the records of one person) have a
+part of their margin in common. In every draw the scale is fitted anew on the genuine records that the tests then use.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.stats import betabinom, norm
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import CostSettings, PolicySettings
+from scoring_model.decision.policy import NEVER_REACHED
+from scoring_model.decision.scale import MAX_SCORE, ScoreScale
+from scoring_model.training.certification import Certification, InfeasiblePolicy, certify
+from scoring_model.training.costs import expected_cost
+from scoring_model.training.rings import find_rings, one_of_each
+from scoring_model.training.scale import fit_scale
+from scoring_model.training.thresholds import choose_policy
+
+BOUNDS: Final = PolicySettings(max_false_reject=0.005, max_step_up=0.15, max_missed_fraud=0.5)
+COSTS: Final = CostSettings(
+    fraud_loss=50, reject_cost=20, step_up_cost=2, step_up_effectiveness=0.8, prevalence=0.02
+)
+SHIFT: Final = 2.0
+"""How much higher the margins of frauds are, in standard deviations."""
+
+ANY: Final = "any certified pair"
+LOWEST: Final = "the lowest pair"
+CHEAPEST: Final = "the cheapest pair"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class World:
+    """A population, and how it is sampled.
+
+    Parameters
+    ----------
+    persons, repeats : int
+        Genuine persons of a sample, and the records of each.
+    rings, members : int
+        Rings of frauds, and the records of each.
+    common : float
+        Share of the variance that the records of one person or ring have in common, in [0, 1].
+    hidden : float
+        Chance that the link keys show a ring as pairs only.
+    counted : bool
+        Whether every record is tested as if it were independent.
+    """
+
+    persons: int = 3000
+    repeats: int = 1
+    rings: int = 300
+    members: int = 1
+    common: float = 0.9
+    hidden: float = 0.0
+    counted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """In how many draws something was broken.
+
+    Parameters
+    ----------
+    draws : int
+    infeasible : int
+        Draws that promised nothing.
+    broken : mapping of str to int
+        By bound, for any certified threshold, and by what is chosen of the certified pairs.
+    """
+
+    draws: int
+    infeasible: int
+    broken: Mapping[str, int]
+
+
+def simulate(world: World, *, draws: int, seed: int, bounds: PolicySettings = BOUNDS) -> Tally:
+    """Draw samples and hold what is certified on each against the population.
+
+    Returns
+    -------
+    Tally
+        `ANY` counts draws in which a certified threshold breaks its bound, whichever pair is then chosen.
+    """
+    rng = np.random.default_rng(seed)
+    broken: Counter[str] = Counter(dict.fromkeys((*bounds.limits(), ANY, LOWEST, CHEAPEST), 0))
+    infeasible = 0
+    for _ in range(draws):
+        try:
+            broken.update(_broken(_draw(world, rng), bounds))
+        except InfeasiblePolicy:
+            infeasible += 1
+    return Tally(draws=draws, infeasible=infeasible, broken=dict(broken))
+
+
+def fresh_shares_outside(*, draws: int, records: int, seed: int) -> dict[int, tuple[int, bool]]:
+    """Hold scales against fresh records of the same population.
+
+    The number of m fresh records above the k-th highest of n is beta-binomial, whatever the distribution of margins.
+
+    Returns
+    -------
+    dict
+        By each hundred points: in how many draws the share of the fresh records lies outside of its two-sample interval
+        at 95 %, and whether the score is extrapolated, where no such law holds and only too many are counted.
+    """
+    rng = np.random.default_rng(seed)
+    outside = dict.fromkeys(range(100, MAX_SCORE + 1, 100), 0)
+    extrapolated_from = MAX_SCORE + 1
+    intervals = {score: _two_sample(records, score) for score in outside}
+    for _ in range(draws):
+        scale = fit_scale(_on_grid(rng.normal(size=records)))
+        extrapolated_from = scale.extrapolated_from
+        fresh = scale.scores(_on_grid(rng.normal(size=records)))
+        for score, (low, high) in intervals.items():
+            reached = np.count_nonzero(fresh >= score)
+            outside[score] += int(reached > high or (reached < low and score < extrapolated_from))
+    return {score: (count, score >= extrapolated_from) for score, count in outside.items()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Sample:
+    """One draw, scored: all records, and those that are tested."""
+
+    scale: ScoreScale
+    genuine: IntArray
+    frauds: IntArray
+    tested_genuine: IntArray
+    tested_frauds: IntArray
+
+
+def _draw(world: World, rng: np.random.Generator) -> _Sample:
+    genuine = _margins(world.persons, world.repeats, world.common, rng)
+    frauds = _margins(world.rings, world.members, world.common, rng) + SHIFT
+    scale = fit_scale(_on_grid(genuine))
+    scores = scale.scores(_on_grid(genuine)), scale.scores(_on_grid(frauds))
+    groups = np.repeat(np.arange(world.persons), world.repeats), _rings(world, rng)
+    tested = scores
+    if not world.counted:
+        tested = tuple(  # type: ignore[assignment]
+            kind[one_of_each(group)] for kind, group in zip(scores, groups, strict=True)
+        )
+    return _Sample(
+        scale=scale,
+        genuine=scores[0],
+        frauds=scores[1],
+        tested_genuine=tested[0],
+        tested_frauds=tested[1],
+    )
+
+
+def _margins(groups: int, members: int, common: float, rng: np.random.Generator) -> FloatArray:
+    """Draw standard normal margins of which members of one group have a part in common."""
+    shared = np.repeat(rng.normal(size=groups), members)
+    return np.asarray(np.sqrt(common) * shared + np.sqrt(1 - common) * rng.normal(size=groups * members))
+
+
+def _rings(world: World, rng: np.random.Generator) -> IntArray:
+    """Find rings by two link keys, each of which joins neighbours in pairs: together they make a chain of each ring."""
+    records = world.rings * world.members
+    ring, place = np.divmod(np.arange(records), world.members)
+    shown = np.repeat(rng.random(world.rings) >= world.hidden, world.members)
+    address = ring * world.members + place // 2
+    device = np.where(shown, ring * world.members + (place + 1) // 2, -1)
+    return find_rings([address, device], np.arange(records))
+
+
+def _on_grid(margins: FloatArray) -> FloatArray:
+    return np.asarray(np.round(margins * 2.0**40) / 2.0**40)
+
+
+def _broken(sample: _Sample, bounds: PolicySettings) -> Iterator[str]:
+    """What does not hold in the population."""
+    certification = certify(sample.tested_genuine, sample.tested_frauds, settings=bounds)
+    worst = _worst(certification)
+    limits = bounds.limits()
+    broken = [name for name, limit in limits.items() if _risk(sample.scale, name, worst[name]) > limit]
+    yield from broken
+    if broken:
+        yield ANY
+    cost = expected_cost(sample.genuine, sample.frauds, COSTS)
+    for name, policy in (
+        (LOWEST, choose_policy(certification)),
+        (CHEAPEST, choose_policy(certification, cost=cost)),
+    ):
+        at = _thresholds(policy.step_up_from, policy.step_up_from, policy.fail_from)
+        if any(_risk(sample.scale, bound, at[bound]) > limit for bound, limit in limits.items()):
+            yield name
+
+
+def _worst(certification: Certification) -> dict[str, int]:
+    """For each bound the certified threshold that breaks it soonest."""
+    return _thresholds(certification.step_up[0], certification.step_up[-1], certification.fail[0])
+
+
+def _thresholds(lowest: int, highest: int, fail_from: int) -> dict[str, int]:
+    return {"max_false_reject": fail_from, "max_step_up": lowest, "max_missed_fraud": highest}
+
+
+def _risk(scale: ScoreScale, bound: str, threshold: int) -> float:
+    """Find the error in the population that a bound is about."""
+    cut = np.inf if threshold == NEVER_REACHED else scale.cuts[threshold - 1]
+    return float(norm.cdf(cut - SHIFT) if bound == "max_missed_fraud" else norm.sf(cut))
+
+
+def _two_sample(records: int, score: int) -> tuple[int, int]:
+    """Central 95 % interval for fresh records at or above a score, for two samples of one size."""
+    allowed = int(records / 10 ** (score / 250))
+    if not allowed:
+        return 0, records
+    law = betabinom(records, allowed, records - allowed + 1)
+    return int(law.ppf(0.025)), int(law.ppf(0.975))

@@ -1,0 +1,81 @@
+"""The law of windows by its words, record by record and window by window: what all who count are held to."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from scoring_model.history import (
+    MOST_UNITS,
+    NOTHING_BEFORE,
+    Amount,
+    Counts,
+    PastRecord,
+    Sums,
+    WindowLaw,
+    pack_label,
+)
+
+Told = tuple[tuple[int, bool], ...]
+"""Labels in the order told: from when each counts, and whether it says fraud."""
+
+
+class Event(NamedTuple):
+    """One record of the past with all that was ever told of it."""
+
+    time: int
+    person: str | int
+    told: Told = ()
+    amount: int | None = None
+
+
+def by_definition(past: Sequence[Event], at: int, law: WindowLaw) -> Counts:
+    """Count by plain loops over all records of one link key, in any order."""
+    windows = [_seen(past, at, length, law.cap) for length in law.windows]
+    times = [event.time for event in past if at - law.windows[-1] <= event.time < at]
+    return Counts(
+        records=tuple(len(seen) for seen in windows),
+        persons=tuple(len({event.person for event in seen}) for seen in windows),
+        frauds=tuple(sum(_is_fraud(event.told, at) for event in seen) for seen in windows),
+        since_last=at - max(times) if times else NOTHING_BEFORE,
+        sums=None if law.amount is None else _sums(windows, law.amount),
+    )
+
+
+def _seen(past: Sequence[Event], at: int, length: int, cap: int) -> list[Event]:
+    """What a window of this length sees: the latest up to the cap, and all of the instant of the last of them."""
+    inside = sorted(
+        (event for event in past if at - length <= event.time < at), key=lambda event: -event.time
+    )
+    return [event for event in inside if len(inside) <= cap or event.time >= inside[cap - 1].time]
+
+
+def _sums(windows: Sequence[Sequence[Event]], amount: Amount) -> Sums:
+    found = [[event.amount for event in seen if event.amount is not None] for seen in windows]
+    return Sums(tuple(map(sum, found)), tuple(map(len, found)), float(10**amount.decimals))
+
+
+def _is_fraud(told: Told, at: int) -> bool:
+    """Whether the latest label that counted before says fraud; of labels of one instant, the one told last."""
+    known = [(instant, order, fraud) for order, (instant, fraud) in enumerate(told) if instant < at]
+    return bool(known) and max(known)[2]
+
+
+def past_of(events: Sequence[Event]) -> list[PastRecord]:
+    """The same past as a store gives it: labels packed, the latest first."""
+    return [
+        PastRecord(e.time, e.person, b"".join(pack_label(t, fraud=f) for t, f in e.told) or None, e.amount)
+        for e in sorted(events, key=lambda event: -event.time)
+    ]
+
+
+# Few instants and persons, so that ties, caps and labels told late, twice or at the event are the rule.
+told = st.lists(st.tuples(st.integers(0, 70), st.booleans()), max_size=3).map(tuple)
+amounts = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([-MOST_UNITS, MOST_UNITS]))
+events = st.builds(Event, st.integers(0, 60), st.integers(0, 4), told, amounts)
+laws = st.builds(
+    WindowLaw,
+    windows=st.sets(st.integers(1, 80), min_size=1, max_size=4).map(lambda lengths: tuple(sorted(lengths))),
+    cap=st.integers(1, 8),
+    amount=st.one_of(st.none(), st.builds(Amount, signal=st.just("paid"), decimals=st.integers(0, 6))),
+)

@@ -1,0 +1,138 @@
+"""What other thresholds would have given, against counts by hand."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import CostSettings, PolicySettings
+from scoring_model.training.alternatives import Alternatives, find_alternatives
+from scoring_model.training.certification import Certification, certify
+from scoring_model.training.costs import expected_cost
+from scoring_model.training.thresholds import choose_policy
+
+PRICES = CostSettings(fraud_loss=100, reject_cost=20, step_up_cost=1, step_up_effectiveness=0.7)
+BOUNDS = PolicySettings(max_false_reject=0.02, max_step_up=0.2, max_missed_fraud=0.6)
+
+
+def drawn() -> tuple[IntArray, IntArray]:
+    """Scores of genuine persons and of rings."""
+    rng = np.random.default_rng(4)
+    genuine = np.minimum(rng.exponential(108, 3000), 1000).astype(np.int64)
+    return genuine, np.clip(rng.normal(450, 200, 200), 0, 1000).astype(np.int64)
+
+
+def certification() -> Certification:
+    """The certified thresholds of these scores."""
+    return certify(*drawn(), settings=BOUNDS)
+
+
+def found(*, costs: bool = True) -> Alternatives:
+    """Alternatives of these scores, with or without costs."""
+    genuine, frauds = drawn()
+    cost = expected_cost(genuine, frauds, PRICES) if costs else None
+    return find_alternatives(
+        certification(),
+        choose_policy(certification(), cost=cost),
+        genuine_scores=genuine,
+        fraud_scores=frauds,
+        confidence=0.95,
+        cost=cost,
+    )
+
+
+def test_rows_are_what_counting_gives() -> None:
+    """Counts, scipy's exact intervals and the catch of the step-up stand in every seventh row."""
+    genuine, frauds = drawn()
+    cost = expected_cost(genuine, frauds, PRICES)
+    for row in found().rows[::7]:
+        first, last = row.step_up_from, row.fail_from
+        stepped_up = (frauds >= first) & (frauds < last)
+        expected = {
+            "false_reject": genuine >= last,
+            "step_up": genuine >= first,
+            "missed_fraud": frauds < first,
+            "fraud_stepped_up": stepped_up,
+        }
+        for name, errors in expected.items():
+            share = getattr(row, name)
+            interval = binomtest(int(errors.sum()), len(errors)).proportion_ci(0.95, method="exact")
+            assert (share.count, share.total) == (errors.sum(), len(errors))
+            assert (share.low, share.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+        assert row.caught_by_step_up == pytest.approx(0.7 * stepped_up.mean())
+        assert row.expected_cost == cost.at(first, last)
+        assert row.certified == certification().holds(first, last)
+
+
+def test_table_holds_the_grid_the_chosen_pair_and_its_neighbours() -> None:
+    """All ordered pairs of multiples of 25, of never, of the chosen thresholds and of those beside them."""
+    alternatives = found()
+    chosen = alternatives.chosen
+    near = {t + move for t in (chosen.step_up_from, chosen.fail_from) for move in (-1, 0, 1)}
+    grid = {t for t in {*range(25, 1001, 25), 1001, *near} if 1 <= t <= 1001}
+    pairs = {(row.step_up_from, row.fail_from) for row in alternatives.rows}
+    assert pairs == {(a, b) for a in grid for b in grid if a <= b}
+    assert len(pairs) == len(alternatives.rows) <= 1128
+    assert sum(row.chosen for row in alternatives.rows) == 1
+
+
+def test_no_certified_row_is_cheaper_than_the_chosen_one() -> None:
+    """The chosen row is certified and the cheapest of the certified ones; a cheaper one is not certified."""
+    alternatives = found()
+    assert alternatives.chosen.certified
+    certified = [row.expected_cost for row in alternatives.rows if row.certified]
+    assert alternatives.chosen.expected_cost == min(cost for cost in certified if cost is not None)
+    assert {row.certified for row in alternatives.rows} == {True, False}
+
+
+def test_csv_reads_back() -> None:
+    """The file has one line for each pair, as many cells as its head, and six digits of each share."""
+    alternatives = found()
+    rows = list(csv.DictReader(io.StringIO(alternatives.to_csv())))
+    assert len(rows) == len(alternatives.rows)
+    for text, row in zip(rows, alternatives.rows, strict=True):
+        assert (int(text["step_up_from"]), int(text["fail_from"])) == (row.step_up_from, row.fail_from)
+        assert (text["chosen"], text["certified"]) == (str(int(row.chosen)), str(int(row.certified)))
+        assert (text["genuine_persons"], text["fraud_rings"]) == ("3000", "200")
+        assert float(text["missed_fraud_high"]) == pytest.approx(row.missed_fraud.high, rel=1e-5)
+        assert float(text["expected_cost"]) == pytest.approx(row.expected_cost, rel=1e-5)
+
+
+def test_without_costs_their_cells_are_empty() -> None:
+    """Without costs neither table says anything of them."""
+    alternatives = found(costs=False)
+    rows = list(csv.DictReader(io.StringIO(alternatives.to_csv())))
+    assert {(row["caught_by_step_up"], row["expected_cost"]) for row in rows} == {("", "")}
+    lines = [line for line in alternatives.to_markdown().splitlines() if line.startswith("| ")]
+    assert all(line.endswith("| – |") for line in lines[2:])
+    assert "Costs" not in alternatives.to_markdown()
+
+
+def test_summary_is_short_and_marks_the_chosen_pair() -> None:
+    """The table for people has the chosen pair once and at most 21 lines, all with the same number of cells."""
+    text = found().to_markdown()
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len({line.count("|") for line in lines}) == 1
+    assert 3 < len(lines) - 2 <= 21
+    assert sum(" * |" in line for line in lines) == 1
+    assert "3,000 genuine persons and 200 rings" in text
+    assert "of whom 6.25% are frauds" in text
+
+
+def test_frauds_may_be_absent() -> None:
+    """Without frauds their shares are dashes and empty cells, and nothing fails."""
+    genuine, nobody = drawn()[0], np.zeros(0, dtype=np.int64)
+    bounds = PolicySettings(max_false_reject=0.02, max_step_up=0.2)
+    certified = certify(genuine, nobody, settings=bounds)
+    alternatives = find_alternatives(
+        certified,
+        choose_policy(certified),
+        genuine_scores=genuine,
+        fraud_scores=nobody,
+        confidence=0.95,
+    )
+    assert "| – | – |" in alternatives.to_markdown()
+    assert next(csv.DictReader(io.StringIO(alternatives.to_csv())))["missed_fraud"] == ""

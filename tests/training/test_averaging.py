@@ -1,0 +1,178 @@
+"""Averaged boosters: one forest, one graph, exact sums."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+from identity_use import configuration_of, relaxed
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import TrainingSettings, Tuned
+from scoring_model.decision.contributions import Contributions
+from scoring_model.decision.forest import Forest
+from scoring_model.records.reading import read_records
+from scoring_model.scorer.session import MarginSession
+from scoring_model.training.averaging import average, fit_forest
+from scoring_model.training.export import to_onnx
+from scoring_model.training.fitting import fit
+from scoring_model.training.leaves import LEAF_BITS, LeafSumError, fix_leaves
+from scoring_model.training.model_text import UnsupportedModelError, parse_forest
+from scoring_model.training.preparation import prepare
+from scoring_model.training.run import Training, run_training
+
+MODELS = 3
+
+Boosters = list[lgb.Booster]
+
+
+@pytest.fixture(scope="module")
+def boosters(trainer: Callable[..., lgb.Booster]) -> Boosters:
+    """Models that differ by their seed alone."""
+    return [trainer(seed=seed, bagging_fraction=0.5, bagging_freq=1) for seed in range(MODELS)]
+
+
+@pytest.fixture(scope="module")
+def forest(boosters: Boosters) -> Forest:
+    """Their average."""
+    return average(boosters)
+
+
+def fixed(boosters: Boosters) -> Boosters:
+    """The boosters that sum to the average."""
+    return [fix_leaves(booster, models=len(boosters)) for booster in boosters]
+
+
+def test_the_graph_gives_the_sum_of_the_fixed_boosters(
+    boosters: Boosters, forest: Forest, hostile_rows: Callable[[Forest, int, int], FloatArray]
+) -> None:
+    """On hostile rows the margins of the graph are the exact sums of LightGBM's, whatever their order."""
+    rows = hostile_rows(forest, 20_000, 5)
+    graph = to_onnx(forest, cuts=None, feature_names=[f"f{i}" for i in range(forest.feature_count)])
+    margins = MarginSession(graph, threads=1).margins(rows)
+    each = [booster.predict(rows, raw_score=True) for booster in fixed(boosters)]
+    assert margins.tobytes() == (each[0] + each[1] + each[2]).tobytes()
+    assert margins.tobytes() == (each[2] + each[0] + each[1]).tobytes()
+    assert not np.array_equal(each[0], each[1])
+
+
+def test_the_sum_is_the_mean_of_the_boosters(
+    boosters: Boosters, forest: Forest, hostile_rows: Callable[[Forest, int, int], FloatArray]
+) -> None:
+    """Rounding moves the mean of the margins by at most half a unit for each tree."""
+    rows = hostile_rows(forest, 2000, 6)
+    mean = np.mean([booster.predict(rows, raw_score=True) for booster in boosters], axis=0)
+    sums = np.sum([booster.predict(rows, raw_score=True) for booster in fixed(boosters)], axis=0)
+    assert np.abs(sums - mean).max() <= forest.tree_count * 2.0 ** -(LEAF_BITS + 1) + 1e-14
+    assert forest.tree_count == sum(booster.num_trees() for booster in boosters)
+
+
+def test_reasons_are_those_of_the_average(boosters: Boosters, forest: Forest) -> None:
+    """Contributions are linear: those of the forest are the sums of LightGBM's for the fixed boosters."""
+    rows = np.random.default_rng(3).normal(size=(20, forest.feature_count))
+    rows[:, 6:] = np.abs(np.floor(rows[:, 6:]))
+    expected = np.sum([booster.predict(rows, pred_contrib=True) for booster in fixed(boosters)], axis=0)
+    explainer = Contributions(forest)
+    found = np.array([explainer.explain(row) for row in rows])
+    assert found == pytest.approx(expected[:, :-1], abs=1e-11)
+
+
+def test_one_seed_is_the_plain_model(boosters: Boosters) -> None:
+    """The average of one booster is that booster with fixed leaves."""
+    plain = parse_forest(fix_leaves(boosters[0]).model_to_string()).to_arrays()
+    found = average(boosters[:1]).to_arrays()
+    assert all(plain[name].tobytes() == found[name].tobytes() for name in plain)
+
+
+def test_leaves_of_all_models_count(trainer: Callable[..., lgb.Booster]) -> None:
+    """Leaves that sum to too much only together are refused."""
+    large = trainer(trees=2)
+    large.set_leaf_output(0, 0, 2.0**13 - 1.0)
+    fix_leaves(large)
+    small = trainer(trees=2)
+    small.set_leaf_output(0, 0, 2.0**13 - 1.0)
+    small.set_leaf_output(1, 0, 2.0**4)
+    with pytest.raises(LeafSumError, match="must sum to less than 8192"):
+        average([large, small])
+
+
+def test_models_of_other_features_are_not_joined(trainer: Callable[..., lgb.Booster]) -> None:
+    """Texts of models of different widths are refused."""
+    narrow = lgb.train(
+        {"objective": "binary", "verbosity": -1},
+        lgb.Dataset(np.arange(200.0)[:, None], np.arange(200) % 2),
+        2,
+    )
+    with pytest.raises(UnsupportedModelError, match="different numbers of features"):
+        parse_forest(trainer(trees=2).model_to_string(), narrow.model_to_string())
+
+
+def test_threads_change_no_bit_and_seeds_do(training: Training, small: Path, tmp_path: Path) -> None:
+    """An averaged training gives one bundle on one thread and on two, which is not that of one seed."""
+    use = configuration_of(tmp_path, relaxed().replace("  seed: 7\n", "  seed: 7\n  seeds: 2\n"))
+    assert use.training.seeds == 2
+    table = read_records(small, use.schema, labelled=True).table
+    one, two = (run_training(table, use, threads=threads).bundle for threads in (1, 2))
+    assert one.files == two.files
+    alone = replace(use, training=replace(use.training, seeds=1))
+    prepared = prepare(table, alone)
+    tuned = alone.training.tuned
+    assert tuned is not None
+    rows, targets = prepared.rows[prepared.split.train], prepared.split.train_targets
+    single = fit_forest(rows, targets, tuned=tuned, seed=7, seeds=1, threads=1, **prepared.feature_options)
+    booster = fit(
+        rows, targets, params=tuned.params, rounds=tuned.rounds, seed=7, threads=1, **prepared.feature_options
+    )
+    plain = parse_forest(fix_leaves(booster).model_to_string())
+    assert single.leaf_value.tobytes() == plain.leaf_value.tobytes()
+    assert one.contents.forest.tree_count == 2 * single.tree_count
+
+
+def test_directions_of_the_catalogue_hold(training: Training, small: Path, tmp_path: Path) -> None:
+    """A feature that may only lower the risk never raises a margin, in one model and in an average."""
+    use = configuration_of(tmp_path, relaxed().replace("  seed: 7\n", "  seed: 7\n  seeds: 2\n"))
+    table = read_records(small, use.schema, labelled=True).table
+    prepared = prepare(table, use)
+    place = prepared.matrix.names.index("signal_email_age_days")
+    assert prepared.matrix.features[place].direction == -1
+    tuned = Tuned(
+        params={"num_leaves": 15, "learning_rate": 0.2, "bagging_fraction": 0.7, "bagging_freq": 1}, rounds=20
+    )
+    forest = fit_forest(
+        prepared.rows[prepared.split.train],
+        prepared.split.train_targets,
+        tuned=tuned,
+        seed=3,
+        seeds=2,
+        threads=1,
+        **prepared.feature_options,
+    )
+    session = MarginSession(to_onnx(forest, cuts=None, feature_names=prepared.matrix.names), threads=1)
+    rows = np.repeat(prepared.rows[prepared.split.test[:100]], 30, axis=0)
+    rows[:, place] = np.tile(np.geomspace(0.1, 10_000, 30), 100)
+    margins = session.margins(rows).reshape(100, 30)
+    assert np.all(np.diff(margins, axis=1) <= 0)
+    assert margins.min() < margins.max()
+
+
+def test_a_class_weight_leaves_probabilities_right(small: Path, tmp_path: Path) -> None:
+    """With frauds weighted twenty times the probabilities still are those of the validation period's records."""
+    use = configuration_of(tmp_path, relaxed())
+    params = {"num_leaves": 4, "min_data_in_leaf": 100, "learning_rate": 0.2, "scale_pos_weight": 20.0}
+    weighted = replace(use, training=replace(use.training, tuned=Tuned(params=params, rounds=10)))
+    table = read_records(small, use.schema, labelled=True).table
+    contents = run_training(table, weighted, threads=1).bundle.contents
+    prepared = prepare(table, use)
+    margins = MarginSession(contents.graph, threads=1).margins(prepared.rows[prepared.split.validation])
+    frauds = int(prepared.split.validation_targets.sum())
+    # Platt's smoothed targets add about one fraud.
+    assert contents.rules.calibration.probabilities(margins).sum() == pytest.approx(frauds + 1, abs=1.5)
+    assert (1 / (1 + np.exp(-margins))).sum() > 3 * frauds
+
+
+def test_seeds_out_of_range_are_refused() -> None:
+    """There is one booster at least; both fields that are wrong are named."""
+    with pytest.raises(ValueError, match=r"seed must be .*; seeds must be in 1\.\.100, got 0"):
+        TrainingSettings(seed=-1, seeds=0)

@@ -1,0 +1,150 @@
+"""Bounds that cannot be kept: which they are, what could be kept, and how many records it would take."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import PolicySettings
+from scoring_model.training.certification import InfeasiblePolicy, certify
+
+samples = st.builds(
+    lambda seed, size, low, high: np.random.default_rng(seed).integers(low, high + 1, size),
+    st.integers(0, 2**32),
+    st.integers(1, 300),
+    st.integers(0, 400),
+    st.integers(400, 1000),
+)
+limits = st.one_of(st.none(), st.floats(0.001, 0.4))
+
+
+def _spread(records: int, low: int, high: int) -> IntArray:
+    return np.linspace(low, high, records).astype(np.int64)
+
+
+def moved(chosen: PolicySettings, bound: str, limit: float) -> PolicySettings:
+    """The same settings with another limit of one bound."""
+    limits = {**chosen.limits(), bound: limit}
+    names = ("max_false_reject", "max_step_up", "max_missed_fraud")
+    reject, step_up, missed = (limits.get(name) for name in names)
+    return PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
+
+
+def refusal(genuine: IntArray, frauds: IntArray, chosen: PolicySettings) -> InfeasiblePolicy | None:
+    """How bounds are refused, or None."""
+    try:
+        certify(genuine, frauds, settings=chosen)
+    except InfeasiblePolicy as error:
+        return error
+    return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples, samples, limits, limits, limits)
+def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
+    genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
+) -> None:
+    """A refused bound is certified at the value that is named, and refused at 1 % less, the others unchanged."""
+    chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
+    error = refusal(genuine, frauds, chosen)
+    assume(error is not None)
+    assert error is not None
+    assert set(error.nearest) == set(error.bounds)
+    conflict = "does not reach there" in str(error)
+    for bound, nearest in error.nearest.items():
+        if nearest is None:
+            assert refusal(genuine, frauds, moved(chosen, bound, 0.99)) is not None
+            continue
+        assert nearest > chosen.limits()[bound]
+        left = refusal(genuine, frauds, moved(chosen, bound, nearest))
+        if len(error.bounds) == 1 or (conflict and len(error.bounds) == 2):
+            assert left is None
+        tight = refusal(genuine, frauds, moved(chosen, bound, nearest * 0.985))
+        assert tight is not None
+        assert bound in tight.bounds
+
+
+@settings(max_examples=50, deadline=None)
+@given(samples, samples, limits, limits, limits)
+def test_every_pair_that_holds_is_promised_at_its_share_of_delta(
+    genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
+) -> None:
+    """Whichever certified pair is taken, each bound passed its own test at an even share of 5 %."""
+    chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
+    assume(refusal(genuine, frauds, chosen) is None)
+    found = certify(genuine, frauds, settings=chosen)
+    for first in (found.step_up[0], found.step_up[-1]):
+        for last in (max(first, found.fail[0]), found.fail[-1]):
+            assert found.holds(first, last)
+            promises = found.promises(first, last)
+            assert {promise.bound for promise in promises} == set(chosen.limits())
+            assert all(promise.p_value <= promise.delta for promise in promises)
+            assert sum(promise.delta for promise in promises) <= 0.05 + 1e-12
+    assert not found.holds(found.step_up[-1] + 1, 1001)
+    assert not found.holds(found.step_up[0], found.fail[0] - 1)
+
+
+def test_too_few_records_are_named_with_what_they_need() -> None:
+    """A 0.2 % reject and another bound need 1,843 genuine at 95 %, and the error says so."""
+    short = refusal(_spread(1000, 0, 100), _spread(50, 500, 900), PolicySettings())
+    assert short is not None
+    assert short.bounds == ("max_false_reject",)
+    assert short.nearest == {"max_false_reject": 0.00369}
+    assert "nearest feasible value is 0.00369, at 1001 (1000 genuine persons, 0.00% errors" in str(short)
+    assert "0.002 needs at least 1843 genuine persons" in str(short)
+    assert refusal(_spread(1842, 0, 100), _spread(50, 500, 900), PolicySettings()) is not None
+    assert refusal(_spread(1843, 0, 100), _spread(50, 500, 900), PolicySettings()) is None
+
+
+def test_all_bounds_without_records_are_named_at_once() -> None:
+    """With no records at all every bound that is set is named, and no value is feasible."""
+    nobody = np.zeros(0, dtype=np.int64)
+    error = refusal(nobody, nobody, PolicySettings(max_missed_fraud=0.5))
+    assert error is not None
+    assert error.bounds == ("max_false_reject", "max_step_up", "max_missed_fraud")
+    assert len(error.problems) == 3
+    assert set(error.nearest.values()) == {None}
+    assert "no value below 1 is feasible" in str(error)
+
+
+def test_a_conflict_and_a_bound_without_records_are_named_together() -> None:
+    """A reject that is certified nowhere hides no conflict of the other two."""
+    chosen = PolicySettings(max_false_reject=1e-5, max_step_up=0.05, max_missed_fraud=0.5)
+    error = refusal(_spread(5000, 0, 1000), _spread(300, 0, 1000), chosen)
+    assert error is not None
+    assert error.bounds == ("max_false_reject", "max_missed_fraud", "max_step_up")
+
+
+def test_conflict_names_both_bounds_and_a_remedy_that_holds() -> None:
+    """Frauds among the genuine: step-ups and missed frauds conflict, and either value that is named would do."""
+    genuine, frauds = _spread(5000, 0, 1000), _spread(300, 0, 1000)
+    conflicting = PolicySettings(max_false_reject=None, max_step_up=0.05, max_missed_fraud=0.5)
+    error = refusal(genuine, frauds, conflicting)
+    assert error is not None
+    assert error.bounds == ("max_missed_fraud", "max_step_up")
+    assert "max_missed_fraud 0.5 needs step_up_from <= " in error.problems[0]
+    for bound, nearest in error.nearest.items():
+        assert nearest is not None
+        assert f"nearest feasible value is {nearest:g}" in str(error)
+        assert refusal(genuine, frauds, moved(conflicting, bound, nearest)) is None
+        assert refusal(genuine, frauds, moved(conflicting, bound, nearest - 0.002)) is not None
+
+
+def test_a_conflict_that_more_records_would_end_says_how_many() -> None:
+    """Where too few frauds are the only obstacle, the number that is named certifies the bound."""
+    genuine, chosen = _spread(5000, 0, 1000), PolicySettings(max_false_reject=None, max_missed_fraud=0.6)
+    few = _spread(10, 940, 1000)
+    error = refusal(genuine, few, chosen)
+    assert error is not None
+    needed = int(error.problems[0].rpartition("; ")[2].split()[0])
+    assert len(few) < needed < 100
+    assert refusal(genuine, np.tile(few, -(-needed // 10)), chosen) is None
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_confidence_is_shared_evenly(confidence: float) -> None:
+    """Each of m bounds is tested at an m-th of 1 - confidence."""
+    chosen = PolicySettings(max_false_reject=0.05, max_missed_fraud=0.9, confidence=confidence)
+    found = certify(_spread(5000, 0, 500), _spread(500, 300, 1000), settings=chosen)
+    assert [test.delta for test in found.tests.values()] == pytest.approx([(1 - confidence) / 3] * 3)
