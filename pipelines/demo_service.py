@@ -46,6 +46,9 @@ def show(port: str) -> None:
     print(f"base URL     {url}      reference: {url}/docs")
     print(f"x-client-id  {client['clientId']}")
     print(f"x-api-key    {client['apiKey']}")
+    print(
+        "master key   runs/demo.db.key: a demonstration key, beside the data that it protects; keep a real one apart"
+    )
     print(f"\ncurl -s {url}/scoring/v1/verifications \\")
     print(f"  -H 'x-client-id: {client['clientId']}' -H 'x-api-key: {client['apiKey']}' \\")
     print(f"  -H 'Content-Type: application/json' -d '{json.dumps(BODY)}'\n", flush=True)
