@@ -24,11 +24,12 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from benchmarks.checks import check_answers, count_completed, scores_of
+from benchmarks.checks import check_answers, count_completed
 from benchmarks.cores import cpu_seconds, cpu_seconds_of_tree, on_core, two_cores
 from benchmarks.filled_database import Filled, fill
 from benchmarks.load import CONNECTIONS, KEPT, Load, Visits, require_wrk
-from benchmarks.served_bundle import served_bundle, stepping_up
+from benchmarks.rehearsal import rehearsed
+from benchmarks.served_bundle import served_bundle
 from benchmarks.service_process import CREATE, serving
 
 from databases import Server, running_server
@@ -156,13 +157,7 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
                 )
             )
             visits = Visits(filled.bodies, headers=filled.headers, keys=True)
-            path = bundle.save(folder / "bundles" / "trained")
-            with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
-                bench = Bench(running, filled, Scorer.load(path), masters, server, visits)
-                warm = bench.load(WARM_SECONDS, kept=100_000)
-            scores = scores_of(warm)
-            print(f"scores: median {statistics.median(scores):.0f}, highest {max(scores)}")
-            path = stepping_up(bundle, scores).save(folder / "bundles" / "served")
+            path = rehearsed(bundle, visits, folder, serve_on, database=url, master_key=source)
             with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
                 bench = Bench(running, filled, Scorer.load(path), masters, server, visits)
                 print(f"first {bench.check(bench.load(WARM_SECONDS))}", flush=True)

@@ -35,6 +35,7 @@ from benchmarks.counting_receiver import Counts, counting, counts_of
 from benchmarks.create_verification import database
 from benchmarks.filled_database import Filled, fill, new_client, rows_of
 from benchmarks.load import CONNECTIONS, Load, Visits, require_wrk
+from benchmarks.rehearsal import rehearsed
 from benchmarks.served_bundle import served_bundle
 from benchmarks.service_process import CREATE, serving
 from benchmarks.waiting_events import delivered, kept, new_webhook, waiting, write_waiting
@@ -228,8 +229,8 @@ def measure_drain(store: str, bundle: Bundle, options: argparse.Namespace) -> di
         )
 
     with world(store, load_on, prepare) as (here, filled):
-        path = bundle.save(here.folder / "bundles" / "served")
         visits = Visits(filled.bodies, headers=filled.headers, keys=True)
+        path = rehearsed(bundle, visits, here.folder, serve_on, database=here.url, master_key=here.key)
         words = ["--development", "--no-request-log"]
         with serving(
             here.folder, serve_on, *words, bundle=path, database=here.url, master_key=here.key

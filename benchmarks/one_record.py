@@ -31,6 +31,8 @@ from scoring_model.history import Counts, count_before, key_of, pack_label, pers
 from scoring_model.records import NEVER, Record, RecordSchema, RecordTable, parse_record
 from scoring_model.records.reading import read_records
 from scoring_model.scorer.session import MarginSession
+from scoring_model.service.core.linking import Linker
+from scoring_model.service.core.secrets import Secrets
 from scoring_model.synthetic import generate
 from scoring_model.training.export import to_onnx
 from scoring_model.training.fitting import fit
@@ -145,6 +147,10 @@ def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Ma
     records = [parse_record(body, schema) for body in bodies]
     microseconds("parse", [partial(parse_record, body, schema) for body in bodies])
     microseconds("start", [partial(matrix.start, record.values) for record in records])
+    linker = Linker(Secrets(bytes(32)), matrix.link_keys)
+    microseconds("keys, hashed", [partial(linker.link, "pool", 1, record.values) for record in records])
+    whole = [partial(_without_history, matrix, linker, record) for record in records]
+    microseconds("all features and keys (80 asked for)", whole)
     started, at, others = matrix.start(records[0].values), records[0].event_time, len(matrix.link_keys) - 1
     for name, sizes in {
         "no past": [0] * (others + 1),
@@ -154,6 +160,12 @@ def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Ma
         count = partial(_count, matrix, [_past(at, size, matrix.law.windows[-1]) for size in sizes], at)
         microseconds(f"count, {name}", [count] * TIMED)
         microseconds(f"finish, {name}", [partial(matrix.finish, started, at, count())] * TIMED)
+
+
+def _without_history(matrix: FeatureMatrix, linker: Linker, record: Record) -> FloatArray:
+    """Everything that a service does for a row but ask for its history."""
+    linker.link("pool", 1, record.values)
+    return matrix.finish(matrix.start(record.values), record.event_time, {})
 
 
 def _count(matrix: FeatureMatrix, pasts: Sequence[Events], at: int) -> dict[str, Counts]:

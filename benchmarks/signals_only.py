@@ -35,6 +35,7 @@ from benchmarks.cores import on_core, two_cores
 from benchmarks.filled_database import Filled, fill
 from benchmarks.load import Load, Visits, drive, require_wrk
 from benchmarks.peers import PEERS, Peer, ask, install, serving_peer
+from benchmarks.rehearsal import rehearsed
 from benchmarks.served_bundle import NETWORK, booster_of, invented, served_bundle, stepping_up
 from benchmarks.served_bundle import bodies as _bodies
 from benchmarks.service_process import CREATE, serving
@@ -101,10 +102,7 @@ def measure_service(bundle: Bundle, options: argparse.Namespace) -> Load:
         filled = asyncio.run(fill(url, bundle, masters, rows=0, customers=CUSTOMERS, identities=False))
         bodies = [_signals_alone(body["signals"]) for body in filled.bodies]
         visits = Visits(bodies, headers=filled.headers, keys=False)
-        path = bundle.save(folder / "bundles" / "trained")
-        with serving(folder, serve_on, bundle=path, database=url, master_key=source) as service:
-            warm = visits.drive(service.url + CREATE, seconds=WARM_SECONDS, kept=100_000)
-        path = stepping_up(bundle, scores_of(warm)).save(folder / "bundles" / "served")
+        path = rehearsed(bundle, visits, folder, serve_on, database=url, master_key=source)
         scorer = Scorer.load(path)
         with serving(folder, serve_on, bundle=path, database=url, master_key=source) as service:
             address = service.url + CREATE

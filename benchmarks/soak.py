@@ -26,6 +26,7 @@ from benchmarks.counting_receiver import counts_of
 from benchmarks.deliveries import World, world
 from benchmarks.filled_database import Filled, fill, rows_of
 from benchmarks.load import Visits, require_wrk
+from benchmarks.rehearsal import rehearsed
 from benchmarks.served_bundle import served_bundle
 from benchmarks.service_process import CREATE, serving
 from benchmarks.steady_load import SteadyLoad, Window
@@ -178,6 +179,8 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
         )
 
     with world(options.store, load_on, prepare) as (here, filled):
+        visits = Visits(filled.bodies, headers=filled.headers, keys=True)
+        path = rehearsed(bundle, visits, here.folder, serve_on, database=here.url, master_key=here.key)
         client = filled.caller.client
         for kinds in EVENT_TYPES:
             asyncio.run(
@@ -190,7 +193,6 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
                     event_types=kinds,
                 )
             )
-        path = bundle.save(here.folder / "bundles" / "served")
         words = ["--development", "--no-request-log"]
         with serving(
             here.folder, serve_on, *words, bundle=path, database=here.url, master_key=here.key
