@@ -90,7 +90,7 @@ class _Use:
         return cls(group, kept, blank)
 
 
-_Step: TypeAlias = tuple[Callable[..., tuple[float, ...]], tuple[str, ...], tuple[float, ...]]
+_Step: TypeAlias = tuple[Callable[..., tuple[float, ...]], tuple[str, ...], str | None, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,15 @@ class FeatureMatrix:
         """
         value = values.get
         floats: list[float] = []
-        for function, inputs, blank in self._plan:
-            floats += blank or function(*map(value, inputs))
+        for function, inputs, single, blank in self._plan:
+            if blank:
+                floats += blank
+            elif (
+                single is not None
+            ):  # most read one field, and a call with a list costs more than some of them
+                floats += function(value(single))
+            else:
+                floats += function(*map(value, inputs))
         return StartedRow(tuple(floats), {name: value(name) for name in self._dated_fields})
 
     def finish(self, started: StartedRow, event_time: int, history: Mapping[str, Counts]) -> FloatArray:
@@ -276,7 +283,15 @@ class FeatureMatrix:
     @cached_property
     def _plan(self) -> tuple[_Step, ...]:
         """What `start` does, without a look-up more than it needs."""
-        return tuple((use.group.function, use.group.inputs, use.blank) for use in self._uses)
+        return tuple(
+            (
+                use.group.function,
+                use.group.inputs,
+                use.group.inputs[0] if len(use.group.inputs) == 1 else None,
+                use.blank,
+            )
+            for use in self._uses
+        )
 
     @cached_property
     def _packed(self) -> Struct:

@@ -44,7 +44,8 @@ class KeyPart:
     def of(self, values: Mapping[str, object]) -> str | None:
         """The part of one record, or None if nothing is left of any field."""
         if len(self.fields) == 1:
-            return _text(values, self.fields[0], self._normalisers[0])
+            value = values.get(self.fields[0])
+            return None if value is None else self._normalisers[0](value)
         pairs = zip(self.fields, self._normalisers, strict=True)
         texts = [text for name, normalise in pairs if (text := _text(values, name, normalise)) is not None]
         # With lengths before them, so that no text can run into the next.

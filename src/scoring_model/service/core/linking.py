@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from struct import Struct
 from typing import Final
 
 from scoring_model.history import PERSON, LinkKey
@@ -18,6 +19,7 @@ from scoring_model.records.fields import REFERENCE_FIELDS
 from scoring_model.service.core.secrets import Secrets
 
 HASH_BYTES: Final = 16
+_LENGTH: Final = Struct("<I")
 POOLS: Final = 4096
 """How many pools' keyed beginnings are kept."""
 
@@ -156,4 +158,4 @@ class Linker:
 def _framed(text: str) -> bytes:
     # A lone surrogate is no text, but no reason to fail either.
     encoded = text.encode("utf-8", "surrogatepass")
-    return len(encoded).to_bytes(4, "little") + encoded
+    return _LENGTH.pack(len(encoded)) + encoded
