@@ -40,7 +40,7 @@ class SharedClock:
 
     def now(self) -> int:
         """Where it stands."""
-        return int(_INSTANT.unpack_from(self._memory)[0]) - self.behind
+        return int(_INSTANT.unpack(self._memory[: _INSTANT.size])[0]) - self.behind
 
     def event(self, reference: str | None) -> int:
         """The instant that the request names, else the present."""
@@ -51,7 +51,8 @@ class SharedClock:
         path = Path(self.path)
         if not path.exists():
             path.write_bytes(bytes(_INSTANT.size))
-        _INSTANT.pack_into(self._memory, 0, at + self.behind)
+        # Copied at once. `pack_into` fills the place with zeros first, and another process would see 1970 for a moment.
+        self._memory[: _INSTANT.size] = _INSTANT.pack(at + self.behind)
 
     def advance(self, by: int) -> None:
         """Put it forward by some microseconds."""
