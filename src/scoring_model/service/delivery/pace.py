@@ -15,7 +15,7 @@ from typing import Final
 BEAT: Final = 0.01
 """Seconds between two looks at how late the event loop is."""
 
-LATE: Final = 0.005
+LATE: Final = 0.002
 """Seconds by which it may be late."""
 
 _MOST: Final = 10_000.0  # a second; more than a process can
