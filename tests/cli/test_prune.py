@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +18,9 @@ from scoring_model.service.core.masters import add_master_key, load_master_keys
 from scoring_model.service.core.request import pack_stored
 from scoring_model.service.core.retention import note_window
 from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow, Row, VerificationRow
-from scoring_model.service.core.store import Store
 from scoring_model.service.core.vault import Vault
-from scoring_model.service.store import open_store
 from service_use import table
+from store_story import tell, write_to
 from stored_rows import (
     delivery_row,
     event_row,
@@ -43,32 +41,8 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A new database in the working directory, which a bundle with windows of 90 days was served on."""
     monkeypatch.chdir(tmp_path)
     assert main(["database", "migrate", "--database", URL]) == 0
-    in_store(lambda store: note_window(store, 90 * DAY))
+    tell(URL, lambda store: note_window(store, 90 * DAY))
     return tmp_path / "scoring.db"
-
-
-def in_store(work: Callable[[Store], Awaitable[None]]) -> None:
-    """Do something with the database."""
-
-    async def story() -> None:
-        store = await open_store(URL)
-        try:
-            await work(store)
-        finally:
-            await store.close()
-
-    asyncio.run(story())
-
-
-def write(*rows: Row) -> None:
-    """Insert rows of any kinds."""
-
-    async def insert(store: Store) -> None:
-        async with store.writing([]) as transaction:
-            for row in rows:
-                await transaction.insert([row])
-
-    in_store(insert)
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -117,9 +91,9 @@ def left(kind: type[Row]) -> int:
 def test_by_default_what_was_over_30_days_ago_goes(capsys: pytest.CaptureFixture[str]) -> None:
     """Each kind is counted; what is younger stays, and so does what waits; links go after the longest window."""
     waiting = event_row(waiting=0, created_at=1)
-    write(*outbox(30), *outbox(29), waiting, delivery_row(event=waiting.id), webhook_row())
-    write(*(LinkRow(new_id(), ago(days), b"p", packed((ago(days), 1))) for days in (89, 91)))
-    write(*(idempotency_row(created_at=ago(days)) for days in (0.9, 1)))
+    write_to(URL, *outbox(30), *outbox(29), waiting, delivery_row(event=waiting.id), webhook_row())
+    write_to(URL, *(LinkRow(new_id(), ago(days), b"p", packed((ago(days), 1))) for days in (89, 91)))
+    write_to(URL, *(idempotency_row(created_at=ago(days)) for days in (0.9, 1)))
     counts = {"links": 1, "labelTimes": 1, "answers": 1, "deliveries": 2, "deadLetters": 1, "events": 3}
     dry = pruned(capsys, "--dry-run")
     assert dry == {"dryRun": True, "pruned": {**counts, "signals": None}, "unreadable": 0}
@@ -131,7 +105,7 @@ def test_by_default_what_was_over_30_days_ago_goes(capsys: pytest.CaptureFixture
 
 def test_each_age_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     """An event stays as long as its delivery, whatever its own age."""
-    write(*outbox(10))
+    write_to(URL, *outbox(10))
     assert pruned(capsys, "--events-after", "1h")["pruned"] == {**NOTHING, "signals": None}
     assert pruned(capsys, "--delivered-after", "10d")["pruned"]["deliveries"] == 2
     assert pruned(capsys, "--dead-after", "11d")["pruned"]["deadLetters"] == 0
@@ -142,7 +116,7 @@ def test_each_age_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_people_are_told_each_kind_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     """What was not asked for has none; what a run that changes nothing says can't be mistaken."""
-    write(*outbox(30))
+    write_to(URL, *outbox(30))
     _, said, _ = run(capsys, "--dry-run")
     assert "3  events would be deleted\n" in said
     assert "signals" not in said
@@ -154,7 +128,7 @@ def test_people_are_told_each_kind_on_a_line(capsys: pytest.CaptureFixture[str])
 
 def test_ages_that_are_none_are_told_together(capsys: pytest.CaptureFixture[str]) -> None:
     """By the names of their options, before anything is deleted."""
-    write(*outbox(30))
+    write_to(URL, *outbox(30))
     code, said, error = run(capsys, "--dead-after", "soon", "--signals-after", "-1d", "--events-after", "30d")
     assert (code, said) == (1, "")
     assert "--dead-after" in error
@@ -170,7 +144,7 @@ def test_links_are_left_where_no_bundle_was_served(
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     assert main(["database", "migrate", "--database", URL]) == 0
-    write(LinkRow(new_id(), 5, b"p", None), *outbox(30))
+    write_to(URL, LinkRow(new_id(), 5, b"p", None), *outbox(30))
     code, said, error = run(capsys, "--json")
     assert code == 0
     counts = json.loads(said)["pruned"]
@@ -199,7 +173,7 @@ def test_signals_go_where_the_operator_wants_it(capsys: pytest.CaptureFixture[st
         )
         for row in made
     ]
-    write(key_row, *sealed)
+    write_to(URL, key_row, *sealed)
     assert pruned(capsys)["pruned"]["signals"] is None
     assert pruned(capsys, "--signals-after", "365d", "--dry-run")["pruned"]["signals"] == 1
     assert {row.payload for row in asyncio.run(table(URL, VerificationRow))} == {
@@ -212,7 +186,7 @@ def test_signals_go_where_the_operator_wants_it(capsys: pytest.CaptureFixture[st
     }
     assert changed == {made[0].id}
     damage = sealed[1]._replace(payload=(sealed[1].payload or b"")[:-1] + b"!")
-    write(damage._replace(id=id_of(364)))
+    write_to(URL, damage._replace(id=id_of(364)))
     code, said, error = run(capsys, "--signals-after", "1d", "--json")
     assert (code, json.loads(said)["pruned"]["signals"], json.loads(said)["unreadable"]) == (0, 1, 1)
     assert "1 verifications were left" in error
@@ -221,7 +195,7 @@ def test_signals_go_where_the_operator_wants_it(capsys: pytest.CaptureFixture[st
 def test_a_replay_of_what_was_deleted_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """By the id of the event; the operator learns that it is gone for good."""
     rows = outbox(30)
-    write(*rows)
+    write_to(URL, *rows)
     pruned(capsys)
     event = rows[0]
     assert isinstance(event, EventRow)

@@ -1,10 +1,9 @@
 """Commands on deliveries, and the deliverer alone, on a real SQLite database."""
 
-import asyncio
 import json
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -17,12 +16,11 @@ from scoring_model.service.core.event import EventType, webhook_data
 from scoring_model.service.core.ids import to_text
 from scoring_model.service.core.masters import add_master_key, load_master_keys
 from scoring_model.service.core.outbox import Told, write_events
-from scoring_model.service.core.rows import Row
 from scoring_model.service.core.secrets import load_or_create
 from scoring_model.service.core.store import Store
 from scoring_model.service.core.webhook import new_secret
 from scoring_model.service.delivery.signing import message_id
-from scoring_model.service.store import open_store
+from store_story import tell, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 from webhook_receiver import receiving
 
@@ -72,30 +70,6 @@ def ids(lines: list[dict[str, Any]]) -> list[bytes]:
     return [bytes.fromhex(line["id"].removeprefix("msg_")) for line in lines]
 
 
-def in_store(work: Callable[[Store], Awaitable[None]]) -> None:
-    """Do something with the database."""
-
-    async def story() -> None:
-        store = await open_store(URL)
-        try:
-            await work(store)
-        finally:
-            await store.close()
-
-    asyncio.run(story())
-
-
-def write(*rows: Row) -> None:
-    """Insert rows of any kinds."""
-
-    async def insert(store: Store) -> None:
-        async with store.writing([]) as transaction:
-            for row in rows:
-                await transaction.insert([row])
-
-    in_store(insert)
-
-
 def test_deliveries_are_listed_by_what_is_asked_for(capsys: pytest.CaptureFixture[str], client: str) -> None:
     """By status, webhook and client, the oldest first, a page at a time; without the destination."""
     other = json.loads(done(capsys, "clients", "create", "Other"))["clientId"]
@@ -110,7 +84,7 @@ def test_deliveries_are_listed_by_what_is_asked_for(capsys: pytest.CaptureFixtur
         delivery_row(event=event.id, webhook=hooks[event.client - 1].id, client=event.client, **state)
         for event, state in zip(events, states, strict=True)
     ]
-    write(*hooks, *events, *rows)
+    write_to(URL, *hooks, *events, *rows)
     everything = listed(capsys, "deliveries")
     assert ids(everything) == [row.id for row in rows]
     assert everything[0] == {
@@ -151,7 +125,7 @@ def test_what_is_settled_can_wait_again(capsys: pytest.CaptureFixture[str], clie
     hook, event = webhook_row(), event_row(waiting=0)
     settled: dict[str, Any] = {"status": status, "attempts": 10, "finished_at": 20, "answered": 500}
     row = delivery_row(event=event.id, webhook=hook.id, **settled)
-    write(hook, event, row)
+    write_to(URL, hook, event, row)
     again = json.loads(done(capsys, "webhooks", "replay", message_id(row.id)))
     assert again == {"again": [message_id(row.id)], "refused": {}}
     (line,) = listed(capsys, "deliveries")
@@ -169,7 +143,7 @@ def test_an_event_is_replayed_to_all_that_had_it(capsys: pytest.CaptureFixture[s
         delivery_row(event=event.id, webhook=hook, status="DELIVERED", finished_at=20)
         for hook in (hooks[0].id, hooks[1].id, new_id(), hooks[2].id)
     ]
-    write(*hooks, event, *rows)
+    write_to(URL, *hooks, event, *rows)
     code, said, _ = run(capsys, "webhooks", "replay", to_text(event.id))
     assert code == 0
     assert said.splitlines() == [
@@ -186,7 +160,7 @@ def test_a_test_is_replayed_to_an_inactive_webhook(capsys: pytest.CaptureFixture
     hook = webhook_row(active=0)
     event = event_row(waiting=0, type="webhook.test", resource=hook.id)
     row = delivery_row(event=event.id, webhook=hook.id, status="DEAD", finished_at=20)
-    write(hook, event, row)
+    write_to(URL, hook, event, row)
     assert json.loads(done(capsys, "webhooks", "replay", to_text(event.id)))["again"] == [message_id(row.id)]
 
 
@@ -220,7 +194,7 @@ def waiting_test(url: str) -> str:
             await transaction.insert([row])
             await write_events(transaction, [test])
 
-    in_store(work)
+    tell(URL, work)
     return secret
 
 

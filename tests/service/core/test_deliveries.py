@@ -1,16 +1,14 @@
 """Deliveries as operators see them, on both databases."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from scoring_model.service.core.deliveries import NotReplayed, list_deliveries, replay
 from scoring_model.service.core.delivery_status import DeliveryStatus
-from scoring_model.service.core.rows import ClientRow, DeliveryRow, EventRow, Row
+from scoring_model.service.core.rows import ClientRow, DeliveryRow, EventRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
+from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 
 NOW = 1_000
@@ -25,38 +23,10 @@ SETTLED: dict[str, Any] = {
 }
 
 
-def tell(url: str, story: Callable[[Store], Awaitable[None]]) -> None:
-    """Open a store, do something with it and close it."""
-
-    async def run() -> None:
-        store = await open_store(url)
-        try:
-            await story(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
-
-
-async def write(store: Store, *rows: Row) -> None:
-    """Insert rows of any kinds in a transaction."""
-    async with store.writing([]) as transaction:
-        for row in rows:
-            await transaction.insert([row])
-
-
 async def write_client(store: Store, name: str) -> int:
     """Make a client; its number."""
     async with store.writing([]) as transaction:
         return await transaction.new_client(ClientRow(0, name, name, "", "", 1, 1, 0, 1, None))
-
-
-async def kept(store: Store, resource: bytes) -> DeliveryRow:
-    """A delivery as it is."""
-    async with store.reading() as reader:
-        found = await reader.delivery(resource)
-    assert found is not None
-    return found[0]
 
 
 def of(event: EventRow, **changes: Any) -> DeliveryRow:

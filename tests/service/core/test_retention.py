@@ -4,7 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from scoring_model.service.core.verdicts import SKEW
 from scoring_model.service.store import open_store
 from service_use import START, World, table
 from service_use import tell as tell_world
+from store_story import tell, write
 from stored_rows import client_row, delivery_row, event_row, idempotency_row, new_id, packed, webhook_row
 
 NOW = 1_000 * DAY
@@ -48,26 +49,6 @@ async def main(url, now):
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
-
-
-def tell(url: str, story: Callable[[Store], Awaitable[None]]) -> None:
-    """Open a store, do something with it and close it."""
-
-    async def run() -> None:
-        store = await open_store(url)
-        try:
-            await story(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
-
-
-async def write(store: Store, rows: Sequence[Row]) -> None:
-    """Insert rows of any kinds in a transaction."""
-    async with store.writing([]) as transaction:
-        for row in rows:
-            await transaction.insert([row])
 
 
 def rows_at(age: int, earlier: int) -> tuple[list[Row], list[Row]]:
@@ -109,7 +90,7 @@ def test_what_is_as_old_as_it_is_kept_stays_and_a_microsecond_later_it_goes(stor
     older, _ = rows_at(0, 1)
 
     async def story(store: Store) -> None:
-        await write(store, [*exact, *staying, *older])
+        await write(store, *exact, *staying, *older)
         assert await sweep(store, CUTOFFS) == {
             Expiring.LINKS: 1,
             Expiring.LABEL_TIMES: 0,
@@ -134,8 +115,8 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(
 
     async def story(store: Store) -> None:
         for earlier in range(3):
-            await write(store, rows_at(0, earlier)[0])
-        await write(store, [LinkRow(new_id(), 5, b"p", packed((7, 1))), *rows_at(0, 0)[1]])
+            await write(store, *rows_at(0, earlier)[0])
+        await write(store, LinkRow(new_id(), 5, b"p", packed((7, 1))), *rows_at(0, 0)[1])
         before = await everything(store_url)
         foretold = await sweep(store, CUTOFFS, dry=True)
         assert await everything(store_url) == before
@@ -175,8 +156,8 @@ def test_an_interrupted_walk_goes_on_when_it_is_run_again(
 
     async def story(store: Store) -> None:
         for transactions in range(9):
-            await write(store, [row for earlier in (1, 2) for row in rows_at(0, earlier)[0]])
-            await write(store, staying if not transactions else [])
+            await write(store, *[row for earlier in (1, 2) for row in rows_at(0, earlier)[0]])
+            await write(store, *([] if transactions else staying))
             with pytest.raises(StoreUnavailable):
                 await sweep(Failing(store, transactions), CUTOFFS)
             found = await everything(store_url)
@@ -231,7 +212,7 @@ def test_several_walks_at_a_time_delete_everything_once(
     rows = [row for earlier in range(1, 31) for row in rows_at(0, earlier)[0]]
 
     async def story(store: Store) -> None:
-        await write(store, rows)
+        await write(store, *rows)
         other = await open_store(store_url)
         done = await asyncio.gather(*(sweep(one, CUTOFFS) for one in (store, other, store)))
         await other.close()
@@ -270,7 +251,7 @@ def test_what_was_deleted_can_not_be_sent_again(store_url: str) -> None:
     expiring, _ = rows_at(0, 1)
 
     async def story(store: Store) -> None:
-        await write(store, expiring)
+        await write(store, *expiring)
         await sweep(store, CUTOFFS)
         for row in expiring[2:]:
             assert isinstance(row[0], bytes)
@@ -294,7 +275,7 @@ def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None
             ]
             for early, events in ((0, kept), (1, gone))
         )
-        await write(world.store, [*kept, *gone, *of_kept, *of_gone])
+        await write(world.store, *kept, *gone, *of_kept, *of_gone)
         await world.service._housekeeping.walk()
         found = await everything(world.url)
         assert (found["events"], found["deliveries"]) == ({*kept}, {*of_kept})
@@ -306,7 +287,7 @@ def test_links_are_left_where_nobody_knows_how_long_they_count(store_url: str) -
     """Without a window there is none of them in the result; the bundle that is served says what it is."""
 
     async def story(store: Store) -> None:
-        await write(store, [LinkRow(new_id(), 5, b"p", packed((7, 1)))])
+        await write(store, LinkRow(new_id(), 5, b"p", packed((7, 1))))
         before = await everything(store_url)
         assert await noted_window(store) is None
         assert Expiring.LINKS not in await sweep(store, AGES.cutoffs(now=NOW, longest=None))

@@ -1,18 +1,19 @@
 """Contract, "Webhooks", Events: which webhook gets which event, once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 
 from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.event import EventType
-from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.core.webhook import pack_event_types, unpack_event_types, wants
 from scoring_model.service.delivery.fan_out import deliveries_of, fan_out, gets
 from scoring_model.service.store import open_store
 from service_use import START
+from store_story import tell, write
 from stored_rows import event_row, webhook_row
 
 EVERYTHING = ("*",)
@@ -26,26 +27,6 @@ def hook(*event_types: str, **changes: object) -> WebhookRow:
 def got(webhook: WebhookRow, event: EventRow) -> bool:
     """Whether an event goes to a webhook."""
     return gets(webhook, event, unpack_event_types(webhook.event_types))
-
-
-def tell(url: str, story: Callable[[Store], Awaitable[None]]) -> None:
-    """Open a store, do something with it and close it."""
-
-    async def run() -> None:
-        store = await open_store(url)
-        try:
-            await story(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
-
-
-async def write(store: Store, *rows: Row) -> None:
-    """Insert rows of any kinds in a transaction."""
-    async with store.writing([]) as transaction:
-        for row in rows:
-            await transaction.insert([row])
 
 
 async def fanned(store: Store, limit: int = 1_000) -> int:

@@ -1,7 +1,6 @@
 """Events that wait, and their deliveries, on both databases."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -9,34 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.service.core.delivery_status import DeliveryStatus
-from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Duplicate, Store
-from scoring_model.service.store import open_store
+from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 
-Story = Callable[[Store], Awaitable[None]]
 Leased = tuple[DeliveryRow, EventRow, WebhookRow]
 STATUSES = tuple(DeliveryStatus)
-
-
-def tell(url: str, story: Story) -> None:
-    """Open a store, do something with it and close it."""
-
-    async def run() -> None:
-        store = await open_store(url)
-        try:
-            await story(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
-
-
-async def write(store: Store, *rows: Row) -> None:
-    """Insert rows of any kinds in a transaction."""
-    async with store.writing([]) as transaction:
-        for row in rows:
-            await transaction.insert([row])
 
 
 async def of_each(store: Store, webhooks: list[WebhookRow], due: list[int]) -> list[DeliveryRow]:
@@ -54,14 +32,6 @@ async def lease(store: Store, now: int, until: int, limit: int, *avoiding: bytes
     """Lease in a transaction of its own."""
     async with store.writing([]) as transaction:
         return await transaction.lease_deliveries(now, until, limit, avoiding)
-
-
-async def kept(store: Store, resource: bytes) -> DeliveryRow:
-    """A delivery as it is."""
-    async with store.reading() as reader:
-        found = await reader.delivery(resource)
-    assert found is not None
-    return found[0]
 
 
 def ids(leased: list[Leased]) -> list[bytes]:

@@ -1,7 +1,5 @@
 """What is old is found and deleted a stretch at a time, on both databases, and nothing else is."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
@@ -12,10 +10,10 @@ from hypothesis import strategies as st
 from scoring_model.service.core import ids
 from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.expiry import Cutoffs, Expiring
-from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow, Row
+from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
 from service_use import select, table
+from store_story import tell, write
 from stored_rows import (
     delivery_row,
     event_row,
@@ -26,7 +24,6 @@ from stored_rows import (
     verification_row,
 )
 
-Story = Callable[[Store], Awaitable[None]]
 KEPT: dict[str, Any] = {
     "links": None,
     "answers": None,
@@ -35,26 +32,6 @@ KEPT: dict[str, Any] = {
     "events": None,
 }
 SETTLED = (DeliveryStatus.DELIVERED, DeliveryStatus.DROPPED, DeliveryStatus.DEAD)
-
-
-def tell(url: str, story: Story) -> None:
-    """Open a store, do something with it and close it."""
-
-    async def run() -> None:
-        store = await open_store(url)
-        try:
-            await story(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
-
-
-async def write(store: Store, *rows: Row) -> None:
-    """Insert rows of any kinds in a transaction."""
-    async with store.writing([]) as transaction:
-        for row in rows:
-            await transaction.insert([row])
 
 
 async def walk(store: Store, kind: Expiring, limit: int = 100, **cutoffs: int) -> tuple[int, int, int]:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,6 +21,7 @@ from scoring_model.service.core.rows import (
 )
 from scoring_model.service.core.store import Duplicate, Store, StoreUnavailable
 from scoring_model.service.store import open_store
+from store_story import tell
 from stored_rows import (
     api_key_row,
     client_row,
@@ -37,21 +37,7 @@ from stored_rows import (
     webhook_row,
 )
 
-Story = Callable[[Store], Awaitable[None]]
 POOLS = ["1"]
-
-
-def tell(url: str, story: Story) -> None:
-    """Open a store, do something with it and close it."""
-
-    async def run() -> None:
-        store = await open_store(url)
-        try:
-            await story(store)
-        finally:
-            await store.close()
-
-    asyncio.run(run())
 
 
 async def write(store: Store, *rows: Row) -> None:
