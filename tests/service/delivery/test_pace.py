@@ -4,56 +4,62 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.pace import LATE, Pace
+from scoring_model.service.delivery.pace import BUSY, LATE, Pace
 
 FLOOR = 200.0
 SOME = 400  # beats, which are four seconds
 
 
-def begun(pace: Pace, *, seconds: float, late: float, since: float = 0.0) -> int:
+LATE_LOOP = (2 * LATE, 0.0)
+BUSY_LOOP = (0.0, 1.0)
+FREE_LOOP = (LATE, BUSY)
+
+
+def begun(pace: Pace, loop: tuple[float, float], *, seconds: float) -> int:
     """How many attempts begin, if as many are tried as can, at a pace that is steered a hundred times a second."""
     count = 0
     for beat in range(round(seconds * 100)):
-        pace.beat(late=late)
-        while pace.begin(at=since + beat / 100):
+        pace.beat(late=loop[0], busy=loop[1])
+        while pace.begin(at=beat / 100):
             count += 1
     return count
 
 
-def late_for(pace: Pace, beats: int = SOME) -> Pace:
-    """The same after a time in which the loop was late."""
-    for _ in range(beats):
-        pace.beat(late=2 * LATE)
+def slowed(pace: Pace, loop: tuple[float, float] = LATE_LOOP) -> Pace:
+    """The same after a time in which the loop had none left."""
+    for _ in range(SOME):
+        pace.beat(late=loop[0], busy=loop[1])
     return pace
 
 
-def test_a_loop_that_is_late_slows_to_the_floor() -> None:
-    """As long as the event loop is late the floor begins, and neither more nor less."""
-    pace = late_for(Pace(floor=FLOOR))
+@pytest.mark.parametrize("loop", [LATE_LOOP, BUSY_LOOP])
+def test_a_loop_without_time_left_slows_to_the_floor(loop: tuple[float, float]) -> None:
+    """As long as the event loop is late, or never rests, the floor begins, and neither more nor less."""
+    pace = slowed(Pace(floor=FLOOR), loop)
     assert pace.rate == FLOOR
-    assert begun(pace, seconds=10, late=2 * LATE) == pytest.approx(10 * FLOOR, rel=0.02)
+    assert begun(pace, loop, seconds=10) == pytest.approx(10 * FLOOR, rel=0.02)
 
 
-def test_a_loop_that_is_on_time_again_quickens() -> None:
-    """A second on time makes more of the floor than ten times as much."""
-    pace = late_for(Pace(floor=FLOOR))
-    begun(pace, seconds=1, late=0.0)
+def test_a_loop_with_time_left_quickens() -> None:
+    """A second in which neither bound is passed makes more of the floor than ten times as much."""
+    pace = slowed(Pace(floor=FLOOR))
+    begun(pace, FREE_LOOP, seconds=1)
     assert pace.rate > 10 * FLOOR
 
 
-@given(st.lists(st.floats(0, 1, allow_nan=False), max_size=300))
-def test_no_history_starves(late: list[float]) -> None:
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=300))
+def test_no_history_starves(loops: list[tuple[float, float]]) -> None:
     """Whatever the loop was like, no less than the floor begins in the seconds that follow."""
     pace = Pace(floor=FLOOR)
-    for one in late:
-        pace.beat(late=one)
-    assert begun(pace, seconds=2, late=1.0) >= 2 * FLOOR - FLOOR * 0.02
+    for late, busy in loops:
+        pace.beat(late=late, busy=busy)
+    assert begun(pace, (1.0, 1.0), seconds=2) >= 2 * FLOOR - FLOOR * 0.02
 
 
 def test_a_pause_is_no_credit() -> None:
     """After an idle hour no more may begin together than the burst of a twentieth of a second."""
-    pace = late_for(Pace(floor=FLOOR))
-    begun(pace, seconds=1, late=2 * LATE)
+    pace = slowed(Pace(floor=FLOOR))
+    begun(pace, LATE_LOOP, seconds=1)
     together = 0
     while pace.begin(at=3_600):
         together += 1
@@ -68,6 +74,6 @@ def test_what_is_new_begins_at_once() -> None:
 def test_without_a_floor_nothing_is_held_back() -> None:
     """A process that does nothing but deliver gives way to nobody."""
     pace = Pace(floor=None)
-    late_for(pace)
+    slowed(pace)
     assert not pace.steers
     assert all(pace.begin(at=0.0) for _ in range(100_000))

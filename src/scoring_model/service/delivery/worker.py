@@ -265,9 +265,10 @@ class Deliverer:
         """Keep pace as long as anything is under way."""
         try:
             while self._traffic.taken and not self._ending:
-                asked = time.monotonic()
+                asked, computed = time.monotonic(), time.thread_time()
                 await asyncio.sleep(BEAT)
-                self._pace.beat(late=time.monotonic() - asked - BEAT)
+                took = time.monotonic() - asked
+                self._pace.beat(late=took - BEAT, busy=(time.thread_time() - computed) / took)
                 self._begin()
         finally:
             self._beating = None
