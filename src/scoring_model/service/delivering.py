@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.service.egress import Egress
@@ -14,7 +15,23 @@ if TYPE_CHECKING:
     from scoring_model.service.core.store import Store
 
 FLOOR: Final = 100.0
-"""Attempts a second that a process which answers requests begins however busy it is."""
+"""Attempts a second that a process which answers requests begins however long those wait."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Requests:
+    """The requests beside which a process delivers, and which come first.
+
+    Parameters
+    ----------
+    committed : asyncio.Event
+        Set whenever they have committed events that wait.
+    oldest_waits : callable
+        For how many seconds one of them has waited for its turn.
+    """
+
+    committed: asyncio.Event
+    oldest_waits: Callable[[], float]
 
 
 @contextlib.asynccontextmanager
@@ -24,7 +41,7 @@ async def delivering(
     egress: Egress,
     *,
     grace_seconds: float,
-    beside: asyncio.Event | None = None,
+    beside: Requests | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Deliver as long as the context lasts; on leaving, end the attempts that are under way.
 
@@ -39,8 +56,8 @@ async def delivering(
     egress : Egress
     grace_seconds : float
         That attempts get to end. What does not is attempted again when its lease is over.
-    beside : asyncio.Event, optional
-        Of a process that answers requests, which come first: set whenever it has committed events that wait.
+    beside : Requests, optional
+        Of a process that answers some.
 
     Yields
     ------
@@ -57,7 +74,13 @@ async def delivering(
     async with AiohttpSender(egress.networks, development=egress.development, proxy=egress.proxy) as sender:
         limits = DeliveryLimits(grace=grace_seconds, floor=None if beside is None else FLOOR)
         deliverer = Deliverer(
-            store=store, secrets=secrets, clock=SystemClock(), sender=sender, limits=limits, woken=beside
+            store=store,
+            secrets=secrets,
+            clock=SystemClock(),
+            sender=sender,
+            limits=limits,
+            woken=None if beside is None else beside.committed,
+            oldest_waits=None if beside is None else beside.oldest_waits,
         )
         task = asyncio.create_task(deliverer.run())
         task.add_done_callback(_tell)

@@ -22,6 +22,7 @@ from scoring_model.service.stopping import cancelled_by_signals
 if TYPE_CHECKING:
     from scoring_model.service.core.service import Service
     from scoring_model.service.core.store import Store
+    from scoring_model.service.delivering import Requests
 
 READY: Final = b"ready\n"
 """What a worker says on standard output once it answers."""
@@ -73,6 +74,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
 async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[None]]]:
     """Open store, service and deliverer; return the application, and what closes all of them."""
     from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.delivering import Requests
     from scoring_model.service.delivery.watched_store import WatchedStore
     from scoring_model.service.http import create_app
     from scoring_model.service.http.settings import HttpSettings
@@ -87,7 +89,8 @@ async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[
         service = await _open_service(settings, watched)
         opened.push_async_callback(service.close)
         if settings.deliver:
-            await opened.enter_async_context(_delivering(settings, store, committed))
+            requests = Requests(committed=committed, oldest_waits=lambda: service.oldest_waits)
+            await opened.enter_async_context(_delivering(settings, store, requests))
         http = HttpSettings(trusted_proxies=settings.networks, access_log=settings.request_log)
         return create_app(service, http, clock=SystemClock()), opened.aclose
     except BaseException:
@@ -119,12 +122,12 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
 
 
 def _delivering(
-    settings: ServiceSettings, store: Store, committed: asyncio.Event
+    settings: ServiceSettings, store: Store, requests: Requests
 ) -> AbstractAsyncContextManager[object]:
     from scoring_model.service.delivering import delivering
 
     grace = settings.shutdown_grace / _MICROSECONDS
-    return delivering(store, settings.master_source, settings.egress, grace_seconds=grace, beside=committed)
+    return delivering(store, settings.master_source, settings.egress, grace_seconds=grace, beside=requests)
 
 
 def settle_memory() -> None:

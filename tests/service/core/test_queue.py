@@ -60,6 +60,23 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
     tell(store_url, sealed, story)
 
 
+def test_the_queue_tells_how_long_its_head_has_waited(store_url: str, sealed: Path) -> None:
+    """What is under way doesn't wait; what waits for it does, from when it came and until it is taken."""
+
+    async def story(world: World) -> None:
+        first = await blocked(world)
+        assert world.queue.oldest_waits == 0.0
+        began = asyncio.get_running_loop().time()
+        second = asyncio.ensure_future(world.queue.change("p", None, set_fact("second")))
+        await asyncio.sleep(0.05)
+        assert 0.04 <= world.queue.oldest_waits <= asyncio.get_running_loop().time() - began
+        world.store.gate.set()
+        await asyncio.gather(first, second)
+        assert world.queue.oldest_waits == 0.0
+
+    tell(store_url, sealed, story)
+
+
 def test_changes_are_made_in_the_order_in_which_they_came(store_url: str, sealed: Path) -> None:
     """Within a batch and from batch to batch the first to come is the first to be made."""
 

@@ -1,65 +1,79 @@
-"""How many attempts begin beside requests: all that can while the event loop is on time, a floor otherwise."""
+"""How many attempts begin beside requests: all that can while those don't wait, a floor otherwise."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.pace import BUSY, LATE, Pace
+from scoring_model.service.delivery.pace import BEAT, WAIT, Pace
 
 FLOOR = 200.0
 SOME = 400  # beats, which are four seconds
+TOO_LONG = 2 * WAIT
 
 
-LATE_LOOP = (2 * LATE, 0.0)
-BUSY_LOOP = (0.0, 1.0)
-FREE_LOOP = (LATE, BUSY)
-
-
-def begun(pace: Pace, loop: tuple[float, float], *, seconds: float) -> int:
-    """How many attempts begin, if as many are tried as can, at a pace that is steered a hundred times a second."""
+def begun(pace: Pace, *, seconds: float, waits: float) -> int:
+    """How many attempts begin, if as many are tried as can, at a pace that is steered at every beat."""
     count = 0
-    for beat in range(round(seconds * 100)):
-        pace.beat(late=loop[0], busy=loop[1])
-        while pace.begin(at=beat / 100):
+    for beat in range(round(seconds / BEAT)):
+        pace.beat(waits=waits)
+        while pace.begin(at=beat * BEAT):
             count += 1
     return count
 
 
-def slowed(pace: Pace, loop: tuple[float, float] = LATE_LOOP) -> Pace:
-    """The same after a time in which the loop had none left."""
+def slowed(pace: Pace) -> Pace:
+    """The same after a time in which requests waited too long."""
     for _ in range(SOME):
-        pace.beat(late=loop[0], busy=loop[1])
+        pace.beat(waits=TOO_LONG)
     return pace
 
 
-@pytest.mark.parametrize("loop", [LATE_LOOP, BUSY_LOOP])
-def test_a_loop_without_time_left_slows_to_the_floor(loop: tuple[float, float]) -> None:
-    """As long as the event loop is late, or never rests, the floor begins, and neither more nor less."""
-    pace = slowed(Pace(floor=FLOOR), loop)
-    assert pace.rate == FLOOR
-    assert begun(pace, loop, seconds=10) == pytest.approx(10 * FLOOR, rel=0.02)
-
-
-def test_a_loop_with_time_left_quickens() -> None:
-    """A second in which neither bound is passed makes more of the floor than ten times as much."""
+def test_deliveries_slow_to_the_floor_while_requests_wait() -> None:
+    """As long as requests wait too long the floor begins, and neither more nor less."""
     pace = slowed(Pace(floor=FLOOR))
-    begun(pace, FREE_LOOP, seconds=1)
+    assert pace.rate == FLOOR
+    assert begun(pace, seconds=10, waits=TOO_LONG) == pytest.approx(10 * FLOOR, rel=0.02)
+
+
+def test_deliveries_quicken_once_requests_do_not_wait() -> None:
+    """A second in which requests hardly wait makes more of the floor than ten times as much."""
+    pace = slowed(Pace(floor=FLOOR))
+    begun(pace, seconds=1, waits=WAIT / 10)
     assert pace.rate > 10 * FLOOR
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=300))
-def test_no_history_starves(loops: list[tuple[float, float]]) -> None:
-    """Whatever the loop was like, no less than the floor begins in the seconds that follow."""
+def test_one_long_wait_is_not_a_full_process() -> None:
+    """A pause of a second, once, leaves more than a tenth of the rate: the next beats tell that it was one."""
     pace = Pace(floor=FLOOR)
-    for late, busy in loops:
-        pace.beat(late=late, busy=busy)
-    assert begun(pace, (1.0, 1.0), seconds=2) >= 2 * FLOOR - FLOOR * 0.02
+    most = pace.rate
+    pace.beat(waits=1.0, seconds=1.0)
+    for _ in range(9):
+        pace.beat(waits=0.0)
+    assert pace.rate > most / 10
+
+
+def test_bursts_within_a_bound_on_average_slow_nothing() -> None:
+    """What waits twice the bound every third beat waits two thirds of it on average."""
+    pace = Pace(floor=FLOOR)
+    most = pace.rate
+    for beat in range(SOME):
+        pace.beat(waits=TOO_LONG if beat % 3 == 0 else 0.0)
+    assert pace.rate > 0.9 * most
+
+
+@given(st.lists(st.floats(0, 10), max_size=300))
+def test_no_history_starves(waits: list[float]) -> None:
+    """However long requests waited, no less than the floor begins in the seconds that follow."""
+    pace = Pace(floor=FLOOR)
+    for seconds in waits:
+        pace.beat(waits=seconds)
+    assert begun(pace, seconds=2, waits=10.0) >= 2 * FLOOR - FLOOR * 0.02
 
 
 def test_a_pause_is_no_credit() -> None:
     """After an idle hour no more may begin together than the burst of a twentieth of a second."""
     pace = slowed(Pace(floor=FLOOR))
-    begun(pace, LATE_LOOP, seconds=1)
+    begun(pace, seconds=1, waits=TOO_LONG)
     together = 0
     while pace.begin(at=3_600):
         together += 1

@@ -97,6 +97,7 @@ class World:
         limits: DeliveryLimits = LIMITS,
         *,
         woken: asyncio.Event | None = None,
+        oldest_waits: Callable[[], float] | None = None,
     ) -> Deliverer:
         """A second deliverer, as of another process."""
         return Deliverer(
@@ -107,6 +108,7 @@ class World:
             limits=limits,
             rng=Random(1),
             woken=woken,
+            oldest_waits=oldest_waits,
         )
 
     async def write(self, *rows: Row) -> None:
@@ -782,8 +784,8 @@ def test_webhooks_an_event_is_sent_at_its_commit(store_url: str) -> None:
     tell(store_url, story)
 
 
-class LateSender(WrittenSender):
-    """A sender beside something that keeps the event loop."""
+class BlockingSender(WrittenSender):
+    """A sender that keeps the event loop."""
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """See `Sender`."""
@@ -791,24 +793,39 @@ class LateSender(WrittenSender):
         return await super().send(url, headers, body)
 
 
-def test_webhooks_deliveries_give_way_and_do_not_starve(store_url: str) -> None:
-    """A process that is late leases no more than half a second of its floor, and everything is sent all the same."""
-    limits = DeliveryLimits(interval=0.05, gather=0.0, floor=100.0)
+class WaitingSender(WrittenSender):
+    """A sender to somebody who takes his time."""
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """See `Sender`."""
+        await asyncio.sleep(0.02)
+        return await super().send(url, headers, body)
+
+
+@pytest.mark.parametrize(("sender_class", "waits"), [(BlockingSender, 0.0), (WaitingSender, 1.0)])
+def test_webhooks_deliveries_give_way_and_do_not_starve(
+    store_url: str, sender_class: type[WrittenSender], waits: float
+) -> None:
+    """Whose requests wait leases no more than half a second of its floor, and everything is sent all the same.
+
+    They wait for an event loop that is late, or in the queue.
+    """
+    limits = DeliveryLimits(interval=0.05, gather=0.0, floor=100.0, at_once=2)
     leased: list[int] = []
 
     async def story(world: World) -> None:
-        sender = LateSender()
+        sender = sender_class()
         await world.hook()
         await world.hook("two.example")
-        await world.events(20)
-        async with running(world.another(sender, limits)):
-            await eventually(lambda: len(sender.sent) == 40)  # by now it is known to be late
-            await world.events(100)
-            while len(sender.sent) < 240:
+        await world.events(55)
+        async with running(world.another(sender, limits, oldest_waits=lambda: waits)):
+            await eventually(lambda: len(sender.sent) == 110)  # by now it is known that they wait
+            await world.events(70)
+            while len(sender.sent) < 250:
                 rows = [row for row in await world.rows() if row.leased_until is not None]
                 leased.append(len(rows))
                 await asyncio.sleep(0.01)
-        assert await world.statuses() == {"DELIVERED": 240}
+        assert await world.statuses() == {"DELIVERED": 250}
 
     tell(store_url, story)
-    assert max(leased) <= 50
+    assert 0 < max(leased) <= 50

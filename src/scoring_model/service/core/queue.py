@@ -124,6 +124,11 @@ class CommitQueue:
         """How many requests wait for a transaction."""
         return len(self._jobs)
 
+    @property
+    def oldest_waits(self) -> float:
+        """For how many seconds the request at the head has waited for a transaction; 0 when none waits."""
+        return asyncio.get_running_loop().time() - self._jobs[0].queued_at if self._jobs else 0.0
+
     async def _submit(self, pool: str, mark: Mark | None, what: Change[Any] | Candidate) -> Done[Any]:
         if len(self._jobs) >= self._limits.waiting:
             raise Unavailable

@@ -140,6 +140,11 @@ class Service:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._queue.close()
 
+    @property
+    def oldest_waits(self) -> float:
+        """For how many seconds the longest waiting request has waited for its transaction; 0 when none waits."""
+        return self._queue.oldest_waits
+
     async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
         """The client with these credentials; the same work is done for known and unknown ones."""
         return await self._credentials.authenticate(client_id, api_key)

@@ -1,30 +1,31 @@
 """How many attempts begin in a second, beside requests that are answered in the same process.
 
 What an attempt costs the process is its beginning and its end, not the time for which its receiver thinks. So the rate
-is what is steered: it falls as long as the event loop is late or never rests, whatever keeps it, and grows while it is
-on time and has time left. Deliveries so take what requests leave, but never less than a floor.
+is what is steered: it falls as long as requests wait for their turn, and grows while they don't. Deliveries so take
+what requests leave, but never less than a floor.
 
 References
 ----------
-RFC 6817 (LEDBAT) does so for bytes beside those of others: the delay that everybody has is the sign to give way.
+RFC 6817 (LEDBAT) does so for bytes beside those of others: the delay that everybody has is the sign to give way, and
+the further it is from its target, the faster the rate changes.
 """
 
 import math
 from typing import Final
 
 BEAT: Final = 0.01
-"""Seconds between two looks at how late the event loop is."""
+"""Seconds between two looks at how long requests wait."""
 
-LATE: Final = 0.002
-"""Seconds by which it may be late. At 5 ms a drain on SQLite slowed verifications by a third."""
-
-BUSY: Final = 0.8
-"""Share of the time for which it may compute. Where a database is waited for step by step, as PostgreSQL is, a loop
-that has no time left is hardly ever late: each of its turns is short."""
+WAIT: Final = 0.004
+"""Seconds that they may wait on average: until the event loop sees them, and then for a transaction."""
 
 _MOST: Final = 10_000.0  # a second; more than a process can
-_SLOWER: Final = 0.7  # for each beat that it is late
-_FASTER: Final = 1.1
+_WEIGHT: Final = (
+    0.1  # of one look. Work comes in bursts, those of one commit: a tenth of a second tells, a beat doesn't
+)
+_GAIN: Final = 0.2  # of one look too
+_WORST: Final = 3.0  # times the bound, and
+_LONGEST: Final = 5.0  # beats: a single pause of a second is no reason to begin again from nothing
 _BURST: Final = 0.05  # seconds whose attempts may begin together
 
 
@@ -34,13 +35,13 @@ class Pace:
     Parameters
     ----------
     floor : float or None
-        Attempts a second that may begin however little time is left; None for as many as can.
+        Attempts a second that may begin however long requests wait; None for as many as can.
 
     Examples
     --------
     >>> pace = Pace(floor=200)
     >>> for _ in range(100):
-    ...     pace.beat(late=0.02, busy=1.0)
+    ...     pace.beat(waits=0.02)
     >>> pace.rate, pace.within(0.5)
     (200.0, 100.0)
     """
@@ -48,6 +49,7 @@ class Pace:
     def __init__(self, *, floor: float | None) -> None:
         self._floor = math.inf if floor is None else float(floor)
         self._rate = max(self._floor, _MOST)
+        self._waits = 0.0
         self._left = 0.0
         self._at = -math.inf
 
@@ -65,17 +67,19 @@ class Pace:
         """How many attempts may begin in a stretch of time, at least one."""
         return max(1.0, self._rate * seconds)
 
-    def beat(self, *, late: float, busy: float) -> None:
+    def beat(self, *, waits: float, seconds: float = BEAT) -> None:
         """Steer.
 
         Parameters
         ----------
-        late : float
-            Seconds by which the event loop is late now.
-        busy : float
-            Share of the time since the last look, 0 to 1, for which its thread computed.
+        waits : float
+            Seconds for which a request waits now, at least 0.
+        seconds : float
+            Since the last look.
         """
-        change = _SLOWER ** max(1.0, late / BEAT) if late > LATE or busy > BUSY else _FASTER
+        beats = min(seconds / BEAT, _LONGEST)
+        self._waits += (1.0 - (1.0 - _WEIGHT) ** beats) * (min(waits, _WORST * WAIT) - self._waits)
+        change = math.exp(_GAIN * beats * (1.0 - self._waits / WAIT))
         self._rate = max(self._floor, min(_MOST, self._rate * change))
 
     def begin(self, *, at: float) -> bool:

@@ -7,7 +7,7 @@ dies, another takes over when the lease is over, so that everything arrives at l
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple
@@ -109,6 +109,8 @@ class Deliverer:
         Lengthens delays.
     woken : asyncio.Event, optional
         To be set when there is something new: it is looked for at once.
+    oldest_waits : callable, optional
+        For how many seconds a request of this process has waited for its turn.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class Deliverer:
         limits: DeliveryLimits | None = None,
         rng: Random | None = None,
         woken: asyncio.Event | None = None,
+        oldest_waits: Callable[[], float] | None = None,
     ) -> None:
         self._store = store
         self._secrets = secrets
@@ -139,6 +142,7 @@ class Deliverer:
         self._settling: asyncio.Task[None] | None = None
         self._pace = Pace(floor=self._limits.floor)
         self._beating: asyncio.Task[None] | None = None
+        self._oldest_waits = oldest_waits or (lambda: 0.0)
         self._woken = asyncio.Event() if woken is None else woken
         self._more = False
         self._behind = False
@@ -265,10 +269,10 @@ class Deliverer:
         """Keep pace as long as anything is under way."""
         try:
             while self._traffic.taken and not self._ending:
-                asked, computed = time.monotonic(), time.thread_time()
+                asked = time.monotonic()
                 await asyncio.sleep(BEAT)
                 took = time.monotonic() - asked
-                self._pace.beat(late=took - BEAT, busy=(time.thread_time() - computed) / took)
+                self._pace.beat(waits=took - BEAT + self._oldest_waits(), seconds=took)
                 self._begin()
         finally:
             self._beating = None
