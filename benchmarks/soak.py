@@ -1,8 +1,9 @@
 """The service for half an hour at 80 % of what it can, with webhooks: nothing may grow, slow down or be left over.
 
 Run as ``python benchmarks/soak.py --minutes 30``. Needs wrk. The service has one core; the load, the receiver of the
-webhooks, and PostgreSQL have the other. Unless ``--rate`` gives it, capacity is measured first: verifications made at
-full load, over the time until the last of their events was delivered too. Ends with 1 when any verdict is bad.
+webhooks, and PostgreSQL have the other. Unless ``--rate`` gives it, capacity is measured first: the highest rate that
+is answered while no more than two seconds' worth of events and deliveries wait, in steps of a tenth down from what
+full load makes over the time until the last of its events is delivered too. Ends with 1 when any verdict is bad.
 """
 
 import argparse
@@ -41,6 +42,9 @@ EVENT_TYPES: Final = ('["*"]', '["verification.stepped_up","verification.failed"
 
 _SAMPLE_SECONDS: Final = 5.0
 _CAPACITY_SECONDS: Final = 10
+_STEP: Final = 0.9
+_SUSTAINED_SECONDS: Final = 15.0
+_ALLOWED_SECONDS: Final = 2.0  # of work that may wait
 _DRAIN_SECONDS: Final = 120.0
 _GROWTH: Final = 0.05  # of what it was, over the second half
 _LATER: Final = 0.25
@@ -95,8 +99,8 @@ async def drained(url: str) -> bool:
     return True
 
 
-def capacity(running: Running, here: World, filled: Filled) -> float:
-    """Verifications a second that can go on for ever: made, and told."""
+def burst_rate(running: Running, here: World, filled: Filled) -> float:
+    """Verifications a second at full load, over the time until their last event is delivered."""
     visits = Visits(filled.bodies, headers=filled.headers, keys=True)
     visits.drive(running.url + CREATE, seconds=3)
     if not asyncio.run(drained(here.url)):
@@ -106,6 +110,23 @@ def capacity(running: Running, here: World, filled: Filled) -> float:
     if not asyncio.run(drained(here.url)):
         raise SystemExit("deliveries still wait after a short load")
     return made.requests / (time.monotonic() - began)
+
+
+async def capacity(running: Running, here: World, filled: Filled, rate: float) -> float:
+    """Verifications a second that can go on for ever: made, and told; at most a rate."""
+    load = SteadyLoad(running.url, requests(filled, running.url + CREATE), status=201)
+    await load.open()
+    try:
+        while True:
+            window = await load.run(rate, _SUSTAINED_SECONDS)
+            left = await waiting(here.url)
+            if window.rate >= 0.98 * rate and left <= _ALLOWED_SECONDS * rate:
+                return rate
+            if not await drained(here.url):
+                raise SystemExit("deliveries still wait after a short load")
+            rate *= _STEP
+    finally:
+        await load.close()
 
 
 async def soak(running: Running, here: World, filled: Filled, rate: float, minutes: float) -> list[Sample]:
@@ -197,7 +218,12 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
         with serving(
             here.folder, serve_on, *words, bundle=path, database=here.url, master_key=here.key
         ) as running:
-            rate = options.rate or SHARE * capacity(running, here, filled)
+            rate = options.rate
+            if rate is None:
+                burst = burst_rate(running, here, filled)
+                most = asyncio.run(capacity(running, here, filled, burst))
+                print(f"bursts of {burst:,.0f} requests/s, {most:,.0f} for ever")
+                rate = SHARE * most
             print(f"{options.store}: {rate:,.0f} requests/s for {options.minutes:g} minutes", flush=True)
             samples = asyncio.run(soak(running, here, filled, rate, options.minutes))
             empty = asyncio.run(drained(here.url))

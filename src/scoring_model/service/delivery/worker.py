@@ -175,8 +175,9 @@ class Deliverer:
         # What can't be written down was perhaps sent already, and its leases may be over.
         room = 0 if self._behind else min(limits.batch, self._most() - self._taken())
         async with self._store.writing([]) as transaction:
-            # A client has up to 50 webhooks, and each event a delivery to any of them.
-            wanted = max(1, limits.batch // 4)
+            # A client has up to 50 webhooks, and each event a delivery to any of them. Where deliveries give way, so
+            # does making them.
+            wanted = max(1, min(limits.batch // 4, room))
             events = await fan_out(transaction, now=now, limit=wanted)
             leased = (
                 await transaction.lease_deliveries(now, now + LEASE, room, self._traffic.avoided())
