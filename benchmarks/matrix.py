@@ -11,7 +11,6 @@ import json
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,10 @@ from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.invented_file import invented_file
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import load_configuration
@@ -71,18 +74,6 @@ class Measured:
     def read(cls, text: str) -> Self:
         """Read the last line of what a process printed."""
         return cls(**json.loads(text.splitlines()[-1]))
-
-
-def file_of(records: int) -> Path:
-    """The invented records, made where they are not yet."""
-    from scoring_model import synthetic
-
-    folder = Path(tempfile.gettempdir()) / "scoring-model-benchmark"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"invented-{records}.parquet"
-    if not path.exists():
-        synthetic.write(path, records=records, seed=7)
-    return path
 
 
 def settings_of_five_keys() -> FeatureSettings:
@@ -204,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.file is not None:
         print(json.dumps(measure(options.file, hot=options.hot, checked=options.check).__dict__))
         return
-    once, twice = file_of(options.records), file_of(2 * options.records)
+    once, twice = invented_file(options.records), invented_file(2 * options.records)
     plain = measured_apart(once, hot=False, rounds=options.rounds)
     told("invented records", plain)
     hot = measured_apart(once, hot=True, rounds=options.rounds)

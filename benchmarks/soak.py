@@ -12,6 +12,7 @@ import itertools
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,7 @@ _STEP: Final = 0.9
 _SUSTAINED_SECONDS: Final = 15.0
 _ALLOWED_SECONDS: Final = 2.0  # of work that may wait
 _DRAIN_SECONDS: Final = 120.0
+_LOGGED: Final = 5_000  # characters of what the service says, which is nothing when all is well
 _GROWTH: Final = 0.05  # of what it was, over the second half
 _LATER: Final = 0.25
 _NOISE_MS: Final = 5.0
@@ -180,8 +182,9 @@ def verdicts(samples: list[Sample], *, empty: bool, missing: int, rate: float) -
         grown, level = growth([getattr(sample.window, name) for sample in samples])
         flat = grown <= max(_LATER * level, _NOISE_MS)
         found.append((flat, f"{name}: {grown:+.1f} of {level:.1f} ms in the second half"))
-    failures = sum(sample.window.failures for sample in samples)
-    found.append((failures == 0, f"{failures} requests were not answered with 201"))
+    failures = sum((sample.window.failures for sample in samples), Counter[str]())
+    told = "".join(f"; {count} times {name}" for name, count in failures.items())
+    found.append((not failures, f"{failures.total()} requests were not answered with 201{told}"))
     held = float(np.mean([sample.window.rate for sample in samples]))
     found.append((held >= 0.98 * rate, f"{held:,.0f} of {rate:,.0f} requests/s were answered"))
     found.append((empty, "nothing waits at the end" if empty else "deliveries still wait at the end"))
@@ -227,6 +230,7 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
             print(f"{options.store}: {rate:,.0f} requests/s for {options.minutes:g} minutes", flush=True)
             samples = asyncio.run(soak(running, here, filled, rate, options.minutes))
             empty = asyncio.run(drained(here.url))
+            print(running.log.read_text(encoding="utf-8")[:_LOGGED], end="")
         counts, recorded = counts_of(here.hook), asyncio.run(kept(here.url))
         arrived = sum(count for status, *_, count in recorded if status == "DELIVERED")
         print(

@@ -5,7 +5,9 @@ that it kept waiting.
 """
 
 import asyncio
+import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -25,8 +27,8 @@ class Window:
     ----------
     requests : int
         That were answered as they should be.
-    failures : int
-        That were not, or not at all.
+    failures : Counter of str
+        What was answered otherwise, the first line and what problem the body names, or how a connection broke.
     rate : float
         Answers a second.
     p50, p99 : float
@@ -34,7 +36,7 @@ class Window:
     """
 
     requests: int
-    failures: int
+    failures: Counter[str]
     rate: float
     p50: float
     p99: float
@@ -59,7 +61,7 @@ class SteadyLoad:
         self._line = f"HTTP/1.1 {status} ".encode()
         self._idle: asyncio.LifoQueue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.LifoQueue()
         self._took: list[float] = []
-        self._failures = 0
+        self._failures: Counter[str] = Counter()
 
     async def open(self) -> None:
         """Open the connections."""
@@ -80,7 +82,7 @@ class SteadyLoad:
             Requests a second.
         seconds : float
         """
-        self._took, self._failures = [], 0
+        self._took, self._failures = [], Counter()
         began, count = time.monotonic(), round(rate * seconds)
         tasks: set[asyncio.Task[None]] = set()
         for number in range(count):
@@ -104,21 +106,26 @@ class SteadyLoad:
         connection = await self._idle.get()
         try:
             async with asyncio.timeout(_LONGEST):
-                right = await self._exchange(*connection)
-        except (OSError, EOFError):
-            right = False
+                wrong = await self._exchange(*connection)
+        except (OSError, EOFError) as error:
+            wrong = type(error).__name__
             connection[1].close()
             connection = await asyncio.open_connection(*self._address)
         self._idle.put_nowait(connection)
-        if right:
+        if wrong is None:
             self._took.append(time.monotonic() - due)
         else:
-            self._failures += 1
+            self._failures[wrong] += 1
 
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str | None:
+        """Ask once; what is wrong with the answer."""
         writer.write(next(self._requests))
         head = await reader.readuntil(b"\r\n\r\n")
         fields = (line.partition(b":") for line in head.split(b"\r\n"))
         length = next(int(value) for name, _, value in fields if name.lower() == b"content-length")
-        await reader.readexactly(length)
-        return head.startswith(self._line)
+        body = await reader.readexactly(length)
+        if head.startswith(self._line):
+            return None
+        return " ".join(
+            [head.partition(b"\r\n")[0].decode(), *re.findall(r'"type":"([^"]*)"', body.decode())]
+        )

@@ -1,14 +1,11 @@
 import math
-from typing import Any
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.training.fitting import fixed_params
-from scoring_model.training.folds import FIRST_ORIGIN, FoldError, build_folds, cut_folds, judge, smooth_recall
+from scoring_model.training.folds import FIRST_ORIGIN, FoldError, cut_folds, smooth_recall
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(2, 400))
@@ -61,64 +58,3 @@ def test_smooth_recall_is_the_best_threshold_at_each_rate(seed: int, n: int, fpr
         ]
         best.append(max(kept))
     assert smooth_recall(margins, targets, fpr) == pytest.approx(np.mean(best), abs=1e-12)
-
-
-def sample() -> dict[str, Any]:
-    """Draw rows whose first feature tells frauds, and their times."""
-    rng = np.random.default_rng(5)
-    rows = rng.normal(size=(2000, 6))
-    rows[:, 2] = rng.integers(0, 9, 2000)
-    targets = (rows[:, 0] + rng.normal(size=2000) > 2).astype(np.int8)
-    return {"rows": rows, "targets": targets, "times": rng.integers(0, 10**6, 2000)}
-
-
-def test_a_fold_is_judged_alike_with_any_threads() -> None:
-    """Recall and rounds do not depend on the number of threads."""
-    data = sample()
-    results = []
-    for threads in (1, 3, 5):
-        params = fixed_params(seed=1, threads=threads) | {"learning_rate": 0.1, "num_leaves": 8}
-        folds = build_folds(
-            data["rows"],
-            data["targets"],
-            cut_folds(data["times"], data["targets"], 2),
-            feature_names=list("abcdef"),
-            categorical=[2],
-            params=params,
-        )
-        results.append([judge(fold, params=params, max_rounds=40, patience=5, fpr=0.05) for fold in folds])
-    assert results[0] == results[1] == results[2]
-    assert all(0.3 < result.recall <= 1 and 1 <= result.rounds <= 40 for result in results[0])
-
-
-def test_a_fold_stops_when_its_log_loss_no_longer_falls() -> None:
-    """With large steps on noise the best number of trees is far below the most."""
-    data = sample()
-    params = fixed_params(seed=1, threads=1) | {"learning_rate": 0.5, "num_leaves": 31, "min_data_in_leaf": 5}
-    (fold,) = build_folds(
-        data["rows"],
-        data["targets"],
-        cut_folds(data["times"], data["targets"], 1),
-        feature_names=list("abcdef"),
-        categorical=[2],
-        params=params,
-    )
-    result = judge(fold, params=params, max_rounds=300, patience=10, fpr=0.05)
-    assert result.rounds < 30
-    assert judge(fold, params=params, max_rounds=3, patience=10, fpr=0.05).rounds <= 3
-
-
-def test_recall_is_that_of_the_rounds_that_are_given() -> None:
-    """A booster trained for exactly those rounds reaches the recall that the fold reports."""
-    data = sample()
-    params = fixed_params(seed=1, threads=1) | {"learning_rate": 0.1, "num_leaves": 8}
-    cuts = cut_folds(data["times"], data["targets"], 1)
-    (fold,) = build_folds(
-        data["rows"], data["targets"], cuts, feature_names=list("abcdef"), categorical=[2], params=params
-    )
-    result = judge(fold, params=params, max_rounds=60, patience=10, fpr=0.05)
-    booster = lgb.train(params, fold.train, num_boost_round=result.rounds)
-    rows, targets = data["rows"][cuts[0][1]], data["targets"][cuts[0][1]]
-    margins = np.asarray(booster.predict(rows, raw_score=True), dtype=np.float64)
-    assert result.recall == smooth_recall(margins, targets, 0.05)
-    assert result.rounds > 5

@@ -1,7 +1,9 @@
 """Determinism: the same records, configuration and seed give the same bundle, byte for byte."""
 
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,8 +16,9 @@ from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, TuningSettings
 from scoring_model.records.quarantine import TooManyBadRows
 from scoring_model.records.reading import read_records
-from scoring_model.training import tuning
+from scoring_model.training import climbers
 from scoring_model.training.run import Training, run_training
+from scoring_model.training.rungs import Rung, climb
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +87,15 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
     table = read_records(small, configuration.schema, labelled=True).table
     search = searching(configuration, 3)
     whole = run_training(table, search, threads=1)
-    run_trial, journal = tuning._run_trial, tmp_path / "journal"
+    journal, climbed = tmp_path / "journal", list[int]()
 
-    def interrupted(study: object, number: int, *rest: object, **options: object) -> None:
-        if number == 1:
+    def interrupted(*given: Any) -> Generator[Rung, None, None]:
+        if climbed:
             raise KeyboardInterrupt
-        run_trial(study, number, *rest, **options)  # type: ignore[arg-type]
+        climbed.append(1)
+        return climb(*given)
 
-    monkeypatch.setattr(tuning, "_run_trial", interrupted)
+    monkeypatch.setattr(climbers, "climb", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_training(table, search, journal=journal, threads=1)
     monkeypatch.undo()

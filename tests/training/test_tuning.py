@@ -1,5 +1,7 @@
+import multiprocessing
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from scoring_model.configuration import TuningSettings
-from scoring_model.training import tuning
+from scoring_model.training import climbers, progress
+from scoring_model.training.climbers import ClimberError
 from scoring_model.training.fitting import ALLOWED_PARAMS, fit
-from scoring_model.training.folds import FoldResult
 from scoring_model.training.journal import JournalError
+from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS
 from scoring_model.training.tuning import Tuning, tune
 
@@ -71,12 +74,13 @@ KILLED = """
 import os, signal, sys
 import optuna
 from pathlib import Path
+from scoring_model.training import rungs
 from importlib.util import module_from_spec, spec_from_file_location
 
 spec = spec_from_file_location("test_tuning", sys.argv[1])
 module = module_from_spec(spec)
 spec.loader.exec_module(module)
-place = {"judge": module.tuning, "ask": optuna.Study, "tell": optuna.Study}[sys.argv[3]]
+place = {"recall": rungs._Course, "ask": optuna.Study, "tell": optuna.Study}[sys.argv[3]]
 original, calls = getattr(place, sys.argv[3]), []
 
 def fatal(*args, **options):
@@ -93,7 +97,7 @@ module.search(Path(sys.argv[2]), resume=True)
 def test_a_killed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: Tuning) -> None:
     """Killed in a fold, before a trial begins and before it is kept, a search loses and changes nothing."""
     journal = tmp_path / "journal.log"
-    for place, call in (("judge", 2), ("ask", 2), ("tell", 5)):
+    for place, call in (("recall", 2), ("ask", 2), ("tell", 5)):
         killed = subprocess.run(
             [sys.executable, "-c", KILLED, __file__, str(journal), place, str(call)],
             capture_output=True,
@@ -122,6 +126,7 @@ def test_a_journal_of_other_data_or_settings_is_refused(tmp_path: Path) -> None:
         ({"monotone": [0] * 6}, "features"),
         ({"seed": 12}, "seed"),
         ({"limits": {"trials": 1, "fpr": 0.06}}, "settings"),
+        ({"limits": {"trials": 1, "thinning": 0.2}}, "settings"),
     ):
         with pytest.raises(JournalError, match=f"belongs to other {name}$"):
             search(journal, resume=True, **changed)
@@ -160,13 +165,65 @@ def test_rounds_grow_with_the_square_root_of_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Folds of 40, 60 and 80 % at 10, 20 and 30 trees ask for the median of 15.8, 25.8 and 33.5."""
-    rounds = iter([10, 20, 30])
 
-    def judge(*_: object, **__: object) -> FoldResult:
-        return FoldResult(recall=0.5, rounds=next(rounds))
+    def climb(*_: object) -> Iterator[Rung]:
+        yield Rung(value=0.5, rounds=(10, 20, 30), last=True)
 
-    monkeypatch.setattr(tuning, "judge", judge)
+    monkeypatch.setattr(climbers, "climb", climb)
     assert search(tmp_path / "journal.log", limits={"trials": 1}).rounds == 26
+
+
+def test_one_trial_in_three_climbs_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial goes on when no more than a third of those that reached its rung, itself among them, were better.
+
+    Until three came, the best one so far goes on. The best value of the last rung wins, whatever came below it.
+    """
+    first = iter([0.3, 0.2, 0.4, 0.35, 0.5, 0.45, 0.6, 0.1, 0.55])
+    climbed: list[int] = []
+
+    def climb(*_: object) -> Iterator[Rung]:
+        value = next(first)
+        climbed.append(0)
+        for step, last in enumerate((False, False, True)):
+            climbed[-1] = step
+            yield Rung(value=1 - value if last else value, rounds=(10, 10, 10), last=last)
+
+    monkeypatch.setattr(climbers, "climb", climb)
+    found = search(tmp_path / "journal.log")
+    assert climbed == [2, 0, 2, 0, 2, 1, 2, 0, 2]
+    assert found.value == 0.7
+    assert [row["state"] == "complete" for row in found.trials] == [step == 2 for step in climbed]
+
+
+def test_several_processes_share_one_study(tmp_path: Path) -> None:
+    """Two of them make as many trials as are asked for, each once, and go on with what one left behind."""
+    journal = tmp_path / "journal.log"
+    search(journal, limits={"trials": 3})
+    found = search(journal, resume=True, processes=2, limits={"trials": 12})
+    assert [row["trial"] for row in found.trials] == list(range(12))
+    assert len({row["learning_rate"] for row in found.trials}) == 12
+    assert found.trials[:3] == search(tmp_path / "alone.log", limits={"trials": 3}).trials
+    assert search(journal, resume=True, limits={"trials": 12}) == found
+
+
+def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: Path) -> None:
+    """What was over stays in the journal, and a resumed search makes the rest."""
+    journal = tmp_path / "journal.log"
+    killed: list[int] = []
+
+    def kill_one(_: str) -> None:
+        children = multiprocessing.active_children()
+        if children and not killed:
+            killed.append(1)
+            children[0].kill()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "LINE_SECONDS", 0.0)
+        with pytest.raises(ClimberError, match="ended with code -9"):
+            search(journal, processes=2, report=kill_one, limits={"trials": 200})
+    left = len(search(journal, resume=True, limits={"trials": 1}).trials)
+    assert left == 1
+    assert len(search(journal, resume=True, processes=2, limits={"trials": 12}).trials) == 12
 
 
 def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -177,8 +234,8 @@ def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.Cap
 
 def test_settings_out_of_range_are_named_together() -> None:
     """Every field that is wrong is in the text; a search needs one limit and only one."""
-    with pytest.raises(ValueError, match=r"exactly one.*fpr.*folds.*max_rounds.*patience"):
-        TuningSettings(trials=None, fpr=0.5, folds=0, max_rounds=0, patience=0)
+    with pytest.raises(ValueError, match=r"exactly one.*fpr.*thinning.*folds.*max_rounds.*patience"):
+        TuningSettings(trials=None, fpr=0.5, folds=0, max_rounds=0, patience=0, thinning=0)
     with pytest.raises(ValueError, match="exactly one"):
         TuningSettings(trials=1, budget=1)
     with pytest.raises(ValueError, match="budget must be above 0"):

@@ -34,6 +34,9 @@ def train(
     ] = None,
     track: Annotated[bool, typer.Option(help="Tell MLflow of the training.")] = True,
     threads: Annotated[int, typer.Option(min=1, help="Threads; they change no byte of the bundle.")] = 2,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Trials of the search under way at once; they share the threads.")
+    ] = 1,
 ) -> None:
     """Train on labelled records: one sealed bundle out, its evaluation beside it.
 
@@ -54,6 +57,7 @@ def train(
         tracking_uri=tracking_uri,
         track=track,
         threads=threads,
+        processes=processes,
     )
     done = run_job(job, report=console.report)
     console.say(f"bundle: {done.bundle}")

@@ -105,6 +105,8 @@ class TuningSettings:
         Most trees of a trial, at least 1.
     patience : int
         Trees without an improvement after which a fold stops, at least 1.
+    thinning : float
+        Share of the genuine records on which the first rungs of a trial train, in (0, 1]; never fewer than 20,000.
 
     Raises
     ------
@@ -118,6 +120,7 @@ class TuningSettings:
     folds: int = 3
     max_rounds: int = 400
     patience: int = 25
+    thinning: float = 0.1
 
     def __post_init__(self) -> None:
         problems = []
@@ -127,6 +130,8 @@ class TuningSettings:
             problems.append("budget must be above 0")
         if not 0 < self.fpr < 0.5:
             problems.append("fpr must lie in (0, 0.5)")
+        if not 0 < self.thinning <= 1:
+            problems.append("thinning must lie in (0, 1]")
         counts = {"trials": self.trials, "folds": self.folds}
         counts |= {"max_rounds": self.max_rounds, "patience": self.patience}
         problems += [

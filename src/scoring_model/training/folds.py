@@ -14,6 +14,9 @@ from scoring_model.training.fitting import binned
 FIRST_ORIGIN = 0.4
 """Share of the rows, in order of time, that the first fold trains on."""
 
+FEWEST_GENUINE = 20_000
+"""Genuine records that thinning leaves at least."""
+
 _AROUND = (0.5, math.sqrt(0.5), 1.0, math.sqrt(2.0), 2.0)
 
 
@@ -27,36 +30,27 @@ class Fold:
 
     Attributes
     ----------
-    train, validation : lightgbm.Dataset
-        Subsets of one binned dataset.
+    train, thinned, validation : lightgbm.Dataset
+        Subsets of one binned dataset; `thinned` has all frauds of `train` and some of its genuine records.
+    share : float
+        Of the genuine records that `thinned` has, in (0, 1].
     size : int
         Rows that train.
-    rows : ndarray of shape (m, d), float64
     targets : ndarray of shape (m,), 1 fraud, 0 genuine
-        What `validation` was binned from.
+        Of `validation`.
     """
 
     train: lgb.Dataset
+    thinned: lgb.Dataset
     validation: lgb.Dataset
+    share: float
     size: int
-    rows: FloatArray
     targets: NDArray[np.int8]
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoldResult:
-    """What one fold says of some parameters.
-
-    Attributes
-    ----------
-    recall : float
-        `smooth_recall` of the fold's validation rows, in [0, 1].
-    rounds : int
-        Number of trees at which their log loss was least.
-    """
-
-    recall: float
-    rounds: int
+    @property
+    def is_thinned(self) -> bool:
+        """Whether anything was left out."""
+        return self.share < 1.0
 
 
 def cut_folds(
@@ -112,6 +106,8 @@ def build_folds(
     feature_names: Sequence[str],
     categorical: Sequence[int],
     params: Mapping[str, object],
+    thinning: float,
+    seed: int,
 ) -> list[Fold]:
     """Bin all rows once and give each fold its share of the bins.
 
@@ -127,6 +123,10 @@ def build_folds(
         As for `fitting.fit`.
     params : Mapping
         As from `fitting.fixed_params`.
+    thinning : float
+        Share of the genuine records that a thinned fold keeps, in (0, 1], or more where few would be left.
+    seed : int
+        Of the draw of those.
 
     Returns
     -------
@@ -135,56 +135,35 @@ def build_folds(
     everything = binned(rows, targets, feature_names=feature_names, categorical=categorical, params=params)
     everything.construct()
     return [
-        Fold(
-            train=everything.subset(train.tolist()).construct(),
-            validation=everything.subset(validation.tolist()).construct(),
-            size=len(train),
-            rows=np.ascontiguousarray(rows[validation], dtype=np.float64),
-            targets=targets[validation],
-        )
-        for train, validation in cuts
+        _fold(everything, targets, cut, thinning=thinning, rng=np.random.default_rng([seed, number]))
+        for number, cut in enumerate(cuts)
     ]
 
 
-def judge(
-    fold: Fold, *, params: Mapping[str, object], max_rounds: int, patience: int, fpr: float
-) -> FoldResult:
-    """Train on one fold until its log loss no longer falls, and give its recall there.
-
-    The log loss decides when to stop since it is smooth where recall is a staircase, and what decides when to
-    stop is then not what is maximised. It is summed by numpy: LightGBM's own sum depends on its threads.
-
-    Parameters
-    ----------
-    fold : Fold
-    params : Mapping
-        LightGBM parameters, complete.
-    max_rounds, patience : int
-        Most trees, and trees without an improvement after which to stop.
-    fpr : float
-        As for `smooth_recall`.
-
-    Returns
-    -------
-    FoldResult
-    """
-
-    def log_loss(probabilities: FloatArray, _: lgb.Dataset) -> tuple[str, float, bool]:
-        chance = np.where(fold.targets == 1, probabilities, 1.0 - probabilities)
-        return "log_loss", float(-np.log(np.maximum(chance, 1e-15)).mean()), False
-
-    booster = lgb.train(
-        {**params, "metric": "None"},
-        fold.train,
-        num_boost_round=max_rounds,
-        valid_sets=[fold.validation],
-        feval=log_loss,
-        callbacks=[lgb.early_stopping(patience, verbose=False)],
-        keep_training_booster=True,
+def _fold(
+    everything: lgb.Dataset,
+    targets: NDArray[np.int8],
+    cut: tuple[IntArray, IntArray],
+    *,
+    thinning: float,
+    rng: np.random.Generator,
+) -> Fold:
+    rows, judged = cut
+    train = everything.subset(rows.tolist()).construct()
+    genuine = rows[targets[rows] == 0]
+    kept = min(len(genuine), max(round(thinning * len(genuine)), FEWEST_GENUINE))
+    thinned = train
+    if kept < len(genuine):
+        chosen = np.union1d(rows[targets[rows] == 1], rng.choice(genuine, kept, replace=False))
+        thinned = everything.subset(chosen.tolist()).construct()
+    return Fold(
+        train=train,
+        thinned=thinned,
+        validation=everything.subset(judged.tolist()).construct(),
+        share=kept / len(genuine),
+        size=len(rows),
+        targets=targets[judged],
     )
-    margins = booster.predict(fold.rows, raw_score=True, num_iteration=booster.best_iteration)
-    recall = smooth_recall(np.asarray(margins, dtype=np.float64), fold.targets, fpr)
-    return FoldResult(recall=recall, rounds=booster.best_iteration)
 
 
 def smooth_recall(margins: FloatArray, targets: NDArray[np.int8], fpr: float) -> float:
@@ -196,6 +175,7 @@ def smooth_recall(margins: FloatArray, targets: NDArray[np.int8], fpr: float) ->
     Parameters
     ----------
     margins : ndarray of shape (n,), float64
+        Or anything that ranks as they do.
     targets : ndarray of shape (n,), 1 fraud, 0 genuine, both present
     fpr : float
         Allowed false positive rate, in (0, 0.5).

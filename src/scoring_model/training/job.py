@@ -42,6 +42,8 @@ class Job:
     track : bool
         Whether to tell MLflow.
     threads : int
+    processes : int
+        How many trials of the search are under way at once.
     """
 
     source: Path
@@ -53,6 +55,7 @@ class Job:
     tracking_uri: str | None = None
     track: bool = True
     threads: int = 2
+    processes: int = 1
 
     @property
     def folder(self) -> Path:
@@ -125,6 +128,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             journal=_journal(job),
             resume=job.resume,
             threads=job.threads,
+            processes=job.processes,
             report=report,
         )
     except LeakageError as error:

@@ -86,6 +86,7 @@ def run_training(
     journal: Path | None = None,
     resume: bool = False,
     threads: int = 2,
+    processes: int = 1,
     progress: bool = True,
     report: Report = lambda text: None,
 ) -> Training:
@@ -102,6 +103,8 @@ def run_training(
         Whether to go on with a journal that exists.
     threads : int
         Of the search and the fit; they change no byte of the bundle.
+    processes : int
+        How many trials of the search are under way at once; they share the threads.
     progress : bool
         Whether to show a bar on a terminal.
     report : callable
@@ -119,6 +122,8 @@ def run_training(
         Before anything is searched, when features know what they can't know.
     JournalError
         When the journal can't be used.
+    ClimberError
+        When a process of the search ended; what it found until then is in the journal.
     """
     prepared = prepare(table, configuration)
     report(f"{prepared.rows.shape[1]} features")
@@ -131,7 +136,16 @@ def run_training(
     tuning = None
     tuned = configuration.training.tuned
     if tuned is None:
-        tuning = _search(prepared, configuration, journal, resume=resume, threads=threads, progress=progress)
+        tuning = _search(
+            prepared,
+            configuration,
+            journal,
+            resume=resume,
+            threads=threads,
+            processes=processes,
+            progress=progress,
+            report=report,
+        )
         tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
         report(f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees")
     forest = fit_forest(
@@ -173,7 +187,9 @@ def _search(
     *,
     resume: bool,
     threads: int,
+    processes: int,
     progress: bool,
+    report: Report,
 ) -> Tuning:
     with tempfile.TemporaryDirectory() as folder:
         return tune(
@@ -185,6 +201,8 @@ def _search(
             threads=threads,
             journal=Path(folder) / "trials.journal" if journal is None else journal,
             resume=resume,
+            processes=processes,
             progress=progress,
+            report=report,
             **prepared.feature_options,
         )

@@ -6,8 +6,8 @@ import optuna
 
 from scoring_model.training.fitting import Params
 
-VERSION = 1
-"""Raised with every change below, so that a journal of another space is not resumed."""
+VERSION = 2
+"""Raised with every change below or of how a trial is judged, so that a journal of another search is not resumed."""
 
 _FLOATS = {  # lowest, highest, whether the scale is logarithmic
     "learning_rate": (0.02, 0.2, True),

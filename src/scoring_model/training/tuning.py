@@ -4,12 +4,15 @@ import hashlib
 import json
 import math
 import statistics
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import optuna
@@ -18,15 +21,19 @@ from optuna.trial import FrozenTrial, TrialState
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
+from scoring_model.training.climbers import Climb, Ground, climbers
 from scoring_model.training.fitting import fixed_params
-from scoring_model.training.folds import Fold, build_folds, cut_folds, judge
+from scoring_model.training.folds import cut_folds
 from scoring_model.training.journal import open_study
-from scoring_model.training.progress import show_progress
+from scoring_model.training.progress import Show, show_progress
+from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
 
-_RANDOM_TRIALS = 6  # the starting points among them; the sampler models the trials from then on
+REDUCTION: Final = 3
+"""One trial in so many climbs on from a rung."""
+
+_RANDOM_TRIALS = 8  # the starting points among them; the sampler models the trials from then on
 _ROUNDS = "rounds"  # of each fold, kept with the trial
-_SPARED_TRIALS = 4  # that run to their end before the first one can be pruned
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,27 +73,36 @@ def tune(
     journal: Path,
     resume: bool,
     progress: bool,
+    processes: int = 1,
+    report: Callable[[str], None] = lambda text: None,
 ) -> Tuning:
-    """Search parameters with TPE over rolling-origin folds.
+    """Search parameters with TPE and successive halving over rolling-origin folds.
 
     Trial k draws with a sampler of its own, seeded by (seed, k), from the k trials before it: an interrupted
-    run that is resumed makes the trials that it would have made. After each fold a trial whose mean recall is
-    below the median of the earlier ones is pruned.
+    run that is resumed makes the trials that it would have made. At each rung (`rungs.climb`) a trial goes on when it
+    is among the best third of those that came so far. With several processes what a trial draws from depends on which
+    of the others were done by then: such a search is kept by the parameters that it found.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64, microseconds
-    feature_names, categorical, monotone, seed, threads
+    feature_names, categorical, monotone, seed
         As for `fitting.fit`.
     settings : TuningSettings
+    threads : int
+        Of all processes together; each has at least one.
     journal : Path
         File that keeps every trial.
     resume : bool
         Whether to go on with the journal if it exists; with fewer trials than it holds, its first ones count.
     progress : bool
         Whether to show a bar on standard error, if that is a terminal.
+    processes : int
+        How many trials are under way at once, at least 1.
+    report : callable
+        Told how far the search is in a line of text, now and then.
 
     Returns
     -------
@@ -98,77 +114,120 @@ def tune(
         If the journal can't be used (see `journal.open_study`).
     FoldError
         If a fold lacks a class.
+    ClimberError
+        If a process ended; what was found until then is in the journal.
+
+    References
+    ----------
+    Li et al. 2020, "A System for Massively Parallel Hyperparameter Tuning" (ASHA), arXiv:1810.05934.
     """
-    fixed = fixed_params(seed=seed, threads=threads)
+    fixed = fixed_params(seed=seed, threads=max(1, threads // processes))
     if any(monotone):
         fixed["monotone_constraints"] = list(monotone)
-    cuts = cut_folds(event_times, targets, settings.folds)
+    sizes = [len(train) for train, _ in cut_folds(event_times, targets, settings.folds)]
     fingerprint = _fingerprint(
         {"rows": rows, "targets": targets, "event times": event_times},
         [list(feature_names), list(categorical), list(monotone)],
         settings,
         seed,
     )
-    pruner = optuna.pruners.MedianPruner(n_startup_trials=_SPARED_TRIALS)
+    pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION)
+    ground = Ground(
+        feature_names=tuple(feature_names),
+        categorical=tuple(categorical),
+        fixed=fixed,
+        settings=settings,
+        seed=seed,
+    )
     with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=pruner) as study:
-        folds = build_folds(
-            rows, targets, cuts, feature_names=feature_names, categorical=categorical, params=fixed
-        )
+        with show_progress(settings.trials, settings.budget_seconds, shown=progress, report=report) as show:
+            search = _Search(study, settings, seed=seed, parallel=processes > 1, show=show)
+            if search.wants_more:  # a search that is over needs no bins
+                with climbers(ground, rows, targets, event_times, processes=processes) as all_climbers:
+                    search.run(all_climbers)
         done = _finished(study)
-        with show_progress(settings.trials, settings.budget_seconds, shown=progress) as show:
-            started = time.monotonic()
-            elapsed = 0.0
-            show(len(done), elapsed, _best_value(done))
-            while not _spent(settings, len(done), elapsed):
-                _run_trial(study, len(done), folds, fixed=fixed, settings=settings, seed=seed)
-                done = _finished(study)
-                elapsed = time.monotonic() - started
-                show(len(done), elapsed, _best_value(done))
-    return _result(done[: settings.trials], folds, len(rows))
+    return _result(done[: settings.trials], sizes, len(rows))
 
 
-def _spent(settings: TuningSettings, done: int, elapsed: float) -> bool:
-    if settings.trials is not None:
-        return done >= settings.trials
-    return elapsed >= (settings.budget_seconds or 0.0)
+class _Search:
+    """Trials of one study, made by any number of climbers; their threads take turns at the study."""
 
+    def __init__(
+        self, study: optuna.Study, settings: TuningSettings, *, seed: int, parallel: bool, show: Show
+    ) -> None:
+        self._study = study
+        self._settings = settings
+        self._seed = seed
+        self._parallel = parallel
+        self._show = show
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self._begun = len(_finished(study))
+        self._broken = False
+        self._tell_progress()
 
-def _run_trial(
-    study: optuna.Study,
-    number: int,
-    folds: Sequence[Fold],
-    *,
-    fixed: Mapping[str, object],
-    settings: TuningSettings,
-    seed: int,
-) -> None:
-    """Make the trial of that number among the finished ones, which Optuna may count otherwise."""
-    trial = _ask(study, number, seed)
-    params = {**suggest(trial), **fixed}
-    results = []
-    for step, fold in enumerate(folds):
-        results.append(
-            judge(
-                fold,
-                params=params,
-                max_rounds=settings.max_rounds,
-                patience=settings.patience,
-                fpr=settings.fpr,
-            )
-        )
-        value = statistics.fmean(result.recall for result in results)
-        trial.report(value, step)
-        if step + 1 < len(folds) and trial.should_prune():
-            study.tell(trial, state=TrialState.PRUNED)
+    @property
+    def wants_more(self) -> bool:
+        """Whether one more trial is to begin."""
+        if self._settings.trials is not None:
+            return self._begun < self._settings.trials
+        return self._begun == 0 or self._elapsed < (self._settings.budget_seconds or 0.0)
+
+    def run(self, all_climbers: Sequence[Climb]) -> None:
+        """Make trials until there are enough; the first error ends all climbers at their next rung."""
+        if len(all_climbers) == 1:
+            self._work(all_climbers[0])
             return
-    trial.set_user_attr(_ROUNDS, [result.rounds for result in results])
-    study.tell(trial, value)
+        with ThreadPoolExecutor(len(all_climbers)) as pool:
+            for work in [pool.submit(self._work, climb) for climb in all_climbers]:
+                work.result()
+
+    @property
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started
+
+    def _work(self, climb: Climb) -> None:
+        try:
+            while (trial := self._next()) is not None:
+                with closing(climb(suggest(trial))) as rungs:
+                    for step, rung in enumerate(rungs):
+                        if self._broken or not self._goes_on(trial, step, rung):
+                            break
+        except BaseException:
+            self._broken = True
+            raise
+
+    def _next(self) -> optuna.Trial | None:
+        with self._lock:
+            if self._broken or not self.wants_more:
+                return None
+            trial = _ask(self._study, self._begun, self._seed, parallel=self._parallel)
+            self._begun += 1
+            suggest(trial)  # drawn here, where nobody else asks
+            return trial
+
+    def _goes_on(self, trial: optuna.Trial, step: int, rung: Rung) -> bool:
+        with self._lock:
+            trial.report(rung.value, REDUCTION**step)
+            if rung.last:
+                trial.set_user_attr(_ROUNDS, rung.rounds)
+                self._study.tell(trial, rung.value)
+            elif trial.should_prune():
+                self._study.tell(trial, state=TrialState.PRUNED)
+            else:
+                return True
+            self._tell_progress()
+            return False
+
+    def _tell_progress(self) -> None:
+        done = _finished(self._study)
+        self._show(len(done), self._elapsed, _best_value(done))
 
 
-def _ask(study: optuna.Study, number: int, seed: int) -> optuna.Trial:
+def _ask(study: optuna.Study, number: int, seed: int, *, parallel: bool) -> optuna.Trial:
     own_seed = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
     study.sampler = optuna.samplers.TPESampler(
-        seed=own_seed, n_startup_trials=_RANDOM_TRIALS, constant_liar=False
+        seed=own_seed, n_startup_trials=_RANDOM_TRIALS, constant_liar=parallel
     )
     # A starting point is queued only when its turn comes; one that a killed run queued is still waiting.
     queued = study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
@@ -189,37 +248,37 @@ def _best_value(done: Sequence[FrozenTrial]) -> float | None:
     return max((trial.values[0] for trial in _complete(done)), default=None)
 
 
-def _result(done: Sequence[FrozenTrial], folds: Sequence[Fold], size: int) -> Tuning:
+def _result(done: Sequence[FrozenTrial], sizes: Sequence[int], size: int) -> Tuning:
     best = max(_complete(done), key=lambda trial: float(trial.values[0]))  # the earliest of equals
     return Tuning(
         params=suggest(optuna.trial.FixedTrial(best.params)),
-        rounds=_scaled_rounds(best, folds, size),
+        rounds=_scaled_rounds(best, sizes, size),
         value=best.values[0],
-        trials=[_row(number, trial, folds, size) for number, trial in enumerate(done)],
+        trials=[_row(number, trial, sizes, size) for number, trial in enumerate(done)],
     )
 
 
 def _row(
-    number: int, trial: FrozenTrial, folds: Sequence[Fold], size: int
+    number: int, trial: FrozenTrial, sizes: Sequence[int], size: int
 ) -> dict[str, float | int | str | None]:
     complete = trial.state == TrialState.COMPLETE
     return {
         "trial": number,
         "state": trial.state.name.lower(),
         "value": trial.value,
-        "rounds": _scaled_rounds(trial, folds, size) if complete else None,
+        "rounds": _scaled_rounds(trial, sizes, size) if complete else None,
         **suggest(optuna.trial.FixedTrial(trial.params)),
     }
 
 
-def _scaled_rounds(trial: FrozenTrial, folds: Sequence[Fold], size: int) -> int:
+def _scaled_rounds(trial: FrozenTrial, sizes: Sequence[int], size: int) -> int:
     """Scale each fold's rounds to all rows and take the median.
 
     More rows bear more trees, though fewer than in proportion: rounds grow with the square root of the rows
     (12 simulations of 8,000 to 32,000 rows: a power of 0.42 on average, single ones far from it).
     """
     found: list[int] = trial.user_attrs[_ROUNDS]
-    scaled = [rounds * math.sqrt(size / fold.size) for rounds, fold in zip(found, folds, strict=True)]
+    scaled = [rounds * math.sqrt(size / of_fold) for rounds, of_fold in zip(found, sizes, strict=True)]
     return max(1, round(statistics.median(scaled)))
 
 
@@ -227,9 +286,9 @@ def _fingerprint(
     columns: Mapping[str, NDArray[np.generic]], features: list[object], settings: TuningSettings, seed: int
 ) -> dict[str, str]:
     """Digest, by name, all that decides a trial; how many there are to be does not."""
-    search = [settings.fpr, settings.folds, settings.max_rounds, settings.patience]
+    search = [settings.fpr, settings.folds, settings.max_rounds, settings.patience, settings.thinning]
     return {
-        **{name: _digest(column.tobytes()) for name, column in columns.items()},
+        **{name: _digest(np.ascontiguousarray(column).data) for name, column in columns.items()},
         "features": _digest(json.dumps(features).encode()),
         "settings": _digest(json.dumps(search).encode()),
         "seed": str(seed),
@@ -238,7 +297,7 @@ def _fingerprint(
     }
 
 
-def _digest(content: bytes) -> str:
+def _digest(content: bytes | memoryview) -> str:
     return hashlib.sha256(content).hexdigest()
 
 

@@ -1,35 +1,13 @@
 """The page of the API reference, in a real browser."""
 
-import shutil
-
 import pytest
 from playwright.async_api import Page, async_playwright
 
+from browsing import browser_path, note_complaints
 from fake_service import GOOD, HOOK, Client
 from http_server import Running, serve
 from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.http.reference import POLICY
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-def _browser() -> str:
-    for name in BROWSERS:
-        if path := shutil.which(name):
-            return path
-    raise AssertionError(
-        "This test needs Chromium or Chrome on the PATH, such as Debian's: apt-get install chromium"
-    )
-
-
-async def _listen(page: Page, heard: list[str]) -> None:
-    """Note everything that is not as it should be."""
-    page.on("console", lambda message: heard.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-    page.on("requestfailed", lambda request: heard.append(f"failed: {request.url}"))
-    page.on(
-        "response", lambda answer: heard.append(f"{answer.status}: {answer.url}") if not answer.ok else None
-    )
 
 
 @pytest.mark.browser
@@ -40,9 +18,9 @@ def test_docs_show_every_operation_and_carry_one_out() -> None:
 
     async def use(server: Running) -> None:
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=_browser(), args=["--no-sandbox"])
+            browser = await playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
             page = await browser.new_page()
-            await _listen(page, heard)
+            note_complaints(page, heard)
             page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
             await page.goto(f"http://127.0.0.1:{server.port}/docs")
             for operation in OPERATIONS:

@@ -1,0 +1,16 @@
+"""Invented records for benchmarks, kept under the directory of temporary files for the next time."""
+
+import tempfile
+from pathlib import Path
+
+from scoring_model import synthetic
+
+
+def invented_file(records: int) -> Path:
+    """The file of so many records, made where it is not yet."""
+    folder = Path(tempfile.gettempdir()) / "scoring-model-benchmark"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"invented-{records}.parquet"
+    if not path.exists():
+        synthetic.write(path, records=records, seed=7)
+    return path

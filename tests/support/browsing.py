@@ -1,0 +1,27 @@
+"""A real browser for tests of pages."""
+
+import shutil
+
+from playwright.async_api import Page
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def browser_path() -> str:
+    """Where the browser of this machine is."""
+    for name in BROWSERS:
+        if path := shutil.which(name):
+            return path
+    raise AssertionError(
+        "This test needs Chromium or Chrome on the PATH, such as Debian's: apt-get install chromium"
+    )
+
+
+def note_complaints(page: Page, heard: list[str]) -> None:
+    """Note everything that is not as it should be."""
+    page.on("console", lambda message: heard.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+    page.on("requestfailed", lambda request: heard.append(f"failed: {request.url}"))
+    page.on(
+        "response", lambda answer: heard.append(f"{answer.status}: {answer.url}") if not answer.ok else None
+    )

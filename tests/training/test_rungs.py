@@ -1,0 +1,146 @@
+import math
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from scoring_model.configuration import TuningSettings
+from scoring_model.training import folds as folds_module
+from scoring_model.training.fitting import fixed_params
+from scoring_model.training.folds import Fold, build_folds, cut_folds, smooth_recall
+from scoring_model.training.rungs import FIRST_TRAVEL, Rung, climb
+
+SETTINGS = TuningSettings(folds=2, max_rounds=40, patience=5)
+SLOW = {"learning_rate": 0.1, "num_leaves": 8}
+
+
+def sample() -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
+    """Draw rows whose first feature tells frauds, and their times."""
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(4000, 6))
+    rows[:, 2] = rng.integers(0, 9, 4000)
+    targets = (rows[:, 0] + rng.normal(size=4000) > 2).astype(np.int8)
+    return rows, targets, rng.integers(0, 10**6, 4000)
+
+
+def folds_of(*, folds: int = 2, thinning: float = 1.0, threads: int = 1) -> list[Fold]:
+    """Folds of the sample."""
+    rows, targets, times = sample()
+    return build_folds(
+        rows,
+        targets,
+        cut_folds(times, targets, folds),
+        feature_names=list("abcdef"),
+        categorical=[2],
+        params=fixed_params(seed=1, threads=threads),
+        thinning=thinning,
+        seed=1,
+    )
+
+
+def climbed(
+    folds: list[Fold], *, threads: int = 1, max_rounds: int = 40, patience: int = 5, **changed: float
+) -> list[Rung]:
+    """All rungs."""
+    settings = TuningSettings(folds=len(folds), max_rounds=max_rounds, patience=patience)
+    return list(climb(folds, {**fixed_params(seed=1, threads=threads), **SLOW, **changed}, settings))
+
+
+@pytest.fixture
+def thinned(monkeypatch: pytest.MonkeyPatch) -> list[Fold]:
+    """Folds that may be thinned however small they are."""
+    monkeypatch.setattr(folds_module, "FEWEST_GENUINE", 100)
+    return folds_of(thinning=0.25)
+
+
+def test_thinning_keeps_every_fraud_and_a_share_of_the_others(thinned: list[Fold]) -> None:
+    """Each thinned fold has all frauds, a quarter of the genuine records, and is judged on all that follow."""
+    _, targets, times = sample()
+    for fold, (train, validation) in zip(thinned, cut_folds(times, targets, 2), strict=True):
+        labels = np.asarray(fold.thinned.get_label())
+        genuine = int((targets[train] == 0).sum())
+        assert labels.sum() == targets[train].sum()
+        assert len(labels) - labels.sum() == round(genuine / 4)
+        assert fold.share == round(genuine / 4) / genuine
+        assert np.array_equal(fold.targets, targets[validation])
+        assert fold.train.num_data() == fold.size == len(train)
+
+
+def test_few_records_are_not_thinned() -> None:
+    """Where no more genuine records are there than must be left, all of them stay, and two rungs do."""
+    folds = folds_of(thinning=0.01)
+    assert not any(fold.is_thinned for fold in folds)
+    assert [rung.last for rung in climbed(folds)] == [False, True]
+
+
+def test_only_the_last_rung_trains_on_everything(thinned: list[Fold]) -> None:
+    """Its value and rounds are those of a climb that was never thinned; those below it are others."""
+    rungs = climbed(thinned)
+    assert [rung.last for rung in rungs] == [False, False, True]
+    assert rungs[-1] == climbed(folds_of())[-1]
+    assert rungs[1].value != rungs[2].value
+
+
+def test_the_first_rung_goes_as_far_for_slow_learners(thinned: list[Fold]) -> None:
+    """Its trees times the learning rate are the same for all, as long as there may be so many."""
+    for rate in (0.05, 0.1, 0.4):
+        first = next(
+            iter(climb(thinned, {**fixed_params(seed=1, threads=1), **SLOW, "learning_rate": rate}, SETTINGS))
+        )
+        most = min(SETTINGS.max_rounds, math.ceil(FIRST_TRAVEL / rate))
+        assert most - SETTINGS.patience <= max(first.rounds) <= most
+
+
+def test_recall_is_that_of_the_rounds_that_are_given() -> None:
+    """A booster of LightGBM's own loop, of exactly those rounds, reaches the recall of the last rung."""
+    (fold,) = folds_of(folds=1)
+    rows, targets, times = sample()
+    rung = climbed([fold], max_rounds=60, patience=10)[-1]
+    params = fixed_params(seed=1, threads=1) | SLOW
+    booster = lgb.train(params, fold.train, num_boost_round=rung.rounds[0])
+    validation = cut_folds(times, targets, 1)[0][1]
+    margins = np.asarray(booster.predict(rows[validation], raw_score=True), dtype=np.float64)
+    assert rung.value == smooth_recall(margins, targets[validation], TuningSettings().fpr)
+    assert rung.rounds[0] > 5
+
+
+def test_the_prior_is_put_right_before_the_loss_is_taken(thinned: list[Fold]) -> None:
+    """Thinned folds stop near where whole ones do: with the prior of the thinned records they would stop at once.
+
+    LightGBM starts from the share of frauds, which is four times too high here.
+    """
+    rungs = climbed(thinned, max_rounds=200)
+    for few, whole in zip(rungs[1].rounds, rungs[2].rounds, strict=True):
+        assert whole / 3 < few < 3 * whole
+
+
+def test_a_climb_stops_when_its_log_loss_no_longer_falls() -> None:
+    """With large steps on noise the best number of trees is far below the most, which is never passed."""
+    folds = folds_of(folds=1)
+    for most, expected in ((300, 30), (3, 4)):
+        rungs = climbed(
+            folds, max_rounds=most, patience=10, learning_rate=0.5, num_leaves=31, min_data_in_leaf=5
+        )
+        assert rungs[-1].rounds[0] < expected
+
+
+def test_a_climb_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
+    """No rung depends on the number of threads."""
+    assert climbed(thinned, threads=1) == climbed(thinned, threads=3) == climbed(thinned, threads=5)
+
+
+def test_what_is_not_asked_for_is_not_done(thinned: list[Fold], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever closes a climb after its first rung has trained no more than that."""
+    trees: list[int] = []
+    update = lgb.Booster.update
+
+    def counted(self: lgb.Booster) -> bool:
+        trees.append(1)
+        return bool(update(self))
+
+    monkeypatch.setattr(lgb.Booster, "update", counted)
+    rungs = climb(thinned, {**fixed_params(seed=1, threads=1), **SLOW}, SETTINGS)
+    next(rungs)
+    rungs.close()
+    assert len(trees) <= len(thinned) * math.ceil(FIRST_TRAVEL / SLOW["learning_rate"])
