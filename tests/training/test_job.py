@@ -14,8 +14,9 @@ from scoring_model.bundle.errors import BundleExists, KeyInvalid, NotABundle
 from scoring_model.configuration import Configuration, Tuned, TuningSettings, read_settings, read_yaml
 from scoring_model.records.quarantine import TooManyBadRows
 from scoring_model.training import job as jobs
-from scoring_model.training.job import Job, JobDone, TrackingError, run_job
+from scoring_model.training.job import Job, JobDone, run_job
 from scoring_model.training.journal import JournalError
+from scoring_model.training.tracking import TrackingError
 
 LEFT = {
     "evaluation.json",
@@ -59,9 +60,7 @@ def test_a_job_leaves_what_it_says(searched: tuple[Job, JobDone]) -> None:
 def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_path: Path) -> None:
     """The parameters file, read back, trains the same directory without a search, under whatever name."""
     job, done = searched
-    tuned = read_settings(Tuned, read_yaml(done.parameters))
-    given = replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
-    again = run_job(replace(job, configuration=given, out=tmp_path / "again", track=False))
+    again = run_job(replace(job, configuration=_given(job, done), out=tmp_path / "again", track=False))
     for file in done.bundle.iterdir():
         assert (again.bundle / file.name).read_bytes() == file.read_bytes(), file.name
     assert {path.name for path in (tmp_path / "again.training").iterdir()} == LEFT
@@ -84,8 +83,17 @@ def test_mlflow_knows_the_training(searched: tuple[Job, JobDone]) -> None:
     assert run.data.metrics["step_up_share"] == evaluation["step_up"]["share"]
     assert run.data.params["seed"] == "7"
     assert len(_trials(run)) == 2
+    assert run.info.start_time < run.info.end_time
+    libraries = read_bundle(done.bundle).manifest.libraries
+    assert run.data.tags["library.lightgbm"] == libraries["lightgbm"]
+    files = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert files == {"bundle", "requirements.txt", "trials.json"}
+    assert run.inputs is not None
+    (data,) = run.inputs.dataset_inputs
+    assert json.loads(str(data.dataset.profile))["num_rows"] == 5000
     version = client.get_model_version_by_alias("identity", "challenger")
     assert version.run_id == done.tracked.run_id
+    assert version.tags["bundle.seal"] == read_bundle(done.bundle).manifest.seal
     folder = Path(download_artifacts(f"{run.info.artifact_uri}/bundle", tracking_uri=uri))
     assert read_bundle(folder).manifest == read_bundle(done.bundle).manifest
 
@@ -166,17 +174,38 @@ def test_too_many_bad_rows_leave_the_quarantine_alone(
     assert "canary" not in "".join(lines)
 
 
-def test_mlflow_out_of_reach_does_not_lose_the_bundle(
+def test_mlflow_out_of_reach_loses_nothing(
     small: Path, searched: tuple[Job, JobDone], tmp_path: Path
 ) -> None:
-    """When MLflow can't be told, the error says so after the bundle was sealed."""
+    """When MLflow can't be told, the bundle stands, the run is kept beside it, and that is said without a password."""
     job, done = searched
-    tuned = read_settings(Tuned, read_yaml(done.parameters))
-    given = replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
-    lost = replace(job, configuration=given, out=tmp_path / "lost", tracking_uri="unheard://host")
+    lost = replace(
+        job, configuration=_given(job, done), out=tmp_path / "lost", tracking_uri="unheard://me:s3cret@host"
+    )
+    said: list[str] = []
+    tracked = run_job(lost, report=said.append).tracked
+    assert read_bundle(lost.out).manifest.seal == read_bundle(done.bundle).manifest.seal
+    assert tracked is not None
+    assert tracked.uri == f"sqlite:///{lost.tracking / 'mlflow.db'}"
+    assert said[-1].startswith("warning: unheard://host could not be told: ")
+    assert said[-1].endswith(f"tell it later: scoring-model tracking sync {lost.tracking}")
+    assert "s3cret" not in "".join(said)
+
+
+def test_a_folder_that_can_keep_nothing_is_an_error(searched: tuple[Job, JobDone], tmp_path: Path) -> None:
+    """When the run can be kept nowhere, the error says so after the bundle was sealed."""
+    job, done = searched
+    (tmp_path / "tracking").write_text("no folder")
+    lost = replace(job, configuration=_given(job, done), out=tmp_path / "lost")
     with pytest.raises(TrackingError, match="lost is sealed, but MLflow could not be told"):
         run_job(lost)
     assert read_bundle(lost.out).manifest.seal == read_bundle(done.bundle).manifest.seal
+
+
+def _given(job: Job, done: JobDone) -> Configuration:
+    """The configuration with the parameters that a search found."""
+    tuned = read_settings(Tuned, read_yaml(done.parameters))
+    return replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
 
 
 def test_a_job_that_dies_leaves_no_bundle(

@@ -18,6 +18,7 @@ from scoring_model.cli import (
     prune,
     records,
     serve,
+    tracking,
     training,
     verifications,
     webhooks,
@@ -48,6 +49,7 @@ app.add_typer(labels.app, name="labels")
 database.app.command()(prune.prune)
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")
+app.add_typer(tracking.app, name="tracking")
 
 
 @app.callback()

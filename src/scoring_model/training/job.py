@@ -1,6 +1,8 @@
 """A training as a job: a file in, a bundle and what belongs to it out, MLflow told."""
 
 import json
+import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +18,9 @@ from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.training.attacks import LeakageError
 from scoring_model.training.run import Training, run_training
-from scoring_model.training.tracking import TrackedData, TrackedRun, TrackingSettings, track
+from scoring_model.training.tracking import Telling, TrackedRun, TrackingError, TrackingSettings, track
+from scoring_model.training.tracking.description import describe
+from scoring_model.training.tracking.errors import masked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +35,7 @@ class Job:
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
         parameters, the refused rows and the evaluation; ``tracking``, which all bundles of the folder share,
-        holds MLflow's database and artifacts unless `tracking_uri` is given.
+        holds MLflow's database and artifacts unless `tracking_uri` is given, and can be told.
     resume : bool
         Whether to go on with the search of an earlier, interrupted job.
     replace : bool
@@ -94,12 +98,10 @@ class JobDone:
     tracked: TrackedRun | None
 
 
-class TrackingError(ValueError):
-    """MLflow could not be told of a training, whose bundle stands."""
-
-
 def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> JobDone:
     """Read, train, seal, and tell.
+
+    A server that can't be told of it is no error: the run is kept for `tracking.sync`, as `report` is told.
 
     Raises
     ------
@@ -110,10 +112,11 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     LeakageError
         After what was found was written to ``attacks.json``.
     TrackingError
-        After the bundle was sealed.
+        After the bundle was sealed, when its run could not be kept beside it either.
     ValueError
         As `run_training`.
     """
+    started = _now()
     check_place(job.out, replace=job.replace)
     signing_key = None if job.signing_key is None else load_private_key(job.signing_key)
     job.folder.mkdir(parents=True, exist_ok=True)
@@ -137,7 +140,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     paths = _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
     report(f"bundle sealed: {job.out}")
-    tracked = _tell(job, training) if job.track else None
+    tracked = _tell(job, training, started=started, report=report) if job.track else None
     return JobDone(bundle=job.out, tracked=tracked, **paths)
 
 
@@ -187,49 +190,33 @@ def _summary(job: Job, training: Training) -> str:
     return f"{text}\n" + "\n".join(sections)
 
 
-def _tell(job: Job, training: Training) -> TrackedRun:
-    from mlflow.exceptions import MlflowException
-
+def _tell(job: Job, training: Training, *, started: int, report: Callable[[str], None]) -> TrackedRun:
+    settings = TrackingSettings(uri=job.tracking_uri, folder=job.tracking)
     try:
-        return _track(job, training)
-    except MlflowException as error:
+        with tempfile.TemporaryDirectory() as scratch:
+            told = track(settings, _telling(job, training, started=started, scratch=Path(scratch)))
+    except TrackingError as error:
         raise TrackingError(f"{job.out} is sealed, but MLflow could not be told of it: {error}") from error
+    if told.untold is not None:
+        report(
+            f"warning: {masked(str(job.tracking_uri))} could not be told: {told.untold}. The run is kept in "
+            f"{job.tracking}; tell it later: scoring-model tracking sync {job.tracking}"
+        )
+    return told
 
 
-def _track(job: Job, training: Training) -> TrackedRun:
-    bundle, overall = training.bundle, training.evaluation.overall
-    policy = bundle.contents.rules.policy
-    metrics = {
-        "roc_auc": overall.roc_auc,
-        "average_precision": overall.average_precision,
-        "brier": overall.brier,
-        "log_loss": overall.log_loss,
-        "calibration_error": overall.calibration_error,
-        **{f"recall_at_fpr_{limit:g}": recall for limit, recall in overall.recalls.items()},
-        **{
-            f"{name}_{end}": getattr(getattr(overall, name), end)
-            for name in ("false_reject", "step_up", "missed_fraud")
-            for end in ("share", "low", "high")
-        },
-    }
-    schema = {feature.name: feature.unit for feature in bundle.contents.features.features}
-    return track(
-        TrackingSettings(
-            uri=job.tracking_uri,
-            folder=job.tracking,
-            experiment=job.configuration.name,
-            model_name=job.configuration.name,
-        ),
-        params={
-            **training.tuned.params,
-            "rounds": training.tuned.rounds,
-            "seed": job.configuration.training.seed,
-            "step_up_from": policy.step_up_from,
-            "fail_from": policy.fail_from,
-        },
-        metrics={name: value for name, value in metrics.items() if value is not None},
-        tags={"model_version": bundle.model_version, "policy_version": policy.version},
-        trials=() if training.tuning is None else training.tuning.trials,
+def _telling(job: Job, training: Training, *, started: int, scratch: Path) -> Telling:
+    return describe(
+        training,
+        job.configuration,
         bundle=job.out,
-        data=TrackedData(name=job.source.name, digest=str(bundle.data["sha256"]), schema=json.dumps(schema)),
+        source=job.source.name,
+        started=started,
+        ended=_now(),
+        scratch=scratch,
     )
+
+
+def _now() -> int:
+    """Milliseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1_000_000
