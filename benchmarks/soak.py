@@ -20,6 +20,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import numpy as np
+import scipy.stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -167,9 +168,12 @@ def print_minute(samples: list[Sample], minute: float) -> None:
 
 
 def growth(values: list[float]) -> tuple[float, float]:
-    """By how much the second half grew, by regression, and its median."""
+    """By how much the second half grew, by the median of all slopes (Theil and Sen), and its median.
+
+    A line of least squares follows the few seconds in which a checkpoint or another process had the disk.
+    """
     half = np.asarray(values[len(values) // 2 :])
-    slope = np.polyfit(np.arange(len(half)), half, 1)[0]
+    slope = scipy.stats.theilslopes(half).slope
     return float(slope * (len(half) - 1)), float(np.median(half))
 
 

@@ -104,6 +104,9 @@ class SteadyLoad:
 
     async def _send(self, due: float) -> None:
         connection = await self._idle.get()
+        if connection[0].at_eof():  # a server closes what was idle for long, as clients have to expect
+            connection[1].close()
+            connection = await asyncio.open_connection(*self._address)
         try:
             async with asyncio.timeout(_LONGEST):
                 wrong = await self._exchange(*connection)

@@ -78,7 +78,7 @@ class DeliveryLimits:
     taken: int = 1_024
     batch: int = 256
     interval: float = 0.5
-    gather: float = 0.02
+    gather: float = 0.05
     grace: float = 10.0
     floor: float | None = None
 
