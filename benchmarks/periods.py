@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.matrix import file_of
 from benchmarks.searches import Task
 from benchmarks.signup import check_no_future, sides_of
 
+from scoring_model import synthetic
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.configuration import load_configuration
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable
@@ -24,6 +25,8 @@ from scoring_model.records.reading import read_records
 from scoring_model.training.preparation import prepare
 
 CONFIGS: Final = Path(__file__).parents[1] / "configs"
+SEED: Final = 7
+"""Of the invented records, which are the same for all searches."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,8 +88,11 @@ def signup_period(path: Path) -> Period:
 
 def synthetic_period(records: int) -> Period:
     """Invented records, cut as a training cuts them; what validates a training goes unused."""
-    configuration: Configuration = load_configuration(CONFIGS / "identity.yaml")
-    table = read_records(file_of(records), configuration.schema, labelled=True).table
+    configuration = load_configuration(CONFIGS / "identity.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "invented.parquet"
+        synthetic.write(path, records=records, seed=SEED)
+        table = read_records(path, configuration.schema, labelled=True).table
     prepared = prepare(table, configuration)
     parts = prepared.split
     return _period(

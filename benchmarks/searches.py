@@ -24,7 +24,7 @@ Predict: TypeAlias = Callable[[Rows], Rows]
 """From rows to probabilities of fraud."""
 
 THREADS: Final = 2
-SEARCH_SHARE: Final = 0.8
+SEARCH_SHARE: Final = 0.85
 """Of our time goes to the search; the rest is for the trial that it ends in, and for the fit."""
 
 
@@ -140,7 +140,7 @@ def prepare_flaml(seconds: float, seed: int) -> Search:
             task.targets.astype(np.int64),
             task="classification",
             estimator_list=["lgbm"],
-            metric="ap",
+            metric=_FLAML_METRICS[task.configuration],
             eval_method="holdout",
             split_type="time",
             retrain_full="budget",  # otherwise it fits once more when the time is over
@@ -182,6 +182,8 @@ def prepare_autogluon(seconds: float, seed: int) -> Search:
 
 
 _TARGET: Final = "is_fraud"
+_FLAML_METRICS: Final = {"signup.yaml": "ap", "identity.yaml": "roc_auc"}
+"""With the other one its average precision was lower by a seventh on sign-ups and by a fifth on invented records."""
 
 SYSTEMS: Final[Mapping[str, Callable[[float, int], Search]]] = {
     "ours": prepare_ours,
