@@ -7,7 +7,6 @@ records, makes features, explains or stores: they are given the row and give the
 import json
 import math
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -24,10 +23,9 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.cores import on_core
+from benchmarks.environments import install_environment
 
 LIGHTGBM: Final = "lightgbm==4.7.0"
-RESOLVED_ON: Final = "2026-11-01"
-"""What the peers require in turn is of that day too."""
 START_SECONDS: Final = 120.0
 
 _MLSERVER_MODEL: Final = """\
@@ -176,17 +174,7 @@ def install(peer: Peer, folder: Path) -> Path:
     Path
         Its programs.
     """
-    beside = Path(sys.executable).with_name("uv")
-    uv = str(beside) if beside.exists() else shutil.which("uv")
-    if uv is None:
-        raise SystemExit("this benchmark needs uv, which makes the environments: pip install uv")
-    place = folder / peer.title.replace(" ", "-").lower()
-    programs = place / "bin"
-    if not (programs / "python").exists():
-        subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(place)], check=True)
-    words = [uv, "pip", "install", "--quiet", "--exclude-newer", RESOLVED_ON]
-    subprocess.run([*words, "--python", str(programs / "python"), *peer.requirements], check=True)
-    return programs
+    return install_environment(folder / peer.title.replace(" ", "-").lower(), peer.requirements)
 
 
 @contextmanager
