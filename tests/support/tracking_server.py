@@ -152,6 +152,8 @@ class Relay:
                     client.close()
                     continue
                 server = socket.create_connection(("127.0.0.1", self._port))
+                for one in (client, server):
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with self._lock:
                     self._sockets += [client, server]
                 threading.Thread(target=self._requests_of, args=(client, server), daemon=True).start()

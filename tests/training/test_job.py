@@ -83,6 +83,7 @@ def test_mlflow_knows_the_training(searched: tuple[Job, JobDone]) -> None:
     assert run.data.metrics["step_up_share"] == evaluation["step_up"]["share"]
     assert run.data.params["seed"] == "7"
     assert len(_trials(run)) == 2
+    assert json.loads(run.data.tags["mlflow.loggedArtifacts"]) == [{"path": "trials.json", "type": "table"}]
     assert run.info.start_time < run.info.end_time
     libraries = read_bundle(done.bundle).manifest.libraries
     assert run.data.tags["library.lightgbm"] == libraries["lightgbm"]

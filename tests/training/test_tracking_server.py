@@ -1,6 +1,7 @@
 """Tracking with a real server: told at once, kept while it is away, copied later, killed in the middle."""
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -87,6 +88,15 @@ def server(starting: TrackingServer) -> TrackingServer:
 def client_of(uri: str) -> MlflowClient:
     """A client of a store."""
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def take(folder: Path) -> None:
+    """Take a folder as a sync does, unless one has it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(handle)
 
 
 def challenger(uri: str, name: str) -> str:
@@ -201,6 +211,8 @@ def test_a_sync_copies_once(server: TrackingServer, kept: Path, capsys: pytest.C
     assert [run["model_version"] for run in said["copied"]] == ["1", "2"]
     assert (said["present"], said["unaddressed"], said["incomplete"]) == (0, 0, 0)
     assert challenger(server.uri, "kept") == "2"
+    versions = [client_of(server.uri).get_model_version("kept", number) for number in ("1", "2")]
+    assert [version.tags["model_version"] for version in versions] == ["kept-of-1", "kept-of-2"]
     assert main(command[:-1]) == 0
     assert capsys.readouterr().out == "0 runs copied, 2 were there already\n"
 
@@ -219,7 +231,7 @@ def test_a_copy_is_whole(server: TrackingServer, kept: Path, tmp_path: Path) -> 
 def test_each_run_goes_where_it_was_meant_to(
     server: TrackingServer, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a server named, runs go to theirs, those of none stay, and a folder may have been moved."""
+    """Without a server named, runs go to theirs, those of none stay, broken ones too; a folder may be moved."""
     with Relay(server.port, requests=3) as relay:
         settings = TrackingSettings(uri=relay.uri, folder=folder, patience=AWAY)
         meant = telling_of(tmp_path / "one", model_name="meant")
@@ -228,6 +240,9 @@ def test_each_run_goes_where_it_was_meant_to(
         relay_port, relay_uri = relay.port, relay.uri
     stays = telling_of(tmp_path / "two", model_name="meant", number=2)
     track(TrackingSettings(folder=folder), stays)
+    store = open_folder(folder, create=False)
+    (experiment,) = [e for e in store.client.search_experiments() if e.name == "tests"]
+    store.client.create_run(experiment.experiment_id, tags={"training_key": "broken"})
     folder.rename(tmp_path / "moved")
     assert main(["tracking", "sync", str(tmp_path / "moved")]) == 1
     assert f"{relay_uri}: " in capsys.readouterr().err
@@ -236,6 +251,7 @@ def test_each_run_goes_where_it_was_meant_to(
     said = capsys.readouterr().out
     assert "1 runs copied" in said
     assert "1 runs are meant for no server" in said
+    assert "1 runs broke off" in said
     whole_once(server.uri, meant, tmp_path / "one")
     assert runs_of(client_of(server.uri), stays) == []
 
@@ -273,18 +289,21 @@ def test_what_was_deleted_is_not_copied_again(server: TrackingServer, tmp_path: 
 def test_wherever_it_breaks_off_it_is_finished(
     server: TrackingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A telling that breaks off after any number of requests, and is told again, is one whole run and one version."""
+    """A telling that breaks off after no request, after one, after two and so on ends as one run and one version."""
+    told = telling_of(tmp_path / "bundle", model_name="broken")
+    broken = 0
     for requests in range(40):
-        told = telling_of(tmp_path / str(requests), model_name=f"broken-{requests}")
+        # MLflow remembers by run alone where artifacts go: here that would be the last relay.
+        monkeypatch.setattr(utils, "_artifact_repos_cache", OrderedDict())
         with Relay(server.port, requests=requests) as relay, contextlib.suppress(TrackingError):
             patiently(partial(write, open_uri(relay.uri), told), AWAY)
             break
-        # MLflow remembers by run alone where artifacts go: here that would be the relay.
-        monkeypatch.setattr(utils, "_artifact_repos_cache", OrderedDict())
-        write(open_uri(server.uri), told)
-        whole_once(server.uri, told, tmp_path)
-        assert challenger(server.uri, told.model_name) == "1"
-    assert 12 < requests < 30
+        broken += 1
+    assert 12 < broken < 30
+    assert len(runs_of(client_of(server.uri), told)) == 1
+    monkeypatch.setattr(utils, "_artifact_repos_cache", OrderedDict())
+    whole_once(server.uri, told, tmp_path)
+    assert challenger(server.uri, told.model_name) == "1"
 
 
 def test_two_that_were_begun_become_one(server: TrackingServer, tmp_path: Path) -> None:
@@ -311,6 +330,8 @@ def test_a_killed_sync_is_finished_by_the_next(server: TrackingServer, folder: P
     with Relay(server.port, requests=6, then="silent") as relay, ThreadPoolExecutor(1) as pool:
         process = subprocess.Popen([PROGRAM, "tracking", "sync", folder, "--tracking-uri", relay.uri])
         until(relay.over.is_set, "the seventh request")
+        with pytest.raises(BlockingIOError):
+            take(folder)
         waiting = pool.submit(sync, folder, uri=server.uri)
         assert process.poll() is None
         assert [run.info.status for run in runs_of(client, told)] == ["RUNNING"]

@@ -1,0 +1,215 @@
+"""What telling MLflow adds to a training: in the file beside the bundle, and on a server.
+
+Run as ``python benchmarks/tracking.py``. The search has a fixed time; a training without tracking is the same one up
+to the seal of its bundle, so the seconds before and after that are compared. MLflow is imported after the seal, and
+its seconds count. The server is told of the same training, made again from its parameters in a process of its own,
+and its seconds are compared with those of the search too. Before any figure counts, what was told is right: the
+alias gives the bundle byte for byte, and every trial is there.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+from scoring_model.configuration import Configuration, Tuned, load_configuration, read_settings, read_yaml
+
+CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
+MOST_ADDED: Final = 0.05
+SECOND: Final = 1_000_000
+START_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What one training took.
+
+    Parameters
+    ----------
+    training, telling : float
+        Seconds until the bundle was sealed, and from then on.
+    trials : int
+        Of the search; 0 without one.
+    uri : str
+        Where it was told.
+    """
+
+    training: float
+    telling: float
+    trials: int
+    uri: str
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read the last line of what a process printed."""
+        return cls(**json.loads(text.splitlines()[-1]))
+
+
+def file_of(records: int) -> Path:
+    """The invented records, made where they are not yet."""
+    from scoring_model import synthetic
+
+    folder = Path(tempfile.gettempdir()) / "scoring-model-benchmark"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"invented-{records}.parquet"
+    if not path.exists():
+        synthetic.write(path, records=records, seed=7)
+    return path
+
+
+def configured(minutes: float, parameters: Path | None) -> Configuration:
+    """The default use with so much time for its search, or with the parameters that one found.
+
+    The bound on missed frauds is left out, since what a short search finds does not keep it.
+    """
+    found = load_configuration(CONFIGURATION)
+    tuning = replace(found.training.tuning, trials=None, budget=int(minutes * 60 * SECOND))
+    tuned = None if parameters is None else read_settings(Tuned, read_yaml(parameters))
+    return replace(
+        found,
+        training=replace(found.training, tuning=tuning, tuned=tuned),
+        policy=replace(found.policy, max_missed_fraud=None),
+    )
+
+
+def measure(source: Path, configuration: Configuration, out: Path, uri: str | None) -> Measured:
+    """Train and tell in this process."""
+    from scoring_model.training.job import Job, run_job
+
+    sealed: list[float] = []
+
+    def report(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+        if text.startswith("bundle sealed"):
+            sealed.append(time.perf_counter())
+
+    start = time.perf_counter()
+    done = run_job(Job(source=source, configuration=configuration, out=out, tracking_uri=uri), report=report)
+    end = time.perf_counter()
+    if done.tracked is None or done.tracked.untold is not None:
+        raise SystemExit("the store was not told: nothing is timed")
+    (told,) = sealed
+    trials = check(done.tracked.uri, done.tracked.run_id, configuration.name, done.bundle)
+    return Measured(training=told - start, telling=end - told, trials=trials, uri=done.tracked.uri)
+
+
+def check(uri: str, run_id: str, name: str, bundle: Path) -> int:
+    """Fetch what was told; end if it is not what was made; the number of trials."""
+    from mlflow import MlflowClient
+    from mlflow.artifacts import download_artifacts
+
+    client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+    version = client.get_model_version_by_alias(name, "challenger")
+    with tempfile.TemporaryDirectory() as folder:
+        fetched = Path(download_artifacts(artifact_uri=version.source, dst_path=folder, tracking_uri=uri))
+        if version.run_id != run_id or contents(fetched) != contents(bundle):
+            raise SystemExit("the challenger is not the bundle that was sealed: nothing is timed")
+        if not any(file.path == "trials.json" for file in client.list_artifacts(run_id)):
+            return 0
+        table = json.loads(Path(client.download_artifacts(run_id, "trials.json", folder)).read_text())
+    return len(table["data"])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """A tracking server as the README starts it; where it is."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    uri = f"http://127.0.0.1:{port}"
+    program = Path(sys.executable).with_name("mlflow")
+    store = ["--backend-store-uri", "sqlite:///mlflow.db", "--artifacts-destination", "./artifacts"]
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [program, "server", *store, "--host", "127.0.0.1", "--port", str(port)],
+            cwd=folder,
+            env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        await_answer(f"{uri}/health")
+        yield uri
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def await_answer(url: str) -> None:
+    """Ask until there is an answer."""
+    end = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise SystemExit("the server never answered") from None
+        time.sleep(0.2)
+
+
+def measured_apart(*arguments: object) -> Measured:
+    """Train and tell in a process of its own."""
+    command = [sys.executable, __file__, *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    return Measured.read(done.stdout)
+
+
+def judged(name: str, telling: float, training: float) -> bool:
+    """Print the seconds of a telling and what they add to a training."""
+    added = telling / training
+    print(f"{name:<24} {telling:6.2f} s, ratio {1 + added:.4f} (at most {1 + MOST_ADDED})")
+    return added <= MOST_ADDED
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure both stores, or, as a process of one measurement, one of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5.0, help="time of the search")
+    parser.add_argument("--records", type=int, default=200_000, help="invented records")
+    parser.add_argument("--out", type=Path, help="train and tell in this process")
+    parser.add_argument("--params", type=Path, help="with these parameters, without a search")
+    parser.add_argument("--uri", help="tell this server")
+    options = parser.parse_args(arguments)
+    source = file_of(options.records)
+    if options.out is not None:
+        configuration = configured(options.minutes, options.params)
+        print(json.dumps(measure(source, configuration, options.out, options.uri).__dict__))
+        return
+    given = ["--minutes", options.minutes, "--records", options.records]
+    with tempfile.TemporaryDirectory(prefix="tracking-") as name:
+        folder = Path(name)
+        local = measured_apart(*given, "--out", folder / "local")
+        parameters = folder / "local.training" / "parameters.yaml"
+        with server(folder) as uri:
+            remote = measured_apart(*given, "--out", folder / "remote", "--params", parameters, "--uri", uri)
+    if not local.trials:
+        raise SystemExit("the table of trials is missing: nothing is timed")
+    print(f"training of {local.training:.1f} s, {local.trials} trials; the bundles came back byte for byte")
+    kept = [
+        judged("file beside the bundle", local.telling, local.training),
+        judged("server", remote.telling, local.training),
+    ]
+    sys.exit(not all(kept))
+
+
+if __name__ == "__main__":
+    main()
