@@ -18,7 +18,10 @@ def tracking() -> None:
 @app.command()
 def sync(
     folder: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="The folder `tracking` beside the bundles.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", exists=True, file_okay=False, help="The folder `tracking` beside the bundles."
+        ),
     ],
     tracking_uri: Annotated[
         str | None,
