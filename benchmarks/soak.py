@@ -48,7 +48,7 @@ _STEP: Final = 0.9
 _SUSTAINED_SECONDS: Final = 15.0
 _ALLOWED_SECONDS: Final = 2.0  # of work that may wait
 _DRAIN_SECONDS: Final = 120.0
-_LOGGED: Final = 5_000  # characters of what the service says, which is nothing when all is well
+_LOGGED: Final = 20  # lines of what the service says besides its requests: nothing when all is well
 _GROWTH: Final = 0.05  # of what it was, over the second half
 _LATER: Final = 0.25
 _NOISE_MS: Final = 5.0
@@ -234,7 +234,8 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
             print(f"{options.store}: {rate:,.0f} requests/s for {options.minutes:g} minutes", flush=True)
             samples = asyncio.run(soak(running, here, filled, rate, options.minutes))
             empty = asyncio.run(drained(here.url))
-            print(running.log.read_text(encoding="utf-8")[:_LOGGED], end="")
+            lines = running.log.read_text(encoding="utf-8").splitlines()
+            print("\n".join([line for line in lines if '"route":' not in line][:_LOGGED]))
         counts, recorded = counts_of(here.hook), asyncio.run(kept(here.url))
         arrived = sum(count for status, *_, count in recorded if status == "DELIVERED")
         print(

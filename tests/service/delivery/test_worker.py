@@ -424,7 +424,9 @@ def test_webhooks_a_deleted_webhook_gets_nothing(store_url: str) -> None:
     async def story(world: World) -> None:
         hook = await world.hook()
         await world.events(3)
-        await world.round(world.another(limits=DeliveryLimits(gather=0.0, taken=0)))
+        writing = world.another(limits=DeliveryLimits(gather=0.0, taken=0))
+        for _ in range(3):  # with room for none, one delivery is written at a time
+            await world.round(writing)
         async with world.store.writing([]) as transaction:
             await transaction.delete_webhook(hook.id)
         await world.drain()
@@ -817,15 +819,15 @@ def test_webhooks_deliveries_give_way_and_do_not_starve(
         sender = sender_class()
         await world.hook()
         await world.hook("two.example")
-        await world.events(55)
+        await world.events(90)
         async with running(world.another(sender, limits, oldest_waits=lambda: waits)):
-            await eventually(lambda: len(sender.sent) == 110)  # by now it is known that they wait
+            await eventually(lambda: len(sender.sent) == 180)  # by now it is known that they wait
             await world.events(70)
-            while len(sender.sent) < 250:
+            while len(sender.sent) < 320:
                 rows = [row for row in await world.rows() if row.leased_until is not None]
                 leased.append(len(rows))
                 await asyncio.sleep(0.01)
-        assert await world.statuses() == {"DELIVERED": 250}
+        assert await world.statuses() == {"DELIVERED": 320}
 
     tell(store_url, story)
     assert 0 < max(leased) <= 50

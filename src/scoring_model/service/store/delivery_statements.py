@@ -74,6 +74,7 @@ DROP_IN_ORDER: Final = (
     f"{_DROP} $2 WHERE id = any(ARRAY(SELECT id FROM deliveries WHERE {_OF_WEBHOOK} ORDER BY id FOR UPDATE))"
 )
 """Others may be settling some of them: all lock in the order of the ids."""
+LOCK_IN_ORDER: Final = "SELECT id FROM deliveries WHERE id = any($1::bytea[]) ORDER BY id FOR UPDATE"
 
 DROP_EACH: Final = Each(
     f"{_DROP} $2 WHERE id = $1",

@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import Final, Self, cast
 
-from scoring_model.service.core.rows import ClientRow, Row, WebhookRow
+from scoring_model.service.core.rows import ClientRow, DeliveryRow, Row, WebhookRow
 from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavailable, Transaction
 from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
@@ -152,6 +152,11 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         for row in await self._rows(statement, list(hashes), since, cap):
             found[row[0] - 1].append(cast(Past, row[1:]))
         return found
+
+    async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
+        """See `Transaction.settle_deliveries`. An update locks in the order of its plan, which may be any."""
+        await self._rows(delivery_sql.LOCK_IN_ORDER, [row.id for row in rows])
+        return await super().settle_deliveries(rows)
 
     def _list(self, ids: Sequence[bytes]) -> object:
         return list(ids)
