@@ -33,19 +33,18 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import searches
 from benchmarks.environments import RESOLVED_ON, install_environment
 from benchmarks.paired import (
-    FALSE_POSITIVE_RATES,
     MEASURES,
     Difference,
-    Ranking,
     draw_measures,
+    measures_of,
     paired,
     pooled,
 )
 from benchmarks.periods import CONFIGS, Period, signup_period, synthetic_period
 
 import scoring_model
-from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.evaluation.metrics import average_precision, recall_at_fpr
+from scoring_model.arrays import BoolArray, FloatArray
+from scoring_model.evaluation.ranking import Ranking
 from scoring_model.records.atomic import atomic_file
 
 OURS: Final = "ours"
@@ -142,14 +141,8 @@ def check_scores(system: str, found: Found, period: Period) -> None:
         raise SystemExit(f"{system} gave scores of shape {scores.shape} for {len(targets)} records")
     if not (np.isfinite(scores) & (scores >= 0) & (scores <= 1)).all():
         raise SystemExit(f"{system} gave scores that are no probabilities")
-    once: IntArray = np.ones(len(targets), dtype=np.int64)
-    measured = Ranking(scores, targets).measures(once)
-    others = (
-        average_precision(scores, targets),
-        *(recall_at_fpr(scores, targets, limit=limit) for limit in FALSE_POSITIVE_RATES),
-        _precision_at_each_fraud(scores, targets == 1),
-    )
-    if not np.allclose([one or 0.0 for one in others], [*measured, measured[0]], rtol=0, atol=TOLERANCE):
+    precision, *_ = measures_of(Ranking.of(scores, targets))
+    if abs(precision - _precision_at_each_fraud(scores, targets == 1)) > TOLERANCE:
         raise SystemExit(f"two formulas of one measure differ for {system}")
 
 
@@ -210,8 +203,8 @@ def _tell_row(name: str, differences: Sequence[Difference]) -> None:
 
 def judge(period: Period, found: Mapping[str, Sequence[Found]], *, minutes: float) -> bool:
     """Print what was found on a period, and whether ours keeps up with every peer."""
-    rankings = [Ranking(one.scores, period.targets) for results in found.values() for one in results]
-    drawn = draw_measures(rankings, period.persons)
+    rankings = [Ranking.of(one.scores, period.targets) for results in found.values() for one in results]
+    drawn = draw_measures(rankings, period.targets, period.persons)
     measured = dict(zip(found, np.split(drawn, len(found), axis=1), strict=True))
     print(f"\n{period}\n")
     tell_measures(measured, found)

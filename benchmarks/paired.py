@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.evaluation.ranking import Ranking
 
 MEASURES: Final = ("average precision", "recall at 1 % FPR", "recall at 5 % FPR")
 FALSE_POSITIVE_RATES: Final = (0.01, 0.05)
@@ -38,50 +39,19 @@ class Difference:
         return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
 
 
-class Ranking:
-    """Records in the order of their scores, to be measured with any weights.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,), float64
-        Higher is riskier; equal ones are never told apart.
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine
-    """
-
-    def __init__(self, scores: FloatArray, targets: NDArray[np.int8]) -> None:
-        self._order = np.argsort(-scores, kind="stable")
-        ordered = scores[self._order]
-        self._ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-        self._fraud = targets[self._order] == 1
-
-    def measures(self, weights: IntArray) -> FloatArray:
-        """Measure with each record as often as its weight says.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n,), int64
-            At least 0, above 0 for records of both classes.
-
-        Returns
-        -------
-        ndarray of shape (3,)
-            As in `MEASURES`, each in [0, 1].
-        """
-        ordered = weights[self._order]
-        caught = np.cumsum(ordered * self._fraud)[self._ends]
-        alarmed = np.cumsum(ordered * ~self._fraud)[self._ends]
-        seen = caught + alarmed
-        begun = seen > 0  # a distinct score may have no weight at all
-        gains = np.diff(caught[begun], prepend=0)
-        precision = caught[begun] / seen[begun]
-        rates = alarmed / alarmed[-1]
-        within = (np.searchsorted(rates, limit, side="right") for limit in FALSE_POSITIVE_RATES)
-        recalls = [caught[below - 1] / caught[-1] if below else 0.0 for below in within]
-        return np.array([float(gains @ precision) / caught[-1], *recalls])
+def measures_of(ranking: Ranking) -> list[float]:
+    """Measure a ranking as in `MEASURES`; what needs a class that is absent is 0."""
+    recalls = [ranking.recall_at_fpr(limit) for limit in FALSE_POSITIVE_RATES]
+    return [one or 0.0 for one in (ranking.average_precision(), *recalls)]
 
 
 def draw_measures(
-    rankings: Sequence[Ranking], persons: IntArray, *, draws: int = DRAWS, seed: int = 0
+    rankings: Sequence[Ranking],
+    targets: NDArray[np.int8],
+    persons: IntArray,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
 ) -> FloatArray:
     """Measure rankings on the records as they are, and on the same draws of persons.
 
@@ -89,6 +59,7 @@ def draw_measures(
     ----------
     rankings : sequence of Ranking
         Of the same records.
+    targets : ndarray of shape (n,), 1 fraud, 0 genuine
     persons : ndarray of shape (n,), int64
         Whose record each is.
     draws : int
@@ -99,8 +70,11 @@ def draw_measures(
     ndarray of shape (1 + draws, rankings, 3)
         The records as they are come first.
     """
-    weights = [np.ones(len(persons), dtype=np.int64), *_draws(persons, draws, seed)]
-    return np.array([[ranking.measures(weight) for ranking in rankings] for weight in weights])
+    drawn = (
+        [measures_of(ranking.weighted(weights, targets)) for ranking in rankings]
+        for weights in _draws(persons, draws, seed)
+    )
+    return np.array([[measures_of(ranking) for ranking in rankings], *drawn])
 
 
 def _draws(persons: IntArray, draws: int, seed: int) -> Iterator[IntArray]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.evaluation import known_targets
-from scoring_model.evaluation.metrics import average_precision, recall_at_fpr, roc_auc
+from scoring_model.evaluation.ranking import Ranking
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.records import RecordTable, format_duration
 from scoring_model.records.reading import read_records
@@ -40,11 +40,11 @@ SEEDS: Final = (1, 2, 3, 4, 5)
 THREADS: Final = 2
 RAW_CATEGORIES: Final = ("source", "browser", "sex", "device_id")
 RAW_NUMBERS: Final = ("purchase_value", "age", "ip_address")
-MEASURES: Final[Mapping[str, Callable[[FloatArray, NDArray[np.int8]], float | None]]] = {
-    "average precision": average_precision,
-    "AUC": roc_auc,
-    "recall at 1 % FPR": lambda margins, labels: recall_at_fpr(margins, labels, limit=0.01),
-    "recall at 5 % FPR": lambda margins, labels: recall_at_fpr(margins, labels, limit=0.05),
+MEASURES: Final[Mapping[str, Callable[[Ranking], float | None]]] = {
+    "average precision": Ranking.average_precision,
+    "AUC": Ranking.roc_auc,
+    "recall at 1 % FPR": lambda ranking: ranking.recall_at_fpr(0.01),
+    "recall at 5 % FPR": lambda ranking: ranking.recall_at_fpr(0.05),
 }
 
 
@@ -166,7 +166,10 @@ def tell_columns(table: RecordTable, configuration: Configuration, sides: Sides)
     rows = np.nan_to_num(matrix.rows(table), nan=-1.0)
     found = []
     for column, name in enumerate(matrix.names):
-        aucs = [roc_auc(rows[part, column], sides.targets[part]) or 0.5 for part in (sides.train, sides.test)]
+        aucs = [
+            Ranking.of(rows[part, column], sides.targets[part]).roc_auc() or 0.5
+            for part in (sides.train, sides.test)
+        ]
         found.append((abs(aucs[1] - 0.5), name, *aucs))
     print("\n| feature alone | AUC in training | AUC in test |\n| --- | --- | --- |")
     for _, feature, in_training, in_test in sorted(found, reverse=True)[:8]:
@@ -215,7 +218,7 @@ def main() -> None:
         cells = []
         given = [margins(seed) for seed in SEEDS]
         for measure in MEASURES.values():
-            values = sorted(measure(one, labels) or 0.0 for one in given)
+            values = sorted(measure(Ranking.of(one, labels)) or 0.0 for one in given)
             cells.append(f"{statistics.median(values):.3f} ({values[0]:.3f} to {values[-1]:.3f})")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
     tell_columns(table, configuration, sides)

@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,59 +5,17 @@ from hypothesis import strategies as st
 from sklearn import metrics as oracle
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.metrics import average_precision, brier, log_loss, recall_at_fpr, roc_auc
+from scoring_model.evaluation.metrics import brier, log_loss
 
 # Few distinct values, so that ties within and between classes are the rule.
 ranked = st.lists(st.tuples(st.integers(-4, 4), st.integers(0, 1)), min_size=1, max_size=60).map(
     lambda pairs: (np.array([pair[0] / 2 for pair in pairs]), np.array([pair[1] for pair in pairs]))
 )
-both = ranked.filter(lambda sample: 0 < sample[1].sum() < len(sample[1]))
 Sample = tuple[FloatArray, IntArray]
 
 
 def _probabilities(sample: Sample) -> FloatArray:
     return np.asarray((sample[0] + 2) / 4)
-
-
-@given(both)
-def test_roc_auc_is_that_of_sklearn(sample: Sample) -> None:
-    """The area under the curve agrees with sklearn, ties included."""
-    assert roc_auc(*sample) == pytest.approx(oracle.roc_auc_score(sample[1], sample[0]), abs=1e-12)
-
-
-@given(both)
-def test_roc_auc_of_negated_margins_is_the_complement(sample: Sample) -> None:
-    """Turning the ranking around turns the area to one minus itself."""
-    area, turned = roc_auc(*sample), roc_auc(-sample[0], sample[1])
-    assert area is not None
-    assert turned == pytest.approx(1 - area, abs=1e-12)
-
-
-@given(both)
-def test_average_precision_is_that_of_sklearn(sample: Sample) -> None:
-    """Average precision agrees with sklearn, ties included."""
-    expected = oracle.average_precision_score(sample[1], sample[0])
-    assert average_precision(*sample) == pytest.approx(expected, abs=1e-12)
-
-
-@given(both, st.sampled_from([0.0, 0.001, 0.05, 0.1, 0.25, 0.5, 1.0]))
-def test_recall_is_the_highest_of_all_thresholds_that_keep_the_limit(sample: Sample, limit: float) -> None:
-    """Every distinct margin is tried as threshold, as is none, and the best that keeps the limit is taken."""
-    margins, labels = sample
-    best = 0.0
-    for threshold in margins:
-        flagged = margins >= threshold
-        if np.mean(flagged[labels == 0]) <= limit:
-            best = max(best, float(np.mean(flagged[labels == 1])))
-    assert recall_at_fpr(margins, labels, limit=limit) == pytest.approx(best, abs=1e-12)
-
-
-@given(both, st.sampled_from([0.0, 0.05, 0.25, 0.5]))
-def test_recall_lies_on_the_roc_curve_of_sklearn(sample: Sample, limit: float) -> None:
-    """The recall is the highest of sklearn's curve left of the limit."""
-    false_positives, recalls, _ = oracle.roc_curve(sample[1], sample[0], drop_intermediate=False)
-    expected = recalls[false_positives <= limit].max()
-    assert recall_at_fpr(*sample, limit=limit) == pytest.approx(expected, abs=1e-12)
 
 
 @given(ranked)
@@ -79,13 +35,7 @@ def test_log_loss_is_that_of_sklearn(sample: Sample) -> None:
     assert log_loss(probabilities, sample[1]) == pytest.approx(expected, abs=1e-9)
 
 
-METRICS: list[Callable[[FloatArray, IntArray], float | None]] = [
-    roc_auc,
-    average_precision,
-    brier,
-    log_loss,
-    lambda margins, labels: recall_at_fpr(margins, labels, limit=0.25),
-]
+METRICS = (brier, log_loss)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), max_size=40), st.integers(0, 2**32))
@@ -100,16 +50,7 @@ def test_order_of_records_changes_no_bit(pairs: list[tuple[float, int]], seed: i
         assert metric(values[order], labels[order]) == metric(values, labels)
 
 
-@pytest.mark.parametrize(
-    ("labels", "absent"),
-    [
-        ([], [True] * 5),
-        ([0, 0], [True, True, False, False, True]),
-        ([1, 1], [True, False, False, False, True]),
-    ],
-)
-def test_metric_without_its_class_is_none(labels: list[int], absent: list[bool]) -> None:
-    """Without records everything is None, without a class what needs it, and nothing warns or is NaN."""
-    values = np.linspace(0.2, 0.8, len(labels))
-    results = [metric(values, np.array(labels, dtype=np.int64)) for metric in METRICS]
-    assert [result is None for result in results] == absent
+def test_metric_without_records_is_none() -> None:
+    """Without records nothing can be said, and nothing warns."""
+    nothing = np.empty(0)
+    assert [metric(nothing, nothing.astype(np.int64)) for metric in METRICS] == [None, None]

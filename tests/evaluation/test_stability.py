@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scoring_model.evaluation.blocks import MIN_DAYS
 from scoring_model.evaluation.intervals import share_of
 from scoring_model.evaluation.stability import (
-    MIN_DAYS,
     RECENT_DAYS,
     WINDOW_DAYS,
     Stability,

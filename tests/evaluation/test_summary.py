@@ -68,7 +68,7 @@ def test_numbers_are_those_of_the_evaluation() -> None:
     ]
     assert stability[3][2:5] == [outcomes[3][1], "–", outcomes[3][1]]
     assert stability[3][5] == "2024-01-30 to 2024-02-02"
-    assert ranking[2] == ["ROC AUC", f"{evaluation.overall.roc_auc:.4f}"]
+    assert ranking[2] == ["ROC AUC", f"{evaluation.overall.roc_auc:.4f}", "–"]
     assert scores[-1][:2] == ["1000", "0.010%"]
     assert [row[3] for row in scores[2:]] == ["no"] * 8 + ["yes"] * 2
     assert sum(int(row[0]) for row in calibration[2:]) == 6
@@ -80,4 +80,15 @@ def test_what_is_absent_is_a_dash() -> None:
     outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
     assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
     assert stability[-1] == ["Frauds passed", "–", "–", "–", "–", "–"]
-    assert ranking[2] == ["ROC AUC", "–"]
+    assert ranking[2] == ["ROC AUC", "–", "–"]
+
+
+def test_ends_of_intervals_stand_beside_their_metric() -> None:
+    """With enough days every metric but the calibration error has its ends, recalls as percentages."""
+    evaluation = _evaluation([0, 0, 1, 0, 1, 1] * 4)
+    rows = {row[0]: row for row in _tables(summary(evaluation))[2][2:]}
+    ends = evaluation.uncertainty
+    assert rows["ROC AUC"][2] == f"{ends.roc_auc.low:.4f} to {ends.roc_auc.high:.4f}"
+    recall = ends.recalls[0.05]
+    assert rows["Recall at 5.0% false positives"][2] == f"{recall.low:.1%} to {recall.high:.1%}"
+    assert {name for name, row in rows.items() if row[2] == "–"} == {"Expected calibration error"}

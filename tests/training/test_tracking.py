@@ -130,6 +130,8 @@ def test_all_numbers_of_an_evaluation_are_metrics(training: Training) -> None:
     overall = training.evaluation.overall
     assert found["roc_auc"] == overall.roc_auc
     assert found["recall_at_fpr_0.01"] == overall.recalls[0.01]
+    for name in ("roc_auc", "average_precision", "brier", "log_loss", "recall_at_fpr_0.01"):
+        assert found[f"{name}_low"] <= found[name] <= found[f"{name}_high"]
     for name in ("false_reject", "step_up", "missed_fraud"):
         share = getattr(overall, name)
         ends = (found[f"{name}_low"], found[f"{name}_share"], found[f"{name}_high"])

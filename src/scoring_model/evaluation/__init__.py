@@ -1,9 +1,19 @@
 """What a policy and its scores did on records with known labels."""
 
+from scoring_model.evaluation.blocks import Interval
 from scoring_model.evaluation.evaluation import Evaluation, EvaluationError, evaluate
 from scoring_model.evaluation.holdout import evaluate_table
 from scoring_model.evaluation.intervals import Share
 from scoring_model.evaluation.summary import summary
 from scoring_model.evaluation.targets import known_targets
 
-__all__ = ["Evaluation", "EvaluationError", "Share", "evaluate", "evaluate_table", "known_targets", "summary"]
+__all__ = [
+    "Evaluation",
+    "EvaluationError",
+    "Interval",
+    "Share",
+    "evaluate",
+    "evaluate_table",
+    "known_targets",
+    "summary",
+]

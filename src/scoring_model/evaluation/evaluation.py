@@ -12,9 +12,11 @@ from scoring_model.decision.policy import OUTCOMES, Outcome, Policy
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
 from scoring_model.evaluation.intervals import Share, share_of
-from scoring_model.evaluation.metrics import average_precision, brier, log_loss, recall_at_fpr, roc_auc
+from scoring_model.evaluation.metrics import brier, log_loss
+from scoring_model.evaluation.ranking import Ranking
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
 from scoring_model.evaluation.stability import Stability, measure_stability
+from scoring_model.evaluation.uncertainty import Uncertainty, measure_uncertainty
 
 FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
 """False positive rates at which recall is reported."""
@@ -95,6 +97,8 @@ class Evaluation:
     ----------
     overall : Measures
         Of all records.
+    uncertainty : Uncertainty
+        Of the metrics in `overall`, by drawing days.
     calibration : tuple of CalibrationBin
         Predicted and observed shares of fraud.
     score_shares : mapping of int to Share
@@ -108,6 +112,7 @@ class Evaluation:
     """
 
     overall: Measures
+    uncertainty: Uncertainty
     calibration: tuple[CalibrationBin, ...]
     score_shares: Mapping[int, Share]
     extrapolated_from: int
@@ -118,6 +123,7 @@ class Evaluation:
         """Give the evaluation as a JSON document: stable keys, null where a class is absent."""
         return {
             "overall": self.overall.to_json(),
+            "uncertainty": self.uncertainty.to_json(),
             "calibration": [row.to_json() for row in self.calibration],
             "score_shares": [
                 {
@@ -162,6 +168,9 @@ def evaluate(
     genuine_scores = decisions.scores[labels == 0]
     return Evaluation(
         overall=_measure(decisions, labels),
+        uncertainty=measure_uncertainty(
+            decisions.margins, decisions.probabilities, labels, event_times, limits=FPR_LIMITS
+        ),
         calibration=calibration_table(decisions.probabilities, labels),
         score_shares={
             score: share_of(int(np.count_nonzero(genuine_scores >= score)), len(genuine_scores))
@@ -225,7 +234,7 @@ def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntAr
 
 def _measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
     """Measure one set of decisions."""
-    margins, probabilities = decisions.margins, decisions.probabilities
+    ranking, probabilities = Ranking.of(decisions.margins, labels), decisions.probabilities
     genuine, fraud = (_outcome_counts(decisions.outcomes[labels == label]) for label in (0, 1))
     genuine_total, fraud_total = sum(genuine.values()), sum(fraud.values())
     not_passed = genuine_total - genuine[Outcome.PASSED]
@@ -233,12 +242,12 @@ def _measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
         records=len(labels),
         genuine=genuine_total,
         frauds=fraud_total,
-        roc_auc=roc_auc(margins, labels),
-        average_precision=average_precision(margins, labels),
+        roc_auc=ranking.roc_auc(),
+        average_precision=ranking.average_precision(),
         brier=brier(probabilities, labels),
         log_loss=log_loss(probabilities, labels),
         calibration_error=expected_calibration_error(calibration_table(probabilities, labels)),
-        recalls={limit: recall_at_fpr(margins, labels, limit=limit) for limit in FPR_LIMITS},
+        recalls={limit: ranking.recall_at_fpr(limit) for limit in FPR_LIMITS},
         genuine_outcomes={outcome: share_of(count, genuine_total) for outcome, count in genuine.items()},
         fraud_outcomes={outcome: share_of(count, fraud_total) for outcome, count in fraud.items()},
         false_reject=share_of(genuine[Outcome.FAILED], genuine_total),

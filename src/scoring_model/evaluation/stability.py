@@ -6,17 +6,14 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.evaluation.intervals import CONFIDENCE, Share, share_of
+from scoring_model.evaluation.blocks import DAY, draw_days, interval_of
+from scoring_model.evaluation.intervals import Share, share_of
 
 WINDOW_DAYS: Final = 14
 RECENT_DAYS: Final = 90
 """The worst window is sought among those of 14 days in the last 90."""
 
-MIN_DAYS: Final = 10
-"""Fewer days are too few to draw from."""
-
 REPEATS: Final = 2000
-_DAY: Final = 86_400_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,10 +77,9 @@ class Stability:
 def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_times: IntArray) -> Stability:
     """Measure how an error moves over time.
 
-    The interval is that of a bootstrap whose blocks are days in UTC (Carlstein 1986, doi 10.1214/aos/1176350057; its
-    percentiles): records of one day stay together, so that what they have in common, a campaign or an outage, widens
-    it. The worst window is the one with the highest lower end of Wilson's interval, the latest of equals. It is the
-    worst of many, so it lies above the average even where nothing moves: it is to be looked at, not a test.
+    Days are those of UTC. The worst window is the one with the highest lower end of Wilson's interval, the latest of
+    equals. It is the worst of many, so it lies above the average even where nothing moves: it is to be looked at, not
+    a test.
 
     Parameters
     ----------
@@ -98,35 +94,22 @@ def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_
     -------
     Stability
     """
-    first = int(event_times.min() // _DAY) if len(event_times) else 0
-    days = event_times // _DAY - first
+    first = int(event_times.min() // DAY) if len(event_times) else 0
+    days = event_times // DAY - first
     records = np.bincount(days).astype(np.int64)
     wrong = np.bincount(days[errors], minlength=len(records)).astype(np.int64)
     held = np.flatnonzero(records)
-    low, high = _day_blocks(wrong[held], records[held])
+    draws = draw_days(len(held), repeats=REPEATS)
+    blocks = interval_of(float((draw @ wrong[held]) / (draw @ records[held])) for draw in draws)
     return Stability(
         bound=bound,
         limit=limit,
         share=share_of(int(wrong.sum()), int(records.sum())),
-        low=low,
-        high=high,
+        low=blocks.low,
+        high=blocks.high,
         days=len(held),
         worst=_worst_window(wrong, records, first) if len(held) else None,
     )
-
-
-def _day_blocks(wrong: IntArray, records: IntArray) -> tuple[float | None, float | None]:
-    """Draw as many days as there are, again and again, and take the percentiles of the shares."""
-    if len(records) < MIN_DAYS:
-        return None, None
-    generator = np.random.default_rng(0)  # the same records give the same interval
-    shares = np.empty(REPEATS)
-    for repeat in range(REPEATS):
-        drawn = generator.integers(0, len(records), len(records))
-        shares[repeat] = wrong[drawn].sum() / records[drawn].sum()
-    tail = round((1 - CONFIDENCE) / 2 * REPEATS)
-    shares.sort()
-    return float(shares[tail]), float(shares[-1 - tail])
 
 
 def _worst_window(wrong: IntArray, records: IntArray, first: int) -> Window:

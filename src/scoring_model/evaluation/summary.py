@@ -1,9 +1,10 @@
 """An evaluation as Markdown, for people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from scoring_model.decision.policy import OUTCOMES
 from scoring_model.decision.scale import nominal_share
+from scoring_model.evaluation.blocks import Interval
 from scoring_model.evaluation.evaluation import Evaluation, Measures
 from scoring_model.evaluation.intervals import Share
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
@@ -28,10 +29,10 @@ def summary(evaluation: Evaluation) -> str:
     overall = evaluation.overall
     sections = (
         f"{overall.records:,} records: {overall.genuine:,} genuine, {overall.frauds:,} frauds. "
-        "Intervals are Wilson's, at 95 %, for independent records.",
+        "Intervals are at 95 %: Wilson's, for independent records, unless they come from drawing whole days.",
         "### Outcomes\n\n" + _outcomes(overall),
         "### Errors over time\n\n" + _stability(evaluation),
-        "### Ranking and probability\n\n" + _ranking(overall),
+        "### Ranking and probability\n\n" + _ranking(evaluation),
         "### Meaning of the score\n\n" + _scores(evaluation),
         "### Calibration\n\n" + _calibration(evaluation),
         "### By month\n\n" + _months(evaluation),
@@ -74,21 +75,30 @@ def _stability(evaluation: Evaluation) -> str:
     return f"{text}\n\n{_table(heads, rows)}"
 
 
-def _ranking(measures: Measures) -> str:
+def _ranking(evaluation: Evaluation) -> str:
     """List the metrics of margins and probabilities."""
+    measures, uncertainty = evaluation.overall, evaluation.uncertainty
     recalls = [
-        (f"Recall at {limit:.1%} false positives", _percent(recall))
+        (
+            f"Recall at {limit:.1%} false positives",
+            _percent(recall),
+            _ends(uncertainty.recalls[limit], _percent),
+        )
         for limit, recall in measures.recalls.items()
     ]
     rows = [
-        ("ROC AUC", _decimal(measures.roc_auc)),
-        ("Average precision", _decimal(measures.average_precision)),
+        ("ROC AUC", _decimal(measures.roc_auc), _ends(uncertainty.roc_auc, _decimal)),
+        (
+            "Average precision",
+            _decimal(measures.average_precision),
+            _ends(uncertainty.average_precision, _decimal),
+        ),
         *recalls,
-        ("Brier score", _decimal(measures.brier)),
-        ("Log loss", _decimal(measures.log_loss)),
-        ("Expected calibration error", _decimal(measures.calibration_error)),
+        ("Brier score", _decimal(measures.brier), _ends(uncertainty.brier, _decimal)),
+        ("Log loss", _decimal(measures.log_loss), _ends(uncertainty.log_loss, _decimal)),
+        ("Expected calibration error", _decimal(measures.calibration_error), _ABSENT),
     ]
-    return _table(("Metric", "Value"), rows)
+    return _table(("Metric", "Value", "Drawing days"), rows)
 
 
 def _scores(evaluation: Evaluation) -> str:
@@ -151,6 +161,11 @@ def _interval(share: Share) -> str:
     if share.share is None:
         return _ABSENT
     return f"{share.share:.2%} ({share.low:.2%} to {share.high:.2%})"
+
+
+def _ends(interval: Interval, write: Callable[[float | None], str]) -> str:
+    """Write the ends of an interval."""
+    return _ABSENT if interval.low is None else f"{write(interval.low)} to {write(interval.high)}"
 
 
 def _percent(value: float | None) -> str:

@@ -16,7 +16,7 @@ from scoring_model.bundle import (
 )
 from scoring_model.configuration import Configuration
 from scoring_model.decision.policy import Policy
-from scoring_model.evaluation import Evaluation, Share
+from scoring_model.evaluation import Evaluation, Interval, Share
 from scoring_model.features import Feature
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.attacks import AttackReport, Finding
@@ -124,17 +124,21 @@ def _attack_row(finding: Finding, attacks: AttackReport) -> AttackRow:
 
 
 def _metrics(evaluation: Evaluation) -> Iterator[MetricRow]:
-    overall = evaluation.overall
-    yield MetricRow(metric="ROC AUC", value=overall.roc_auc)
-    yield MetricRow(metric="Average precision", value=overall.average_precision)
+    overall, ends = evaluation.overall, evaluation.uncertainty
+    yield _metric_row("ROC AUC", overall.roc_auc, ends.roc_auc)
+    yield _metric_row("Average precision", overall.average_precision, ends.average_precision)
     for limit, recall in overall.recalls.items():
-        yield MetricRow(metric=f"Recall at {limit:.1%} false positives", value=recall)
-    yield MetricRow(metric="Brier score", value=overall.brier)
-    yield MetricRow(metric="Log loss", value=overall.log_loss)
+        yield _metric_row(f"Recall at {limit:.1%} false positives", recall, ends.recalls[limit])
+    yield _metric_row("Brier score", overall.brier, ends.brier)
+    yield _metric_row("Log loss", overall.log_loss, ends.log_loss)
     yield MetricRow(metric="Expected calibration error", value=overall.calibration_error)
     yield _share_row("Genuine failed", overall.false_reject)
     yield _share_row("Genuine stepped up or failed", overall.step_up)
     yield _share_row("Frauds passed", overall.missed_fraud)
+
+
+def _metric_row(metric: str, value: float | None, ends: Interval) -> MetricRow:
+    return MetricRow(metric=metric, value=value, low=ends.low, high=ends.high)
 
 
 def _share_row(metric: str, share: Share) -> MetricRow:

@@ -7,7 +7,7 @@ import pytest
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import AttackSettings, Configuration
-from scoring_model.evaluation.metrics import roc_auc
+from scoring_model.evaluation.ranking import Ranking
 from scoring_model.features import FeatureMatrix
 from scoring_model.history import sweep as sweeps
 from scoring_model.history.amounts import TableAmounts
@@ -100,7 +100,7 @@ def test_direction_does_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
     targets = np.repeat(np.array([1, 0], dtype=np.int8), (10, 190))
     values = 2 * targets + rng.normal(size=200)
-    by_order = roc_auc(values, targets)
+    by_order = Ranking.of(values, targets).roc_auc()
     assert by_order is not None
     assert single_auc(values, targets, categorical=False) >= by_order > 0.8
     assert single_auc(-values, targets, categorical=False) >= by_order

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
-from scoring_model.evaluation.metrics import roc_auc
+from scoring_model.evaluation.ranking import Ranking
 
 
 def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
@@ -20,5 +20,5 @@ def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
     float
         In [0, 1]; one half where a class is absent, which tells as little.
     """
-    area = roc_auc(values, targets)
+    area = Ranking.of(values, targets).roc_auc()
     return 0.5 if area is None else area

@@ -125,6 +125,7 @@ def metrics(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     """
     document = evaluation.to_json()
     yield from _numbers(document["overall"])
+    yield from _numbers(document["uncertainty"])
     for share in document["score_shares"]:
         yield from _numbers(
             {f"score_{share['score']}": {end: share[end] for end in ("share", "low", "high")}}
