@@ -6,11 +6,11 @@ from pathlib import Path
 from scoring_model import synthetic
 
 
-def invented_file(records: int) -> Path:
+def invented_file(records: int, *, seed: int = 7) -> Path:
     """The file of so many records, made where it is not yet."""
     folder = Path(tempfile.gettempdir()) / "scoring-model-benchmark"
     folder.mkdir(exist_ok=True)
-    path = folder / f"invented-{records}.parquet"
+    path = folder / f"invented-{records}-{seed}.parquet"
     if not path.exists():
-        synthetic.write(path, records=records, seed=7)
+        synthetic.write(path, records=records, seed=seed)
     return path

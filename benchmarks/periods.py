@@ -25,8 +25,8 @@ from scoring_model.records.reading import read_records
 from scoring_model.training.preparation import prepare
 
 CONFIGS: Final = Path(__file__).parents[1] / "configs"
-SEED: Final = 7
-"""Of the invented records, which are the same for all searches."""
+SEED: Final = 8
+"""Of the invented records; the points that our search starts from were chosen on others."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -24,6 +24,8 @@ Predict: TypeAlias = Callable[[Rows], Rows]
 """From rows to probabilities of fraud."""
 
 THREADS: Final = 2
+AVERAGED: Final = 8
+"""Boosters of ours whose average is the model (`training.seeds`), as many as AutoGluon has in a bag."""
 SEARCH_SHARE: Final = 0.85
 """Of our time goes to the search; the rest is for the trial that it ends in, and for the fit."""
 
@@ -119,7 +121,7 @@ def prepare_ours(seconds: float, seed: int) -> Search:
             task.targets,
             tuned=Tuned(params=found.params, rounds=found.rounds),
             seed=seed,
-            seeds=training.seeds,
+            seeds=AVERAGED,
             threads=THREADS,
             **features,
         )

@@ -24,7 +24,7 @@ from scoring_model.training.fitting import Params, fit
 from scoring_model.training.preparation import prepare
 from scoring_model.training.space import STARTING_POINTS
 
-AS_THE_PROJECT_TRAINS: Final = {**STARTING_POINTS[1], "bagging_freq": 1}
+AS_THE_PROJECT_TRAINS: Final = {**STARTING_POINTS[-1], "bagging_freq": 1}
 AS_LIGHTGBM_TRAINS: Final = {"learning_rate": 0.05}
 
 FEATURES = 60

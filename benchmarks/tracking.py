@@ -23,6 +23,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.invented_file import invented_file
+
 from scoring_model.configuration import Configuration, Tuned, load_configuration, read_settings, read_yaml
 
 CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
@@ -54,18 +58,6 @@ class Measured:
     def read(cls, text: str) -> Self:
         """Read the last line of what a process printed."""
         return cls(**json.loads(text.splitlines()[-1]))
-
-
-def file_of(records: int) -> Path:
-    """The invented records, made where they are not yet."""
-    from scoring_model import synthetic
-
-    folder = Path(tempfile.gettempdir()) / "scoring-model-benchmark"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"invented-{records}.parquet"
-    if not path.exists():
-        synthetic.write(path, records=records, seed=7)
-    return path
 
 
 def configured(minutes: float, parameters: Path | None) -> Configuration:
@@ -189,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--params", type=Path, help="with these parameters, without a search")
     parser.add_argument("--uri", help="tell this server")
     options = parser.parse_args(arguments)
-    source = file_of(options.records)
+    source = invented_file(options.records)
     if options.out is not None:
         configuration = configured(options.minutes, options.params)
         print(json.dumps(measure(source, configuration, options.out, options.uri).__dict__))

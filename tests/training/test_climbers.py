@@ -16,7 +16,10 @@ GROUND = Ground(
     settings=TuningSettings(folds=2, max_rounds=20, patience=5),
     seed=1,
 )
-PARAMS = ({"learning_rate": 0.2, "num_leaves": 4}, {"learning_rate": 0.1, "num_leaves": 7})
+PARAMS = (
+    {"learning_rate": 0.2, "num_leaves": 4, "max_depth": 4},
+    {"learning_rate": 0.1, "num_leaves": 7, "max_depth": 4},
+)
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from scoring_model.training.fitting import fixed_params
 from scoring_model.training.folds import Fold, build_folds, cut_folds, smooth_recall
 from scoring_model.training.rungs import FIRST_TRAVEL, Rung, climb
 
-SETTINGS = TuningSettings(folds=2, max_rounds=40, patience=5)
-SLOW = {"learning_rate": 0.1, "num_leaves": 8}
+SLOW = {"learning_rate": 0.1, "num_leaves": 8, "max_depth": 4}
 
 
 def sample() -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
@@ -47,6 +46,25 @@ def climbed(
     return list(climb(folds, {**fixed_params(seed=1, threads=threads), **SLOW, **changed}, settings))
 
 
+def trees_of_the_first_rung(
+    folds: list[Fold], settings: TuningSettings, monkeypatch: pytest.MonkeyPatch, **changed: float
+) -> int:
+    """How many trees are trained until a climb is closed on its first rung."""
+    trees: list[int] = []
+    update = lgb.Booster.update
+
+    def counted(self: lgb.Booster) -> bool:
+        trees.append(1)
+        return bool(update(self))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lgb.Booster, "update", counted)
+        rungs = climb(folds, {**fixed_params(seed=1, threads=1), **SLOW, **changed}, settings)
+        next(rungs)
+        rungs.close()
+    return len(trees)
+
+
 @pytest.fixture
 def thinned(monkeypatch: pytest.MonkeyPatch) -> list[Fold]:
     """Folds that may be thinned however small they are."""
@@ -55,41 +73,67 @@ def thinned(monkeypatch: pytest.MonkeyPatch) -> list[Fold]:
 
 
 def test_thinning_keeps_every_fraud_and_a_share_of_the_others(thinned: list[Fold]) -> None:
-    """Each thinned fold has all frauds, a quarter of the genuine records, and is judged on all that follow."""
+    """The first fold can be had with all frauds and a quarter of the genuine; all are judged on all that follow."""
     _, targets, times = sample()
-    for fold, (train, validation) in zip(thinned, cut_folds(times, targets, 2), strict=True):
-        labels = np.asarray(fold.thinned.get_label())
-        genuine = int((targets[train] == 0).sum())
-        assert labels.sum() == targets[train].sum()
-        assert len(labels) - labels.sum() == round(genuine / 4)
-        assert fold.share == round(genuine / 4) / genuine
+    cuts = cut_folds(times, targets, 2)
+    for fold, (train, validation) in zip(thinned, cuts, strict=True):
         assert np.array_equal(fold.targets, targets[validation])
         assert fold.train.num_data() == fold.size == len(train)
+    first, second = thinned
+    labels = np.asarray(first.thinned.get_label())
+    genuine = int((targets[cuts[0][0]] == 0).sum())
+    assert labels.sum() == targets[cuts[0][0]].sum()
+    assert len(labels) - labels.sum() == round(genuine / 4)
+    assert first.share == round(genuine / 4) / genuine
+    assert first.is_thinned
+    assert not second.is_thinned
+    assert second.thinned.num_data() == second.size
 
 
 def test_few_records_are_not_thinned() -> None:
-    """Where no more genuine records are there than must be left, all of them stay, and two rungs do."""
+    """Where no more genuine records are there than must be left, all of them stay, and there is one rung less."""
     folds = folds_of(thinning=0.01)
     assert not any(fold.is_thinned for fold in folds)
-    assert [rung.last for rung in climbed(folds)] == [False, True]
+    rungs = climbed(folds)
+    assert [len(rung.rounds) for rung in rungs] == [1, 1, 2]
+    assert [rung.last for rung in rungs] == [False, False, True]
 
 
 def test_only_the_last_rung_trains_on_everything(thinned: list[Fold]) -> None:
-    """Its value and rounds are those of a climb that was never thinned; those below it are others."""
+    """The rungs on whole folds are those of a climb that was never thinned; the one below them is another."""
     rungs = climbed(thinned)
-    assert [rung.last for rung in rungs] == [False, False, True]
-    assert rungs[-1] == climbed(folds_of())[-1]
+    assert [rung.last for rung in rungs] == [False, False, False, True]
+    assert [len(rung.rounds) for rung in rungs] == [1, 1, 1, 2]
+    assert rungs[2:] == climbed(folds_of())[1:]
     assert rungs[1].value != rungs[2].value
 
 
-def test_the_first_rung_goes_as_far_for_slow_learners(thinned: list[Fold]) -> None:
-    """Its trees times the learning rate are the same for all, as long as there may be so many."""
-    for rate in (0.05, 0.1, 0.4):
-        first = next(
-            iter(climb(thinned, {**fixed_params(seed=1, threads=1), **SLOW, "learning_rate": rate}, SETTINGS))
+def test_a_rung_is_the_mean_of_its_folds() -> None:
+    """What is said of some folds is the mean of what is said of each alone, the first ones first."""
+    folds = folds_of(folds=3)
+    alone = [climbed([fold])[-1] for fold in folds]
+    for number, rung in enumerate(climbed(folds)[1:], start=1):
+        assert rung.value == pytest.approx(sum(one.value for one in alone[:number]) / number, abs=1e-15)
+        assert rung.rounds == tuple(one.rounds[0] for one in alone[:number])
+
+
+def test_the_first_rung_goes_as_far_for_slow_learners(
+    thinned: list[Fold], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trees of 31 leaves, times the learning rate, are as many for all; of a quarter of the leaves twice as many."""
+    settings = TuningSettings(max_rounds=150, patience=1000)
+    for rate, leaves, depth, most in (
+        (0.05, 31, 5, FIRST_TRAVEL / 0.05),
+        (0.1, 31, 5, FIRST_TRAVEL / 0.1),
+        (0.4, 31, 5, FIRST_TRAVEL / 0.4),
+        (0.1, 124, 12, FIRST_TRAVEL / 0.1 / 2),
+        (0.1, 124, 3, FIRST_TRAVEL / 0.1 * math.sqrt(31 / 8)),  # no deeper than eight leaves
+        (0.01, 31, 5, 150),
+    ):
+        trees = trees_of_the_first_rung(
+            thinned, settings, monkeypatch, learning_rate=rate, num_leaves=leaves, max_depth=depth
         )
-        most = min(SETTINGS.max_rounds, math.ceil(FIRST_TRAVEL / rate))
-        assert most - SETTINGS.patience <= max(first.rounds) <= most
+        assert trees == math.ceil(most)
 
 
 def test_recall_is_that_of_the_rounds_that_are_given() -> None:
@@ -111,8 +155,8 @@ def test_the_prior_is_put_right_before_the_loss_is_taken(thinned: list[Fold]) ->
     LightGBM starts from the share of frauds, which is four times too high here.
     """
     rungs = climbed(thinned, max_rounds=200)
-    for few, whole in zip(rungs[1].rounds, rungs[2].rounds, strict=True):
-        assert whole / 3 < few < 3 * whole
+    (few,), (whole,) = rungs[1].rounds, rungs[2].rounds
+    assert whole / 3 < few < 3 * whole
 
 
 def test_a_climb_stops_when_its_log_loss_no_longer_falls() -> None:
@@ -131,16 +175,7 @@ def test_a_climb_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
 
 
 def test_what_is_not_asked_for_is_not_done(thinned: list[Fold], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever closes a climb after its first rung has trained no more than that."""
-    trees: list[int] = []
-    update = lgb.Booster.update
-
-    def counted(self: lgb.Booster) -> bool:
-        trees.append(1)
-        return bool(update(self))
-
-    monkeypatch.setattr(lgb.Booster, "update", counted)
-    rungs = climb(thinned, {**fixed_params(seed=1, threads=1), **SLOW}, SETTINGS)
-    next(rungs)
-    rungs.close()
-    assert len(trees) <= len(thinned) * math.ceil(FIRST_TRAVEL / SLOW["learning_rate"])
+    """Whoever closes a climb after its first rung has trained its trees and no more."""
+    settings = TuningSettings(max_rounds=200, patience=1000)
+    expected = math.ceil(FIRST_TRAVEL / 0.1 * math.sqrt(31 / 8))
+    assert trees_of_the_first_rung(thinned, settings, monkeypatch) == expected

@@ -31,7 +31,7 @@ class Fold:
     Attributes
     ----------
     train, thinned, validation : lightgbm.Dataset
-        Subsets of one binned dataset; `thinned` has all frauds of `train` and some of its genuine records.
+        Subsets of one binned dataset; `thinned` has all frauds of `train` and some of its genuine records, or all.
     share : float
         Of the genuine records that `thinned` has, in (0, 1].
     size : int
@@ -124,7 +124,8 @@ def build_folds(
     params : Mapping
         As from `fitting.fixed_params`.
     thinning : float
-        Share of the genuine records that a thinned fold keeps, in (0, 1], or more where few would be left.
+        Share of the genuine records that the first fold keeps when it is thinned, in (0, 1], or more where few would
+        be left. The others have no use for it.
     seed : int
         Of the draw of those.
 
@@ -134,9 +135,11 @@ def build_folds(
     """
     everything = binned(rows, targets, feature_names=feature_names, categorical=categorical, params=params)
     everything.construct()
+    shares = [thinning, *[1.0] * (len(cuts) - 1)]
+    generator = np.random.default_rng(seed)
     return [
-        _fold(everything, targets, cut, thinning=thinning, rng=np.random.default_rng([seed, number]))
-        for number, cut in enumerate(cuts)
+        _fold(everything, targets, cut, thinning=share, rng=generator)
+        for cut, share in zip(cuts, shares, strict=True)
     ]
 
 

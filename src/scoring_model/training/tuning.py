@@ -29,10 +29,10 @@ from scoring_model.training.progress import Show, show_progress
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
 
-REDUCTION: Final = 3
+REDUCTION: Final = 2
 """One trial in so many climbs on from a rung."""
 
-_RANDOM_TRIALS = 8  # the starting points among them; the sampler models the trials from then on
+_RANDOM_TRIALS = 6  # the starting points among them; the sampler models the trials from then on
 _ROUNDS = "rounds"  # of each fold, kept with the trial
 
 
@@ -80,7 +80,7 @@ def tune(
 
     Trial k draws with a sampler of its own, seeded by (seed, k), from the k trials before it: an interrupted
     run that is resumed makes the trials that it would have made. At each rung (`rungs.climb`) a trial goes on when it
-    is among the best third of those that came so far. With several processes what a trial draws from depends on which
+    is among the better half of those that came so far. With several processes what a trial draws from depends on which
     of the others were done by then: such a search is kept by the parameters that it found.
 
     Parameters
@@ -131,7 +131,6 @@ def tune(
         settings,
         seed,
     )
-    pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION)
     ground = Ground(
         feature_names=tuple(feature_names),
         categorical=tuple(categorical),
@@ -139,7 +138,7 @@ def tune(
         settings=settings,
         seed=seed,
     )
-    with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=pruner) as study:
+    with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=Halving()) as study:
         with show_progress(settings.trials, settings.budget_seconds, shown=progress, report=report) as show:
             search = _Search(study, settings, seed=seed, parallel=processes > 1, show=show)
             if search.wants_more:  # a search that is over needs no bins
@@ -147,6 +146,34 @@ def tune(
                     search.run(all_climbers)
         done = _finished(study)
     return _result(done[: settings.trials], sizes, len(rows))
+
+
+class Halving(optuna.pruners.BasePruner):
+    """Asynchronous successive halving: each step is a rung, from which the better ones of those that came go on.
+
+    Optuna's own pruner also counts what a trial reached before it was killed, and so a search that was killed would
+    stop other trials than one that was not.
+    """
+
+    def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
+        """Whether a trial ends where it is.
+
+        Returns
+        -------
+        bool
+            False for the best one in `REDUCTION` of those that came so far, itself among them, and for the best one.
+        """
+        step = trial.last_step
+        assert step is not None
+        values = sorted(
+            (
+                other.intermediate_values[step]
+                for other in study.get_trials(deepcopy=False)
+                if other.state != TrialState.FAIL and step in other.intermediate_values
+            ),
+            reverse=True,
+        )
+        return trial.intermediate_values[step] < values[max(len(values) // REDUCTION, 1) - 1]
 
 
 class _Search:
@@ -208,7 +235,7 @@ class _Search:
 
     def _goes_on(self, trial: optuna.Trial, step: int, rung: Rung) -> bool:
         with self._lock:
-            trial.report(rung.value, REDUCTION**step)
+            trial.report(rung.value, step)
             if rung.last:
                 trial.set_user_attr(_ROUNDS, rung.rounds)
                 self._study.tell(trial, rung.value)

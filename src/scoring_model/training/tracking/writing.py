@@ -46,8 +46,8 @@ def write(store: Store, telling: Telling) -> Written:
     somebody has deleted it. One that is not is written over: the same values in the same places. Two that were
     begun, since an answer was lost, become one.
 
-    What is registered is the bundle as it was sealed, byte for byte. The alias `challenger` moves to it unless a
-    version of a later training is registered, so that a training that is told late does not take its place.
+    The alias `challenger` moves to its bundle unless a version of a later training is registered, so that a training
+    that is told late does not take its place.
 
     Parameters
     ----------
