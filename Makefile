@@ -8,6 +8,8 @@ export UV_PYTHON := $(VENV)/bin/python
 export UV_NO_CONFIG := 1
 # A browser is the one thing that no Python package brings.
 CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome google-chrome-stable chrome,$(shell command -v $(name))))
+# Two at a time: more would leave no core for the processes that tests start. A file's fixtures are made once.
+TESTS := $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help install run serve test lint format types imports unit lock clean
@@ -46,10 +48,10 @@ types: install
 unit: install
 ifeq ($(CHROMIUM),)
 	@echo 'NOT RUN: tests of pages, which need a browser: apt-get install chromium' >&2
-	$(BIN)/python -m pytest -m 'not browser'
+	$(TESTS) -m 'not browser'
 	@echo 'NOT RUN: tests of pages, which need a browser: apt-get install chromium' >&2
 else
-	$(BIN)/python -m pytest
+	$(TESTS)
 endif
 
 format: install ## format and mend what can be mended
