@@ -53,6 +53,12 @@ def test_ends_are_those_of_repeating_the_records_of_each_day() -> None:
         assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
+def test_an_interval_leaves_out_a_fortieth_at_either_end() -> None:
+    """Of a thousand draws the 26th from below and from above are the ends; draws that gave nothing do not count."""
+    found = interval_of([None, *(float(value) for value in range(999, -1, -1)), None])
+    assert (found.low, found.high) == (25.0, 974.0)
+
+
 def test_order_of_records_changes_no_bit() -> None:
     """Shuffled records have the same ends."""
     columns = drawn(2)
