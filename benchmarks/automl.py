@@ -204,7 +204,7 @@ def _tell_row(name: str, differences: Sequence[Difference]) -> None:
 def judge(period: Period, found: Mapping[str, Sequence[Found]], *, minutes: float) -> bool:
     """Print what was found on a period, and whether ours keeps up with every peer."""
     rankings = [Ranking.of(one.scores, period.targets) for results in found.values() for one in results]
-    drawn = draw_measures(rankings, period.targets, period.persons)
+    drawn = draw_measures(rankings, period.persons)
     measured = dict(zip(found, np.split(drawn, len(found), axis=1), strict=True))
     print(f"\n{period}\n")
     tell_measures(measured, found)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.evaluation.ranking import Ranking
@@ -47,7 +46,6 @@ def measures_of(ranking: Ranking) -> list[float]:
 
 def draw_measures(
     rankings: Sequence[Ranking],
-    targets: NDArray[np.int8],
     persons: IntArray,
     *,
     draws: int = DRAWS,
@@ -59,7 +57,6 @@ def draw_measures(
     ----------
     rankings : sequence of Ranking
         Of the same records.
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine
     persons : ndarray of shape (n,), int64
         Whose record each is.
     draws : int
@@ -71,7 +68,7 @@ def draw_measures(
         The records as they are come first.
     """
     drawn = (
-        [measures_of(ranking.weighted(weights, targets)) for ranking in rankings]
+        [measures_of(ranking.weighted(weights)) for ranking in rankings]
         for weights in _draws(persons, draws, seed)
     )
     return np.array([[measures_of(ranking) for ranking in rankings], *drawn])

@@ -65,7 +65,7 @@ def test_weights_are_repetitions(sample: Sample, seed: int) -> None:
     """A record with a weight counts as often as if it stood there so many times, with none as if it were absent."""
     margins, labels = sample
     weights = np.random.default_rng(seed).integers(0, 4, len(labels))
-    weighted = Ranking.of(margins, labels).weighted(weights, labels)
+    weighted = Ranking.of(margins, labels).weighted(weights)
     repeated = Ranking.of(np.repeat(margins, weights), np.repeat(labels, weights))
     for metric in METRICS:
         assert metric(weighted) == pytest.approx(metric(repeated), abs=1e-12)

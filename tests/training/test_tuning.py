@@ -1,7 +1,9 @@
 import multiprocessing
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from scoring_model.configuration import TuningSettings
-from scoring_model.training import climbers, progress
+from scoring_model.training import climbers, progress, tuning
 from scoring_model.training.climbers import ClimberError
 from scoring_model.training.fitting import ALLOWED_PARAMS, fit
 from scoring_model.training.journal import JournalError
@@ -222,9 +224,43 @@ def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: 
         patch.setattr(progress, "LINE_SECONDS", 0.0)
         with pytest.raises(ClimberError, match="ended with code -9"):
             search(journal, processes=2, report=kill_one, limits={"trials": 200})
-    left = len(search(journal, resume=True, limits={"trials": 1}).trials)
-    assert left == 1
+    left = search(journal, resume=True, limits={"trials": 1}).trials
+    assert left[-1]["state"] == "complete"
     assert len(search(journal, resume=True, processes=2, limits={"trials": 12}).trials) == 12
+
+
+@pytest.mark.parametrize("limits", [{"trials": 1}, {"trials": None, "budget": 1}])
+def test_where_all_were_stopped_by_one_that_died_another_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int | None]
+) -> None:
+    """A resumed search has a complete trial, though its limit is reached without one."""
+    ahead, stopped = threading.Event(), threading.Event()
+
+    def die(_: object) -> Iterator[Rung]:
+        yield Rung(value=0.9, rounds=(10,), last=False)
+        ahead.set()
+        assert stopped.wait(10)
+        raise ClimberError
+
+    def be_stopped(_: object) -> Iterator[Rung]:
+        assert ahead.wait(10)
+        try:
+            yield Rung(value=0.1, rounds=(10,), last=False)
+        finally:
+            stopped.set()
+
+    def be_complete(*_: object) -> Iterator[Rung]:
+        yield Rung(value=0.5, rounds=(10, 10, 10), last=True)
+
+    journal = tmp_path / "journal.log"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuning, "climbers", lambda *_, **__: nullcontext([die, be_stopped]))
+        with pytest.raises(ClimberError):
+            search(journal, processes=2, limits={"trials": 2})
+    monkeypatch.setattr(climbers, "climb", be_complete)
+    found = search(journal, resume=True, limits=limits)
+    assert [row["state"] for row in found.trials] == ["pruned", "complete"]
+    assert found.value == 0.5
 
 
 def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

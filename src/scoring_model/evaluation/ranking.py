@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,11 +24,14 @@ class Ranking:
     ----------
     places : ndarray of shape (n,), int64
         Place of each record.
+    fraud : ndarray of shape (n,), bool
+        Whether each record is one.
     frauds, genuine : ndarray of shape (p,), int64
         How many records stand at each place.
     """
 
     places: IntArray
+    fraud: BoolArray
     frauds: IntArray
     genuine: IntArray
 
@@ -42,29 +45,27 @@ class Ranking:
             Finite; higher is riskier.
         labels : ndarray of shape (n,), 1 fraud, 0 genuine
         """
-        held = np.unique(margins[labels == 1])
+        fraud = labels == 1
+        held = np.unique(margins[fraud])
         above = np.searchsorted(held, margins, side="left")
         places = above + np.searchsorted(held, margins, side="right")  # odd where a fraud has the same margin
-        frauds, genuine = (
-            np.bincount(places[labels == label], minlength=2 * len(held) + 1) for label in (1, 0)
-        )
-        return cls(places, frauds, genuine)
+        frauds, genuine = (np.bincount(places[rows], minlength=2 * len(held) + 1) for rows in (fraud, ~fraud))
+        return cls(places, fraud, frauds, genuine)
 
-    def weighted(self, weights: IntArray, labels: NDArray[np.integer]) -> Self:
+    def weighted(self, weights: IntArray) -> Self:
         """Rank the same records with each as often as its weight says.
 
         Parameters
         ----------
         weights : ndarray of shape (n,), int64
             At least 0.
-        labels : ndarray of shape (n,), 1 fraud, 0 genuine
         """
         frauds, genuine = (
             # Summed as float64, which is exact for counts.
             np.bincount(self.places[rows], weights[rows], minlength=len(self.frauds)).astype(np.int64)
-            for rows in (labels == 1, labels == 0)
+            for rows in (self.fraud, ~self.fraud)
         )
-        return type(self)(self.places, frauds, genuine)
+        return type(self)(self.places, self.fraud, frauds, genuine)
 
     def roc_auc(self) -> float | None:
         """Chance that a fraud has a higher margin than a genuine record, ties counting one half.

@@ -74,7 +74,7 @@ def measure_uncertainty(
     ranking = Ranking.of(margins, labels)
 
     def ranked(draw: IntArray) -> list[float | None]:
-        drawn = ranking.weighted(draw[day_of], labels)
+        drawn = ranking.weighted(draw[day_of])
         return [drawn.roc_auc(), drawn.average_precision(), *map(drawn.recall_at_fpr, limits)]
 
     areas, precisions, *recalls = zip(*map(ranked, draws), strict=True) if draws else [()] * (2 + len(limits))

@@ -91,6 +91,7 @@ def tune(
     feature_names, categorical, monotone, seed
         As for `fitting.fit`.
     settings : TuningSettings
+        Beyond its limit trials are made until one is complete.
     threads : int
         Of all processes together; each has at least one.
     journal : Path
@@ -145,7 +146,7 @@ def tune(
                 with climbers(ground, rows, targets, event_times, processes=processes) as all_climbers:
                     search.run(all_climbers)
         done = _finished(study)
-    return _result(done[: settings.trials], sizes, len(rows))
+    return _result(_counted(done, settings.trials), sizes, len(rows))
 
 
 class Halving(optuna.pruners.BasePruner):
@@ -195,10 +196,17 @@ class _Search:
 
     @property
     def wants_more(self) -> bool:
-        """Whether one more trial is to begin."""
+        """Whether one more trial is to begin: below the limit, and beyond it until one is complete.
+
+        Of all trials under way the one that climbs highest is complete in the end, unless its process is killed:
+        what is left then may be only those that it stopped.
+        """
         if self._settings.trials is not None:
-            return self._begun < self._settings.trials
-        return self._begun == 0 or self._elapsed < (self._settings.budget_seconds or 0.0)
+            below = self._begun < self._settings.trials
+        else:
+            below = self._elapsed < (self._settings.budget_seconds or 0.0)
+        done = _finished(self._study)
+        return below or (len(done) == self._begun and not _complete(done))
 
     def run(self, all_climbers: Sequence[Climb]) -> None:
         """Make trials until there are enough; the first error ends all climbers at their next rung."""
@@ -273,6 +281,14 @@ def _complete(done: Sequence[FrozenTrial]) -> list[FrozenTrial]:
 
 def _best_value(done: Sequence[FrozenTrial]) -> float | None:
     return max((trial.values[0] for trial in _complete(done)), default=None)
+
+
+def _counted(done: Sequence[FrozenTrial], limit: int | None) -> Sequence[FrozenTrial]:
+    """Give the first trials, so many and the first complete one at least."""
+    if limit is None:
+        return done
+    first = next(place for place, trial in enumerate(done) if trial.state == TrialState.COMPLETE)
+    return done[: max(limit, first + 1)]
 
 
 def _result(done: Sequence[FrozenTrial], sizes: Sequence[int], size: int) -> Tuning:

@@ -782,6 +782,7 @@ def test_webhooks_an_event_is_sent_at_its_commit(store_url: str) -> None:
                     row = event_row(client=world.client, data='{"id":"x"}', created_at=START)
                     await transaction.insert([row])
                 await eventually(lambda count=count: len(world.sender.sent) == count)
+        assert await world.statuses() == {"DELIVERED": 3}
 
     tell(store_url, story)
 
