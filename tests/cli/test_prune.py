@@ -22,6 +22,7 @@ from scoring_model.service.core.vault import Vault
 from service_use import table
 from store_story import tell, write_to
 from stored_rows import (
+    broken,
     delivery_row,
     event_row,
     idempotency_row,
@@ -185,8 +186,7 @@ def test_signals_go_where_the_operator_wants_it(capsys: pytest.CaptureFixture[st
         row.id for row in asyncio.run(table(URL, VerificationRow)) if row in sealed
     }
     assert changed == {made[0].id}
-    damage = sealed[1]._replace(payload=(sealed[1].payload or b"")[:-1] + b"!")
-    write_to(URL, damage._replace(id=id_of(364)))
+    write_to(URL, sealed[1]._replace(id=id_of(364), payload=broken(sealed[1].payload)))
     code, said, error = run(capsys, "--signals-after", "1d", "--json")
     assert (code, json.loads(said)["pruned"]["signals"], json.loads(said)["unreadable"]) == (0, 1, 1)
     assert "1 verifications were left" in error

@@ -25,6 +25,12 @@ def new_id() -> bytes:
     return next(_numbers).to_bytes(8, "big") + os.urandom(8)
 
 
+def broken(value: bytes | None) -> bytes:
+    """Bytes of which the last differs: another one could be the same by chance."""
+    assert value
+    return value[:-1] + bytes([value[-1] ^ 1])
+
+
 def packed(*labels: tuple[int, int]) -> bytes:
     """Labels of a link: instants and what they say."""
     return b"".join(struct.pack("<qb", *label) for label in labels)

@@ -26,6 +26,7 @@ from service_use import (
     tell,
     together,
 )
+from stored_rows import broken
 
 LATE = QueueLimits(scoring_seconds=-1.0)
 """Everything has waited too long at once."""
@@ -230,7 +231,7 @@ def test_verification_what_does_not_open_is_an_error_in_the_end(store_url: str, 
         # The oldest first: what fails comes before what does not.
         async with world.store.writing([]) as transaction:
             row = await world.row(bad.id)
-            await transaction.settle([row._replace(payload=(row.payload or b"")[:-1] + b"?")])
+            await transaction.settle([row._replace(payload=broken(row.payload))])
         for expected in ("PENDING", "PENDING", "ERROR"):
             await world.pending.step()
             assert (await world.row(bad.id)).status == expected

@@ -31,6 +31,7 @@ from service_use import (
     table,
     tell,
 )
+from stored_rows import broken
 
 AGE = 365 * 24 * HOUR
 
@@ -206,11 +207,6 @@ def test_an_export_leaves_out_what_lost_its_signals(store_url: str, sealed: Path
     tell(store_url, sealed, story)
 
 
-def broken(value: bytes) -> bytes:
-    """Bytes with one of them changed."""
-    return value[:-1] + bytes([value[-1] ^ 1])
-
-
 @pytest.mark.parametrize("place", ["payload", "key"])
 def test_what_does_not_open_is_left_and_told(store_url: str, sealed: Path, place: str) -> None:
     """It holds up nobody else's."""
@@ -223,7 +219,7 @@ def test_what_does_not_open_is_left_and_told(store_url: str, sealed: Path, place
             key = (await reader.person_keys([row.key_id]))[row.key_id]
         change: dict[str, Callable[[], str]] = {
             "payload": lambda: (
-                f"UPDATE verifications SET payload = {blob(world.url, broken(row.payload or b''))} "
+                f"UPDATE verifications SET payload = {blob(world.url, broken(row.payload))} "
                 f"WHERE id = {blob(world.url, row.id)}"
             ),
             "key": lambda: (
