@@ -2,8 +2,12 @@
 
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from scoring_model import synthetic
+
+UNSEEN: Final = 8
+"""Seed of records on which searches are judged: the points that ours starts from were chosen on others."""
 
 
 def invented_file(records: int, *, seed: int = 7) -> Path:

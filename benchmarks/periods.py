@@ -2,7 +2,6 @@
 
 import hashlib
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.invented_file import UNSEEN, invented_file
 from benchmarks.searches import Task
 from benchmarks.signup import check_no_future, sides_of
 
-from scoring_model import synthetic
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import load_configuration
 from scoring_model.features import FeatureMatrix, fit_state
@@ -25,8 +24,6 @@ from scoring_model.records.reading import read_records
 from scoring_model.training.preparation import prepare
 
 CONFIGS: Final = Path(__file__).parents[1] / "configs"
-SEED: Final = 8
-"""Of the invented records; the points that our search starts from were chosen on others."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,10 +86,7 @@ def signup_period(path: Path) -> Period:
 def synthetic_period(records: int) -> Period:
     """Invented records, cut as a training cuts them; what validates a training goes unused."""
     configuration = load_configuration(CONFIGS / "identity.yaml")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "invented.parquet"
-        synthetic.write(path, records=records, seed=SEED)
-        table = read_records(path, configuration.schema, labelled=True).table
+    table = read_records(invented_file(records, seed=UNSEEN), configuration.schema, labelled=True).table
     prepared = prepare(table, configuration)
     parts = prepared.split
     return _period(

@@ -31,7 +31,7 @@ from optuna.trial import TrialState
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.invented_file import invented_file
+from benchmarks.invented_file import UNSEEN, invented_file
 
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import TuningSettings, load_configuration
@@ -47,8 +47,6 @@ TRIALS: Final = 40
 THREADS: Final = 2
 MOST: Final = 1 / 3
 LIMITS: Final = TuningSettings()
-UNSEEN: Final = 8
-"""Seed of the records: the points that our search starts from were chosen on others."""
 
 
 @dataclass(frozen=True, kw_only=True)

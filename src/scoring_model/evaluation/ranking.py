@@ -24,14 +24,13 @@ class Ranking:
     ----------
     places : ndarray of shape (n,), int64
         Place of each record.
-    fraud : ndarray of shape (n,), bool
-        Whether each record is one.
+    is_fraud : ndarray of shape (n,), bool
     frauds, genuine : ndarray of shape (p,), int64
         How many records stand at each place.
     """
 
     places: IntArray
-    fraud: BoolArray
+    is_fraud: BoolArray
     frauds: IntArray
     genuine: IntArray
 
@@ -45,12 +44,14 @@ class Ranking:
             Finite; higher is riskier.
         labels : ndarray of shape (n,), 1 fraud, 0 genuine
         """
-        fraud = labels == 1
-        held = np.unique(margins[fraud])
+        is_fraud = labels == 1
+        held = np.unique(margins[is_fraud])
         above = np.searchsorted(held, margins, side="left")
         places = above + np.searchsorted(held, margins, side="right")  # odd where a fraud has the same margin
-        frauds, genuine = (np.bincount(places[rows], minlength=2 * len(held) + 1) for rows in (fraud, ~fraud))
-        return cls(places, fraud, frauds, genuine)
+        frauds, genuine = (
+            np.bincount(places[rows], minlength=2 * len(held) + 1) for rows in (is_fraud, ~is_fraud)
+        )
+        return cls(places, is_fraud, frauds, genuine)
 
     def weighted(self, weights: IntArray) -> Self:
         """Rank the same records with each as often as its weight says.
@@ -63,9 +64,9 @@ class Ranking:
         frauds, genuine = (
             # Summed as float64, which is exact for counts.
             np.bincount(self.places[rows], weights[rows], minlength=len(self.frauds)).astype(np.int64)
-            for rows in (self.fraud, ~self.fraud)
+            for rows in (self.is_fraud, ~self.is_fraud)
         )
-        return type(self)(self.places, self.fraud, frauds, genuine)
+        return type(self)(self.places, self.is_fraud, frauds, genuine)
 
     def roc_auc(self) -> float | None:
         """Chance that a fraud has a higher margin than a genuine record, ties counting one half.

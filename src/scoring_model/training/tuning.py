@@ -205,8 +205,7 @@ class _Search:
             below = self._begun < self._settings.trials
         else:
             below = self._elapsed < (self._settings.budget_seconds or 0.0)
-        done = _finished(self._study)
-        return below or (len(done) == self._begun and not _complete(done))
+        return below or self._is_fruitless
 
     def run(self, all_climbers: Sequence[Climb]) -> None:
         """Make trials until there are enough; the first error ends all climbers at their next rung."""
@@ -216,6 +215,12 @@ class _Search:
         with ThreadPoolExecutor(len(all_climbers)) as pool:
             for work in [pool.submit(self._work, climb) for climb in all_climbers]:
                 work.result()
+
+    @property
+    def _is_fruitless(self) -> bool:
+        """Whether no trial is under way and none is complete."""
+        done = _finished(self._study)
+        return len(done) == self._begun and not _complete(done)
 
     @property
     def _elapsed(self) -> float:
