@@ -26,7 +26,7 @@ def new_id() -> bytes:
 
 
 def broken(value: bytes | None) -> bytes:
-    """Bytes of which the last differs: another one could be the same by chance."""
+    """The same bytes but for one bit: a byte that is put in the place of another may be equal by chance."""
     assert value
     return value[:-1] + bytes([value[-1] ^ 1])
 

@@ -384,6 +384,7 @@ def test_verification_pending_ones_are_finished_by_a_service_that_is_open(
 
         async with opened(store_url, sealed, work=True):
             await eventually(finished)
+        assert (await world.told(caller, found.id)).count("verification.completed") == 1
 
     tell(store_url, sealed, story)
 

@@ -13,6 +13,7 @@ from scoring_model.service.core.masters import (
     Unreadable,
 )
 from scoring_model.service.core.vault import DataKey, Vault
+from stored_rows import broken
 
 OLD, NEW, THIRD = (MasterKey(bytes(range(first, first + 32))) for first in range(3))
 NOW = 1_700_000_000_000_000
@@ -97,11 +98,10 @@ def test_wrapped_key_belongs_to_its_row_and_client() -> None:
     """A wrapped key that was put into another row, or given to another client, does not open."""
     vault = Vault(MasterKeys(OLD))
     (row, _), (other, _) = vault.new_key(7, PERSON, NOW), vault.new_key(7, PERSON, NOW)
-    changed = bytes([row.wrapped[0] ^ 1]) + row.wrapped[1:]
     for wrong in (
         row._replace(wrapped=other.wrapped),
         row._replace(client=8),
-        row._replace(wrapped=changed),
+        row._replace(wrapped=broken(row.wrapped)),
         row._replace(wrapped=b""),
     ):
         with pytest.raises(Unreadable):

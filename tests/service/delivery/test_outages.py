@@ -1,0 +1,119 @@
+"""Law 10: another process, or the database, goes away while deliveries are under way."""
+
+import asyncio
+
+import pytest
+
+from delivery_use import Sent, World, WrittenSender, never, running, tell
+from scoring_model.service.core.delivery_status import DeliveryStatus
+from scoring_model.service.core.faults import FAULTS
+from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.delivery.sending import Reply
+from scoring_model.service.delivery.worker import LEASE, DeliveryLimits
+from service_use import eventually
+
+
+def test_law_10_another_takes_over_when_the_lease_is_over(store_url: str) -> None:
+    """What a dead process had leased is sent by another one, after the lease and not before, and counts once."""
+
+    async def story(world: World) -> None:
+        await world.hook()
+        await world.events(3)
+        dead = world.another(WrittenSender(never))
+        await dead.step()
+        assert await world.round() == 0
+        world.clock.at += LEASE
+        assert await world.round() == 0
+        world.clock.at += 1
+        assert await world.round() == 3
+        assert len(world.sender.sent) == 3
+        assert {(row.status, row.attempts) for row in await world.rows()} == {(DeliveryStatus.DELIVERED, 1)}
+
+    tell(store_url, story)
+
+
+def test_law_10_a_late_result_does_not_undo_a_delivery(store_url: str) -> None:
+    """A process that fails after another has delivered changes nothing."""
+
+    async def story(world: World) -> None:
+        await world.hook()
+        await world.events()
+        answer = asyncio.Event()
+
+        async def late(_: Sent) -> Reply:
+            await answer.wait()
+            return Reply(500)
+
+        slow = world.another(WrittenSender(late))
+        await slow.step()
+        world.clock.at += LEASE + 1
+        await world.round()
+        delivered = await world.row()
+        answer.set()
+        await slow.finished()
+        assert await world.row() == delivered
+        assert delivered.status == DeliveryStatus.DELIVERED
+
+    tell(store_url, story)
+
+
+def test_law_10_results_wait_for_a_database_that_is_away(store_url: str) -> None:
+    """What was sent is written when the database is back, without being sent again."""
+
+    async def story(world: World) -> None:
+        await world.hook()
+        await world.events(5)
+        world.sender.reply = Reply(200)
+        found = await world.deliverer.step()
+        world.store.error = StoreUnavailable("away")
+        await eventually(lambda: len(world.sender.sent) == 5 and world.deliverer._behind)
+        assert await world.statuses() == {"WAITING": 5}
+        world.store.error = None
+        await world.deliverer.finished()
+        assert found == 10
+        assert await world.statuses() == {"DELIVERED": 5}
+        await world.drain()
+        assert len(world.sender.sent) == 5
+
+    tell(store_url, story)
+
+
+def test_law_10_nothing_is_taken_while_results_wait(store_url: str) -> None:
+    """What was sent and could not be written yet is not sent again, even when its lease is over meanwhile."""
+    limits = DeliveryLimits(interval=0.3, gather=0.0)
+
+    async def story(world: World) -> None:
+        await world.hook()
+        await world.events(5)
+        await world.deliverer.step()
+        world.store.error = StoreUnavailable("away")
+        await eventually(lambda: len(world.sender.sent) == 5 and world.deliverer._behind)
+        world.clock.at += LEASE + 1
+        world.store.error = None
+        assert await world.deliverer.step() == 0
+        await world.deliverer.finished()
+        await world.drain()
+        assert len(world.sender.sent) == 5
+        assert await world.statuses() == {"DELIVERED": 5}
+
+    tell(store_url, story, limits=limits)
+
+
+def test_law_10_events_wait_for_a_database_that_is_away(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A deliverer that runs goes on when the database is back, and takes that for no fault of its own."""
+
+    async def story(world: World) -> None:
+        await world.hook()
+        await world.events(2)
+        world.store.error = StoreUnavailable("away")
+        async with running(world.deliverer) as task:
+            await asyncio.sleep(0.05)
+            assert not task.done()
+            world.store.error = None
+            await eventually(lambda: len(world.sender.sent) == 2)
+        assert await world.statuses() == {"DELIVERED": 2}
+
+    tell(store_url, story)
+    assert [one for one in caplog.records if one.name == FAULTS] == []

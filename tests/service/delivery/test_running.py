@@ -1,0 +1,216 @@
+"""Contract, "Webhooks", Delivery: many deliveries at once, in one process or several, and the end of a process."""
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from delivery_use import OK, Sent, World, WrittenSender, never, running, tell
+from scoring_model.service.core.delivery_status import DeliveryStatus
+from scoring_model.service.delivery.sending import Reply
+from scoring_model.service.delivery.watched_store import WatchedStore
+from scoring_model.service.delivery.worker import LEASE, DeliveryLimits
+from service_use import START, eventually
+from stored_rows import event_row
+
+
+def test_webhooks_several_processes_send_everything_once(store_url: str) -> None:
+    """Deliverers at the same time share the work: every delivery is sent, none twice."""
+
+    async def story(world: World) -> None:
+        hooks = [await world.hook(f"{place}.example") for place in range(4)]
+        events = await world.events(100)
+        others = [world.another(limits=DeliveryLimits(interval=0.01, gather=0.0, batch=17)) for _ in range(3)]
+        async with contextlib.AsyncExitStack() as stack:
+            for one in others:
+                await stack.enter_async_context(running(one))
+            await eventually(lambda: len(world.sender.sent) >= len(hooks) * len(events))
+        assert await world.statuses() == {"DELIVERED": 400}
+        assert set(Counter(sent.id for sent in world.sender.sent).values()) == {1}
+
+    tell(store_url, story)
+
+
+def test_webhooks_a_hanging_receiver_holds_up_nobody(store_url: str) -> None:
+    """However much waits for one that hangs, and before the others: they get all of theirs meanwhile."""
+    limits = DeliveryLimits(
+        interval=0.01, gather=0.0, grace=0.05, at_once=20, per_destination=4, taken=40, batch=20
+    )
+
+    async def story(world: World) -> None:
+        world.sender.by_host |= {"hanging.example": never, "HANGING.example:443": never}
+        await world.hook("hanging.example")
+        await world.hook("HANGING.example:443", event_types='["identity.*"]')
+        await world.events(60)
+        async with running(world.deliverer):
+            await eventually(lambda: len(world.sender.to("hanging.example")) > 0)
+            await world.hook("quick.example", event_types='["verification.*"]')
+            await world.events(200, type="verification.passed")
+            await eventually(lambda: len(world.sender.to("quick.example")) == 200)
+        both = world.sender.most["hanging.example"] + world.sender.most["HANGING.example:443"]
+        assert both <= 4
+        statuses = await world.statuses()
+        assert statuses["DELIVERED"] == 200
+        assert statuses["WAITING"] == 320
+
+    tell(store_url, story, limits=limits)
+
+
+def test_webhooks_no_more_at_once_than_allowed(store_url: str) -> None:
+    """Attempts are bounded per destination and in all, and everything is sent in the end."""
+    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=5, per_destination=3, taken=30, batch=30)
+
+    async def story(world: World) -> None:
+        async def soon(_: Sent) -> Reply:
+            await asyncio.sleep(0.001)
+            return OK
+
+        world.sender.reply = soon
+        for place in range(2):
+            await world.hook(f"{place}.example")
+        await world.events(100)
+        async with running(world.deliverer):
+            await eventually(lambda: len(world.sender.sent) == 200)
+        assert world.sender.most == {"": 5, "0.example": 3, "1.example": 3}
+        assert await world.statuses() == {"DELIVERED": 200}
+
+    tell(store_url, story, limits=limits)
+
+
+def test_webhooks_what_is_too_much_is_given_back(store_url: str) -> None:
+    """What one process can't send yet to a destination is leased by nobody, so that another can."""
+    limits = DeliveryLimits(interval=0.01, gather=0.0, grace=0.0, per_destination=2, batch=80)
+
+    async def story(world: World) -> None:
+        world.sender.reply = never
+        await world.hook()
+        await world.events(20)
+        await world.deliverer.step()
+        while world.deliverer._settling is not None:
+            await asyncio.wait([world.deliverer._settling])
+        leased = [row for row in await world.rows() if row.leased_until is not None]
+        assert len(leased) == 4
+        assert await world.round(world.another(WrittenSender())) == 16
+        with contextlib.suppress(asyncio.CancelledError):
+            await world.deliverer._end()
+
+    tell(store_url, story, limits=limits)
+
+
+def test_webhooks_stopping_ends_what_is_under_way(store_url: str) -> None:
+    """A deliverer that is cancelled lets its attempts end and writes what came of them; nothing new is begun."""
+    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=2)
+
+    async def story(world: World) -> None:
+        answer = asyncio.Event()
+
+        async def later(_: Sent) -> Reply:
+            await answer.wait()
+            return OK
+
+        world.sender.reply = later
+        await world.hook()
+        await world.events(5)
+        task = asyncio.create_task(world.deliverer.run())
+        await eventually(lambda: len(world.sender.sent) == 2)
+        task.cancel()
+        await asyncio.sleep(0.02)
+        assert not task.done()
+        answer.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(world.sender.sent) == 2
+        assert await world.statuses() == {"DELIVERED": 2, "WAITING": 3}
+        assert {row.leased_until for row in await world.rows()} == {None}
+
+    tell(store_url, story, limits=limits)
+
+
+def test_webhooks_stopping_does_not_wait_for_ever(store_url: str) -> None:
+    """After the grace what hangs is left to the next process, its attempt not counted."""
+    limits = DeliveryLimits(interval=0.01, gather=0.0, grace=0.02)
+
+    async def story(world: World) -> None:
+        world.sender.reply = never
+        await world.hook()
+        await world.events()
+        async with running(world.deliverer):
+            await eventually(lambda: len(world.sender.sent) == 1)
+        row = await world.row()
+        assert (row.status, row.attempts, row.leased_until) == (DeliveryStatus.WAITING, 0, START + LEASE)
+
+    tell(store_url, story, limits=limits)
+
+
+def test_webhooks_an_event_is_sent_at_its_commit(store_url: str) -> None:
+    """Whoever commits an event in the same process need not wait for the next look, which would come in an hour."""
+    limits = DeliveryLimits(interval=3_600, gather=0.0)
+
+    async def story(world: World) -> None:
+        await world.hook()
+        woken = asyncio.Event()
+        async with running(world.another(limits=limits, woken=woken)):
+            await eventually(lambda: woken.is_set() is False and not world.store.knocking)
+            store = WatchedStore(world.store, woken.set)
+            for count in range(1, 4):
+                async with store.writing([]) as transaction:
+                    row = event_row(client=world.client, data='{"id":"x"}', created_at=START)
+                    await transaction.insert([row])
+                await eventually(lambda count=count: len(world.sender.sent) == count)
+        assert await world.statuses() == {"DELIVERED": 3}
+
+    tell(store_url, story)
+
+
+@contextlib.asynccontextmanager
+async def full_loop() -> AsyncIterator[None]:
+    """Keep the event loop for 10 ms at a time, whatever else is done."""
+
+    async def work() -> None:
+        while True:
+            time.sleep(0.01)
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(work())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def slow(_: Sent) -> Reply:
+    """Who takes his time."""
+    await asyncio.sleep(0.02)
+    return OK
+
+
+@pytest.mark.parametrize(("load", "waits"), [(full_loop, 0.0), (contextlib.nullcontext, 1.0)])
+def test_webhooks_deliveries_give_way_and_do_not_starve(
+    store_url: str, load: Callable[[], contextlib.AbstractAsyncContextManager[None]], waits: float
+) -> None:
+    """Whose requests wait leases no more than half a second of its floor, and everything is sent all the same.
+
+    They wait for an event loop that is late, or in the queue.
+    """
+    limits = DeliveryLimits(interval=0.05, gather=0.0, floor=100.0, at_once=2)
+    leased: list[int] = []
+
+    async def story(world: World) -> None:
+        sender = WrittenSender(reply=slow)
+        await world.hook()
+        await world.hook("two.example")
+        await world.events(30)
+        async with load(), running(world.another(sender, limits, oldest_waits=lambda: waits)):
+            await eventually(lambda: len(sender.sent) == 60)  # by now it is known that they wait
+            await world.events(70)
+            while len(sender.sent) < 200:
+                rows = [row for row in await world.rows() if row.leased_until is not None]
+                leased.append(len(rows))
+                await asyncio.sleep(0.01)
+        assert await world.statuses() == {"DELIVERED": 200}
+
+    tell(store_url, story)
+    assert 0 < max(leased) <= 50
