@@ -59,11 +59,11 @@ def test_parquet_says_what_it_is(tmp_path: Path) -> None:
     assert table.schema.names == schema(truth=False).names
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     """Progress grows up to the number of records."""
-    told: list[int] = []
-    write(tmp_path / "h.parquet", records=70_000, seed=1, progress=told.append)
-    assert told == [65_536, 70_000]
+    reported: list[int] = []
+    write(tmp_path / "h.parquet", records=70_000, seed=1, progress=reported.append)
+    assert reported == [65_536, 70_000]
 
 
 def test_an_interrupted_file_is_not_there(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class Plot:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
-    """A stretch of the history with a fixed number of records.
+    """A slice of the history with a fixed number of records.
 
     Parameters
     ----------

@@ -6,12 +6,12 @@ Every group has a care from 0 to 1. A careful one does what honest people do, an
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.synthetic.behaviour import behave, form_seconds, mail_ages
 from scoring_model.synthetic.campaigns import Members, Plot, Slice, common, drifting, gather, own
 from scoring_model.synthetic.countries import WEIGHTS
 from scoring_model.synthetic.draws import Draws
 from scoring_model.synthetic.events import TEMPORARY_MAIL, EventArray, Kind
-from scoring_model.synthetic.individuals import Crowd, addresses_at
-from scoring_model.synthetic.manners import behave, form_seconds, mail_ages
+from scoring_model.synthetic.individuals import Population, addresses_at
 from scoring_model.synthetic.people import homes, households, settle
 
 RING = Plot(name="ring", kind=Kind.RING, share=(0.0047, 0.0038), sizes=(2, 3, 4, 6, 9, 14, 24), hours=300.0)
@@ -24,14 +24,14 @@ BURST = Plot(name="burst", kind=Kind.BURST, share=(0.0015, 0.0017), sizes=(6, 10
 _CARE = (0.0, 0.0, 0.05, 0.25, 0.65, 1.0)
 
 
-def frauds(draws: Draws, calendar_slice: Slice, crowd: Crowd) -> list[EventArray]:
+def frauds(draws: Draws, calendar_slice: Slice, population: Population) -> list[EventArray]:
     """Plan the frauds that begin in a slice.
 
     Parameters
     ----------
     draws : Draws
     calendar_slice : Slice
-    crowd : Crowd
+    population : Population
         Whose identities may be stolen: everybody who came before the slice.
 
     Returns
@@ -40,10 +40,10 @@ def frauds(draws: Draws, calendar_slice: Slice, crowd: Crowd) -> list[EventArray
         Not in order of time.
     """
     return [
-        _rings(draws, gather(draws, crowd.calendar, calendar_slice, RING)),
-        _invented(draws, gather(draws, crowd.calendar, calendar_slice, INVENTED)),
-        _stolen(draws, gather(draws, crowd.calendar, calendar_slice, STOLEN), crowd),
-        _bursts(draws, gather(draws, crowd.calendar, calendar_slice, BURST)),
+        _rings(draws, gather(draws, population.calendar, calendar_slice, RING)),
+        _invented(draws, gather(draws, population.calendar, calendar_slice, INVENTED)),
+        _stolen(draws, gather(draws, population.calendar, calendar_slice, STOLEN), population),
+        _bursts(draws, gather(draws, population.calendar, calendar_slice, BURST)),
     ]
 
 
@@ -79,12 +79,12 @@ def _invented(draws: Draws, members: Members) -> EventArray:
     return events
 
 
-def _stolen(draws: Draws, members: Members, crowd: Crowd) -> EventArray:
+def _stolen(draws: Draws, members: Members, population: Population) -> EventArray:
     """Take the names and birth dates of earlier people, with another device, address, often country."""
     events = members.events
-    victims = draws.below("stolen.victim", max(crowd.size, 1), events["key"]).astype(np.uint64)
+    victims = draws.below("stolen.victim", max(population.size, 1), events["key"]).astype(np.uint64)
     events["identity"] = victims
-    events["family"] = households(draws, victims, daily=crowd.daily)
+    events["family"] = households(draws, victims, daily=population.daily)
     home = homes(draws, events["family"])
     settle(draws, events, home)
     known = addresses_at(draws, events["family"], events["time"])
@@ -118,7 +118,7 @@ def _bursts(draws: Draws, members: Members) -> EventArray:
 
 
 def _pose(draws: Draws, members: Members) -> None:
-    """Give members identities of their own and the manners of honest people."""
+    """Give members identities of their own and the behaviour of honest people."""
     events = members.events
     events["identity"] = own(draws, "member.identity", members)
     kin = draws.chance("fraud.kin", 0.15, members.group)

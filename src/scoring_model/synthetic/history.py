@@ -12,10 +12,10 @@ from scoring_model.synthetic.campaigns import Slice
 from scoring_model.synthetic.draws import Draws
 from scoring_model.synthetic.events import EventArray, blank, in_order
 from scoring_model.synthetic.frauds import frauds
-from scoring_model.synthetic.individuals import Crowd
+from scoring_model.synthetic.hard_negatives import hard_negatives
+from scoring_model.synthetic.individuals import Population
 from scoring_model.synthetic.labels import label
 from scoring_model.synthetic.layout import schema
-from scoring_model.synthetic.lookalikes import lookalikes
 from scoring_model.synthetic.rows import written
 from scoring_model.synthetic.seasons import Calendar
 
@@ -83,31 +83,31 @@ class _History:
     _pending: EventArray = field(default_factory=lambda: blank(0))
 
     def batches(self, *, truth: bool) -> Iterator[pa.RecordBatch]:
-        crowd = Crowd(draws=self.draws, calendar=self.calendar, records=self.records)
+        population = Population(draws=self.draws, calendar=self.calendar, records=self.records)
         count = -(-self.records // _SLICE)
         first = 0
         for number in range(count):
             last = self.records * (number + 1) // count
-            events = self._slice(Slice(number=number, of=count, records=last - first), crowd)
+            events = self._slice(Slice(number=number, of=count, records=last - first), population)
             labels = label(self.draws, events, end=self.calendar.end)
             start = self.calendar.start
             yield written(self.draws, events, labels, first=first, start=start, truth=truth)
             first = last
 
-    def _slice(self, part: Slice, crowd: Crowd) -> EventArray:
-        groups = self._due(part, crowd)
+    def _slice(self, part: Slice, population: Population) -> EventArray:
+        groups = self._due(part, population)
         singles = part.records - len(groups)
         position = np.arange(singles, dtype=np.uint64)
         keys = self.draws.bits("single", np.full(singles, part.number, dtype=np.uint64), position)
         times = np.sort(self.calendar.instants(part.shares(self.draws.uniform("single.time", keys))))
-        return in_order([groups, crowd.verify(keys, times)])
+        return in_order([groups, population.verify(keys, times)])
 
-    def _due(self, part: Slice, crowd: Crowd) -> EventArray:
+    def _due(self, part: Slice, population: Population) -> EventArray:
         """Take from the groups what falls into this slice; what falls later waits.
 
         Should there be more than the slice holds (in histories of a few records), the latest are dropped.
         """
-        begun = [*frauds(self.draws, part, crowd), *lookalikes(self.draws, self.calendar, part)]
+        begun = [*frauds(self.draws, part, population), *hard_negatives(self.draws, self.calendar, part)]
         planned = in_order([self._pending, *begun])
         due = int(np.searchsorted(planned["time"], self._end(part)))
         self._pending = planned[due:].copy()

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.synthetic.behaviour import behave
 from scoring_model.synthetic.draws import Draws, KeyArray
 from scoring_model.synthetic.events import EventArray, blank
-from scoring_model.synthetic.manners import behave
 from scoring_model.synthetic.people import homes, households, settle
 from scoring_model.synthetic.seasons import DAY, HOUR, Calendar
 
@@ -17,7 +17,7 @@ _YEARS_BETWEEN_MOVES = (0.8, 2.5, 6.0, 15.0)
 
 
 @dataclass(kw_only=True, slots=True)
-class Crowd:
+class Population:
     """Everybody so far: how many, and how many there were when each slice began.
 
     Parameters

@@ -56,10 +56,10 @@ def label(draws: Draws, events: EventArray, *, end: int) -> Labels:
     missed = draws.chance("label.missed", _NEVER_FOUND, keys)
     accused = draws.chance("label.accused", _ACCUSED, keys)
     reviewed = draws.chance("label.reviewed", np.where(events["vpn"], 2.0, 1.0) * _REVIEWED, keys)
-    told = np.where(fraud, ~missed, accused)
-    values = np.where(told, FRAUD, np.where(reviewed, GENUINE, NONE))
+    reported = np.where(fraud, ~missed, accused)
+    values = np.where(reported, FRAUD, np.where(reviewed, GENUINE, NONE))
     fraud_days = draws.lognormal("label.fraud.days", *_FRAUD_DAYS, keys)
     review_days = draws.lognormal("label.review.days", *_REVIEW_DAYS, keys)
-    delay = np.where(told, fraud_days, review_days) * (DAY / _SECOND)
+    delay = np.where(reported, fraud_days, review_days) * (DAY / _SECOND)
     known_at = events["time"] + np.maximum(delay.astype(np.int64), 1) * _SECOND
     return Labels(values=np.where(known_at < end + EXTRACT_AFTER, values, NONE), known_at=known_at)

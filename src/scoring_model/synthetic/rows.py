@@ -15,7 +15,7 @@ from scoring_model.synthetic.labels import NONE, Labels
 from scoring_model.synthetic.layout import schema
 from scoring_model.synthetic.names import full_names
 from scoring_model.synthetic.people import births, sexes
-from scoring_model.synthetic.slips import misdated, mistyped, restyled
+from scoring_model.synthetic.typos import misdated, mistyped, restyled
 
 Values: TypeAlias = Sequence[object] | NDArray[Any]
 

@@ -1,11 +1,11 @@
-"""Honest groups that look like fraud: shared houses, offices, families with one phone, helpers, scanners."""
+"""Hard negatives: honest groups that look like fraud, such as shared houses, offices, families with one phone."""
 
 import numpy as np
 
+from scoring_model.synthetic.behaviour import behave
 from scoring_model.synthetic.campaigns import Members, Plot, Slice, common, gather, own
 from scoring_model.synthetic.draws import Draws
 from scoring_model.synthetic.events import WORK_MAIL, Channel, EventArray, Kind
-from scoring_model.synthetic.manners import behave
 from scoring_model.synthetic.people import settle
 from scoring_model.synthetic.seasons import Calendar
 
@@ -23,8 +23,8 @@ SHARE = sum(plot.share[0] for plot in (STUDENTS, OFFICE, FAMILY, HELPER, UPLOAD)
 """Share of all records that come from such groups."""
 
 
-def lookalikes(draws: Draws, calendar: Calendar, part: Slice) -> list[EventArray]:
-    """Plan the honest groups that begin in a slice."""
+def hard_negatives(draws: Draws, calendar: Calendar, part: Slice) -> list[EventArray]:
+    """Plan the honest groups that begin in a slice and look like fraud."""
     groups = {plot.name: _people(draws, calendar, part, plot) for plot in (STUDENTS, OFFICE, HELPER, UPLOAD)}
     _share_house(draws, groups["students"])
     _share_office(draws, groups["office"])

@@ -4,7 +4,7 @@ import pytest
 from scoring_model.synthetic.campaigns import Slice
 from scoring_model.synthetic.draws import Draws
 from scoring_model.synthetic.events import EventArray, Kind
-from scoring_model.synthetic.lookalikes import SHARE, lookalikes
+from scoring_model.synthetic.hard_negatives import SHARE, hard_negatives
 from scoring_model.synthetic.seasons import Calendar
 
 STUDENTS, OFFICE, HELPER, UPLOAD, FAMILY = range(5)
@@ -14,7 +14,7 @@ STUDENTS, OFFICE, HELPER, UPLOAD, FAMILY = range(5)
 def groups() -> list[EventArray]:
     """Plan the honest groups of a slice of 200,000 records."""
     part = Slice(number=2, of=5, records=200_000)
-    return lookalikes(Draws(3), Calendar.over("2024-01-01", 24), part)
+    return hard_negatives(Draws(3), Calendar.over("2024-01-01", 24), part)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What goes wrong between a person and a form: typing errors, swapped days, capitals, abbreviations."""
+"""Data-entry errors: typos, swapped day and month, capitals, abbreviations."""
 
 from collections.abc import Sequence
 

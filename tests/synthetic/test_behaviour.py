@@ -3,8 +3,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from scoring_model.synthetic.behaviour import form_seconds, mail_ages
 from scoring_model.synthetic.draws import Draws
-from scoring_model.synthetic.manners import form_seconds, mail_ages
 
 KEYS = np.arange(20_000, dtype=np.uint64)
 

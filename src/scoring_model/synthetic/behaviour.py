@@ -1,4 +1,4 @@
-"""How honest people verify: devices, images, mail, places. Careful frauds do the same."""
+"""Behaviour of honest people: devices, images, mail, places. Careful frauds behave the same."""
 
 import numpy as np
 
