@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.filled_database import Filled, rows_of
 from benchmarks.load import Load
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.ids import from_text
+from scoring_model.contract.outcome import Outcome
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
-from scoring_model.service.core import ids
 from scoring_model.service.core.linking import Linker
 from scoring_model.service.core.masters import MasterKeys
 from scoring_model.service.core.persons import Persons
@@ -82,7 +82,7 @@ class _Checker:
 
     async def decide(self, reader: Reader, resource: str) -> dict[str, Any]:
         """What the answer for a verification has to say."""
-        row = await reader.verification_by_id(ids.from_text(resource) or b"")
+        row = await reader.verification_by_id(from_text(resource) or b"")
         if row is None or row.completed_at is None:
             raise SystemExit("a verification that was answered is not there")
         key = await self._persons.key_of(reader, row.key_id)

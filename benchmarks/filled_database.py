@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.served_bundle import HOT_NETWORK, HOT_SHARE, NETWORK, bodies, invented
 
 from scoring_model.bundle import Bundle
+from scoring_model.contract.ids import to_text
 from scoring_model.service.core import ids
 from scoring_model.service.core.clients import caller_of, create_client
 from scoring_model.service.core.identity import assess, pack_identity, parse_identity
@@ -187,7 +188,7 @@ class _Maker:
                 resource, self._caller.client, key_id, customer.person, status.value, payload, now, now
             )
         )
-        return {"identityId": ids.to_text(resource), "signals": body["signals"]}, customer
+        return {"identityId": to_text(resource), "signals": body["signals"]}, customer
 
     def _customer(self, values: Mapping[str, object]) -> _Customer:
         links = self._linker.link(self._caller.pool, self._caller.client, values)

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 import uvloop
 
-from scoring_model.decision.policy import OUTCOMES, Outcome
+from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer

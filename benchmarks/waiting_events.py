@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.filled_database import insert, rows_of
 
+from scoring_model.contract.ids import to_text
 from scoring_model.service.core import ids
 from scoring_model.service.core.event import EventType
 from scoring_model.service.core.masters import MasterKeys
@@ -97,7 +98,7 @@ async def kept(url: str) -> list[tuple[Any, ...]]:
 def _event(client: int, sequence: int, now: int) -> EventRow:
     resource = ids.new_id(now)
     told = {
-        "id": ids.to_text(resource),
+        "id": to_text(resource),
         "identityId": None,
         "status": "COMPLETED",
         "scoringOutcome": "PASSED",

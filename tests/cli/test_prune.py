@@ -11,9 +11,10 @@ from typing import Any, Final
 import pytest
 
 from scoring_model.cli import main
+from scoring_model.contract.ids import to_text
 from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.ids import first_of, to_text
+from scoring_model.service.core.ids import first_of
 from scoring_model.service.core.masters import add_master_key, load_master_keys
 from scoring_model.service.core.request import pack_stored
 from scoring_model.service.core.retention import note_window

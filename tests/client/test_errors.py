@@ -16,7 +16,6 @@ from scoring_model import client as package
 from scoring_model.client import (
     ApiError,
     Conflict,
-    FieldError,
     Forbidden,
     Invalid,
     NotFound,
@@ -29,8 +28,8 @@ from scoring_model.client import (
     Unavailable,
     Unreadable,
     Verification,
+    Violation,
 )
-from scoring_model.client.fields import decoded_object
 from scoring_model.client.problem import problem as problem_of
 from scoring_peer import NOW, Peer, problem
 
@@ -83,8 +82,8 @@ def test_errors_all_rules_are_listed(client: Either, peer: Peer) -> None:
     ]
     error = refusal(client, peer, problem(422, "invalid_request", errors=errors))
     assert error.errors == (
-        FieldError("/dob", "date", "must be a date"),
-        FieldError("", "empty", "must not be empty"),
+        Violation("/dob", "date", "must be a date"),
+        Violation("", "empty", "must not be empty"),
     )
     assert "/dob: must be a date; body: must not be empty" in str(error)
 
@@ -160,15 +159,13 @@ def test_nothing_of_a_person_is_logged(client: Either, peer: Peer, caplog: pytes
     assert API_KEY not in ours
 
 
-PENDING = Verification(
-    id="v", status="PENDING", created_at=decoded_object(f'{{"a": "{NOW}"}}'.encode()).time("a")
-)
+PENDING = Verification.model_validate_json(f'{{"id": "v", "status": "PENDING", "createdAt": "{NOW}"}}')
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        Invalid(422, "code", "Detail.", "r-1", (FieldError("/a", "b", "c"),), 2.0),
+        Invalid(422, "code", "Detail.", "r-1", (Violation("/a", "b", "c"),), 2.0),
         Unreadable(200),
         TransportError("ConnectError", sent=False),
         StillPending(PENDING),

@@ -90,7 +90,7 @@ def test_the_vector_of_the_specification() -> None:
         "webhook-timestamp": "1614265330",
         "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     }
-    with pytest.raises(InvalidWebhook, match="type must be"):
+    with pytest.raises(InvalidWebhook, match="type: Field required"):
         verify_webhook(
             b'{"test": 2432232314}', headers, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", now=1614265330
         )
@@ -160,7 +160,7 @@ def test_headers_may_be_of_any_case_and_any_mapping() -> None:
 )
 def test_what_was_signed_must_be_an_event(body: bytes) -> None:
     """A good signature under something else."""
-    with pytest.raises(InvalidWebhook, match="must be"):
+    with pytest.raises(InvalidWebhook, match=r"Invalid JSON|Field required|Input should be"):
         verify_webhook(body, signed(body, NEW), NEW, now=NOW)
 
 

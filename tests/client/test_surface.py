@@ -14,6 +14,7 @@ import scoring_model.client as package
 from scoring_model.client import AsyncClient, Client
 
 GROUPS = ("Identities", "Verifications", "Webhooks", "Health")
+OURS = ("scoring_model.client", "scoring_model.contract")
 FOLDER = Path(package.__file__).parent
 LOADS = "import json, sys, scoring_model.client\nprint(json.dumps(sorted(sys.modules)))"
 
@@ -58,14 +59,16 @@ def test_both_clients_are_opened_alike() -> None:
 @pytest.mark.parametrize(
     "path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.relative_to(FOLDER).as_posix()
 )
-def test_it_imports_httpx_the_standard_library_and_itself(path: Path) -> None:
-    """Nothing else of the project, nothing else at all."""
+def test_it_imports_three_libraries_the_contract_and_itself(path: Path) -> None:
+    """Nothing else of the project, and no other library."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
         for name in names:
             root = name.partition(".")[0]
-            assert root in {"httpx"} | sys.stdlib_module_names or name.startswith("scoring_model.client")
+            assert root in {"httpx", "pydantic", "tenacity"} | sys.stdlib_module_names or name.startswith(
+                OURS
+            )
 
 
 def test_importing_it_brings_no_model() -> None:
@@ -75,7 +78,7 @@ def test_importing_it_brings_no_model() -> None:
     )
     loaded = set(json.loads(done.stdout))
     ours = {name for name in loaded if name.startswith("scoring_model.")}
-    assert all(name.startswith("scoring_model.client") for name in ours)
+    assert all(name.startswith(OURS) for name in ours)
     assert {name.partition(".")[0] for name in loaded}.isdisjoint(
         [
             "numpy",
@@ -83,7 +86,6 @@ def test_importing_it_brings_no_model() -> None:
             "numba",
             "pyarrow",
             "pandas",
-            "pydantic",
             "starlette",
             "uvicorn",
             "sqlalchemy",

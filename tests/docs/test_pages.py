@@ -9,10 +9,10 @@ from typing import Final
 import pytest
 
 from scoring_model.configuration import load_configuration
+from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS
+from scoring_model.contract.rules import Rule
 from scoring_model.features import FeatureMatrix, FittedState
 from scoring_model.features.reference import reference
-from scoring_model.records.fields import EVENT_FIELDS, IDENTITY_FIELDS
-from scoring_model.records.rules import Rule
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = sorted(

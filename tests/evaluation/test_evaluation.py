@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring_model.decision.policy import OUTCOMES, Outcome, Policy, Promise
+from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.policy import Policy, Promise
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.decision.scale import ScoreScale

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from scoring_model.decision.policy import OUTCOMES, Policy, Promise
+from scoring_model.contract.outcome import OUTCOMES
+from scoring_model.decision.policy import Policy, Promise
 from scoring_model.decision.probability import Platt
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.decision.scale import ScoreScale

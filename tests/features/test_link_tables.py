@@ -25,6 +25,7 @@ from link_tables import (
     read,
 )
 from scoring_model.arrays import FloatArray
+from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, record_at
 from scoring_model.history import (
     NOTHING_BEFORE,
@@ -36,7 +37,6 @@ from scoring_model.history import (
     person_of,
 )
 from scoring_model.records import RecordTable
-from scoring_model.records.fields import IDENTITY_FIELDS
 
 MATRIX = FeatureMatrix(FeatureSettings(signals=SIGNALS, links=LINKS, families=()), STATE)
 """Links alone."""

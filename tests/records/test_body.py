@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.contract.rules import Rule
 from scoring_model.records.body import flatten
 from scoring_model.records.problems import Problem
-from scoring_model.records.rules import Rule
 
 parts = st.dictionaries(st.sampled_from(["line1", "city", "x.y"]), st.integers())
 

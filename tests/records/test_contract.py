@@ -2,10 +2,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.records.contract import InvalidRecord, parse_record
 from scoring_model.records.problems import Problem
-from scoring_model.records.rules import Rule
-from scoring_model.records.schema import RecordSchema, SignalType
+from scoring_model.records.schema import RecordSchema
 
 SCHEMA = RecordSchema(
     signals={

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scoring_model.contract.rules import Rule
 from scoring_model.records.encoding import encode
 from scoring_model.records.files import file_sheet
-from scoring_model.records.rules import Rule
 from scoring_model.records.sheet import Sheet, UnreadableSource
 
 Write = Callable[[str, bytes], Path]

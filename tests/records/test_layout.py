@@ -2,8 +2,9 @@ from collections.abc import Collection
 
 import pytest
 
+from scoring_model.contract.rules import SignalType
 from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
-from scoring_model.records.schema import LabelSchema, RecordSchema, SignalType
+from scoring_model.records.schema import LabelSchema, RecordSchema
 
 SCHEMA = RecordSchema(
     columns={"dob": "birthday", "label": "verdict"}, signals={"device": SignalType.IDENTIFIER}

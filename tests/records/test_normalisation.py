@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.records.fields import IDENTITY_FIELDS
+from scoring_model.contract.fields import IDENTITY_FIELDS
+from scoring_model.contract.rules import image_url
 from scoring_model.records.normalisation import (
     NORMALISERS,
     normalise_line,
@@ -15,7 +16,6 @@ from scoring_model.records.normalisation import (
     normalise_url,
     normaliser,
 )
-from scoring_model.records.rules import image_url
 
 words = st.text(st.characters(codec="utf-8"), max_size=30)
 TEXTS = [normalise_name, normalise_text, normalise_line, normalise_postal]

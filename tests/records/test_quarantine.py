@@ -4,10 +4,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from scoring_model.contract.rules import Rule
 from scoring_model.records.problems import RowProblem
 from scoring_model.records.quarantine import TooManyBadRows, accept, write_quarantine
 from scoring_model.records.reading import Reading, read_records
-from scoring_model.records.rules import Rule
 from scoring_model.records.schema import RecordSchema
 
 

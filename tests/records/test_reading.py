@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.records import cells
 from scoring_model.records.contract import InvalidRecord, parse_record
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import Reading, read_records
-from scoring_model.records.rules import Rule
-from scoring_model.records.schema import LabelSchema, RecordSchema, SignalType
+from scoring_model.records.schema import LabelSchema, RecordSchema
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import NEVER, RecordTable
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.records.fields import IDENTITY_FIELDS
+from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.records.normalisation import fold, normalise_line, normalise_name, normaliser
 from scoring_model.records.reductions import (
     DATE_REDUCTIONS,

@@ -1,6 +1,7 @@
 import pytest
 
-from scoring_model.records.schema import LabelSchema, RecordSchema, SignalType
+from scoring_model.contract.rules import SignalType
+from scoring_model.records.schema import LabelSchema, RecordSchema
 
 
 def test_a_field_is_read_from_its_own_name_unless_mapped() -> None:

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.configuration import Configuration
-from scoring_model.decision.policy import OUTCOMES, Outcome
+from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.records import InvalidRecord, RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Decision, Scorer

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import httpx
 from starlette.types import ASGIApp
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.records import RecordSchema
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,

@@ -16,9 +16,9 @@ from unittest import mock
 from fleet import Site
 from ledger import Entry, Ledger
 from persistent import NeverAnswered, Persistent
+from scoring_model.contract.ids import from_text, to_text
 from scoring_model.scorer import Scorer
 from scoring_model.service.bundles import BundleShelf
-from scoring_model.service.core import ids
 from scoring_model.service.core import replay as replaying
 from scoring_model.service.core.masters import MasterKeys
 from scoring_model.service.core.rows import (
@@ -192,8 +192,8 @@ async def _read(url: str) -> _Rows:
 def _missing(rows: _Rows, ledger: Ledger) -> Iterable[str]:
     """What was acknowledged and is not there, and what is there and was never acknowledged: made twice, that is."""
     for kind, known, entries in (
-        ("identity", {ids.to_text(row.id) for row in rows.identities}, ledger.identities),
-        ("verification", {ids.to_text(row.id) for row in rows.verifications}, ledger.verifications),
+        ("identity", {to_text(row.id) for row in rows.identities}, ledger.identities),
+        ("verification", {to_text(row.id) for row in rows.verifications}, ledger.verifications),
     ):
         wanted = Counter(entry.id for entry in entries)
         yield from (f"{kind} {one} was acknowledged and is not there" for one in wanted if one not in known)
@@ -201,7 +201,7 @@ def _missing(rows: _Rows, ledger: Ledger) -> Iterable[str]:
         yield from (f"{kind} {one} stands for {count} keys" for one, count in wanted.items() if count > 1)
     for row in rows.verifications:
         if row.status != "COMPLETED":
-            yield f"verification {ids.to_text(row.id)} is {row.status}"
+            yield f"verification {to_text(row.id)} is {row.status}"
 
 
 def _unlike_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
@@ -212,7 +212,7 @@ def _unlike_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
     entries = {entry.id: entry for entry in ledger.identities}
     wanted: dict[bytes, list[str]] = {}
     for row in rows.identities:
-        entry = entries.get(ids.to_text(row.id))
+        entry = entries.get(to_text(row.id))
         if entry is not None:
             status = entry.answer.json["status"]
             wanted[row.id] = [
@@ -226,7 +226,7 @@ def _unlike_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
         wanted[verdict.id] = ["verification.completed", f"verification.{(verdict.outcome or '').lower()}"]
     for resource in wanted.keys() | told.keys():
         if wanted.get(resource) != told.get(resource):
-            yield f"the events of {ids.to_text(resource)} are {told.get(resource)}, not {wanted.get(resource)}"
+            yield f"the events of {to_text(resource)} are {told.get(resource)}, not {wanted.get(resource)}"
 
 
 def _gaps(rows: _Rows) -> Iterable[str]:
@@ -244,9 +244,9 @@ def _untraced(rows: _Rows) -> Iterable[str]:
     for row in rows.verifications:
         hashes = [row.links[at : at + _HASH] for at in range(0, len(row.links), _HASH)] if row.links else []
         if any((one, row.completed_at) not in rows.links for one in hashes):
-            yield f"verification {ids.to_text(row.id)} is in no history"
+            yield f"verification {to_text(row.id)} is in no history"
         if row.payload is not None and not hashes:
-            yield f"verification {ids.to_text(row.id)} has no links"
+            yield f"verification {to_text(row.id)} has no links"
 
 
 def _forgotten(rows: _Rows, entries: Sequence[Entry]) -> Iterable[str]:
@@ -266,7 +266,7 @@ def _untold(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
         arrived[one.id].add((one.event["type"], data["id"], data["sequence"]))
     found = {(row.event, row.webhook): row for row in rows.deliveries}
     for event in rows.events:
-        told = (event.type, ids.to_text(event.resource), event.sequence)
+        told = (event.type, to_text(event.resource), event.sequence)
         for webhook in rows.webhooks:
             if webhook.client != event.client or webhook.created_at > event.created_at:
                 continue
@@ -330,6 +330,6 @@ def _repeat(
 
 
 def _bytes(entry: Entry) -> bytes:
-    found = ids.from_text(entry.id)
+    found = from_text(entry.id)
     assert found is not None, entry.id
     return found

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from replay_server import MASTERS
 from scoring_model.arrays import FloatArray
 from scoring_model.batch import score_file
+from scoring_model.contract.ids import to_text
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
-from scoring_model.service.core import ids
 from scoring_model.service.core.export import export_records
 from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.store import Store
@@ -55,7 +55,7 @@ async def stored(store: Store, client: int) -> dict[str, Stored]:
             assert row.outcome is not None
             assert row.completed_at is not None
             reasons = tuple(row.reasons.split(",")) if row.reasons else ()
-            found[ids.to_text(row.id)] = Stored(
+            found[to_text(row.id)] = Stored(
                 Verdict(packed, row.score, row.outcome, reasons), row.completed_at
             )
     return found

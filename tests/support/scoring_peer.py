@@ -334,8 +334,9 @@ class Time:
 
     def sleep(self, seconds: float) -> None:
         """Move on."""
-        self.slept.append(seconds)
-        self.now += seconds
+        if seconds:
+            self.slept.append(seconds)
+            self.now += seconds
 
     async def sleep_async(self, seconds: float) -> None:
         """Move on."""

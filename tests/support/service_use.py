@@ -18,10 +18,11 @@ from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.bundle.golden import Golden
-from scoring_model.decision.policy import Outcome, Policy
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
+from scoring_model.decision.policy import Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.core import ids
 from scoring_model.service.core.clients import create_client
 from scoring_model.service.core.identity import assess, parse_identity
 from scoring_model.service.core.masters import MasterKey, MasterKeys
@@ -355,10 +356,10 @@ def verification_body(
 ) -> dict[str, object]:
     """The body of a verification; what is None is left out."""
     fields = {
-        "identityId": None if identity is None else ids.to_text(identity),
+        "identityId": None if identity is None else to_text(identity),
         "signals": signals,
         "subjectId": subject,
-        "previousVerificationId": None if previous is None else ids.to_text(previous),
+        "previousVerificationId": None if previous is None else to_text(previous),
     }
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import CostSettings
-from scoring_model.decision.policy import Outcome, Policy
+from scoring_model.contract.outcome import Outcome
+from scoring_model.decision.policy import Policy
 from scoring_model.training.costs import expected_cost
 
 costs = st.builds(

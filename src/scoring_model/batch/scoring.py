@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from scoring_model.batch.files import check_format, write_table
-from scoring_model.decision.policy import OUTCOMES
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.scorer import Scorer

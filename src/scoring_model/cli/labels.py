@@ -37,8 +37,8 @@ def import_file(
     Columns: verificationId or identityId; label (fraud, genuine or withdrawn); knownAt. When a row breaks a rule
     nothing is imported, and all such rows are told.
     """
+    from scoring_model.contract.ids import to_text
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.core.ids import to_text
     from scoring_model.service.label_file import read_labels
 
     clock = SystemClock()

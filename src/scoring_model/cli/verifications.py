@@ -40,8 +40,8 @@ def replay(
 
     Exit codes: 0 the same; 3 different; 4 erased.
     """
+    from scoring_model.contract.ids import from_text
     from scoring_model.service.bundles import BundleShelf
-    from scoring_model.service.core.ids import from_text
     from scoring_model.service.core.replay import replay as decide_again
 
     resource = from_text(verification)

@@ -125,7 +125,7 @@ def _show(
 
 
 def _plain(delivery: Delivery) -> dict[str, object]:
-    from scoring_model.service.core.ids import to_text
+    from scoring_model.contract.ids import to_text
     from scoring_model.service.delivery.signing import message_id
 
     row, event = delivery.row, delivery.event
@@ -161,7 +161,7 @@ def _line(plain: dict[str, object]) -> str:
 
 
 def _id_of(text: str) -> bytes:
-    from scoring_model.service.core.ids import from_text
+    from scoring_model.contract.ids import from_text
 
     digits = text.removeprefix("msg_")
     if digits != text and len(digits) == 32:

@@ -1,6 +1,6 @@
 """A client of the scoring service: typed, for programs that wait (`Client`) and that do not (`AsyncClient`).
 
-It needs httpx and nothing else: neither the model nor the service.
+It loads httpx, pydantic and tenacity: neither the model nor the service.
 """
 
 from scoring_model.client.asynchronous import (
@@ -14,7 +14,6 @@ from scoring_model.client.blocking import Client, Health, Identities, Verificati
 from scoring_model.client.errors import (
     ApiError,
     Conflict,
-    FieldError,
     Forbidden,
     Invalid,
     InvalidWebhook,
@@ -27,12 +26,15 @@ from scoring_model.client.errors import (
     Unavailable,
     Unreadable,
 )
-from scoring_model.client.event import Event, EventData
-from scoring_model.client.identity import Address, DocumentType, Identity, IdentityStatus, ValidationError
+from scoring_model.client.event import Event
 from scoring_model.client.retry import RetryPolicy
 from scoring_model.client.signature import verify_webhook
-from scoring_model.client.verification import Outcome, ReasonCode, Verification, VerificationStatus
-from scoring_model.client.webhook import Webhook
+from scoring_model.contract.event import EventData
+from scoring_model.contract.identity import Address, DocumentType, Identity, IdentityStatus, ValidationError
+from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
+from scoring_model.contract.violation import Violation
+from scoring_model.contract.webhook import Webhook
 
 __all__ = [
     "Address",
@@ -47,7 +49,6 @@ __all__ = [
     "DocumentType",
     "Event",
     "EventData",
-    "FieldError",
     "Forbidden",
     "Health",
     "Identities",
@@ -70,6 +71,7 @@ __all__ = [
     "Verification",
     "VerificationStatus",
     "Verifications",
+    "Violation",
     "Webhook",
     "Webhooks",
     "verify_webhook",

@@ -8,19 +8,22 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
+from tenacity import AsyncRetrying
 
 from scoring_model.client.operations import health, identities, verifications, webhooks
-from scoring_model.client.request import Attempt, Steps
+from scoring_model.client.operations.verifications import Polling
+from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
-from scoring_model.client.session import Session
-from scoring_model.client.webhook import Webhook
+from scoring_model.client.session import Exchange, Session, transport_error
+from scoring_model.contract.verification import Verification
+from scoring_model.contract.webhook import Webhook
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class AsyncRunner:
-    """Does what the steps of a session say.
+    """Sends requests, and sends them again.
 
     Parameters
     ----------
@@ -31,31 +34,44 @@ class AsyncRunner:
     """
 
     def __init__(
-        self, session: Session, http: httpx.AsyncClient, sleep: Callable[[float], Awaitable[object]]
+        self, session: Session, http: httpx.AsyncClient, sleep: Callable[[float], Awaitable[None]]
     ) -> None:
         self.session = session
         self.http = http
-        self._sleep = sleep
+        self.sleep = sleep
 
-    async def run(self, steps: Steps[T]) -> T:
-        """Go through the steps; return what they come to."""
+    async def run(self, request: Request[T], seconds: float | None = None) -> T:
+        """Ask the service, again where that is allowed and may help; return what was read."""
+        exchange = self.session.begin(request)
+        if exchange.is_fresh:
+            return exchange.kept.value  # type: ignore[union-attr, no-any-return]
+        retrying = AsyncRetrying(sleep=self.sleep, **self.session.retrying(exchange, seconds))
         try:
-            attempt = next(steps)
-            while True:
-                attempt = steps.send(await self._attempt(attempt))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            response: httpx.Response = await retrying(self._attempt, exchange)
         finally:
-            steps.close()
+            self.session.end(exchange)
+        return self.session.finish(exchange, response)
 
-    async def _attempt(self, attempt: Attempt) -> httpx.Response | httpx.RequestError:
-        if attempt.delay > 0:
-            await self._sleep(attempt.delay)
-        call = attempt.call
+    async def wait(self, polling: Polling) -> Verification:
+        """Read a verification until it is finished."""
+        if polling.finished is not None:
+            return polling.finished
+        await self.sleep(polling.first_delay)
+
+        async def poll() -> tuple[Verification, float | None]:
+            return await self.run(polling.request, polling.left)
+
+        return (await AsyncRetrying(sleep=self.sleep, **polling.retrying())(poll))[0]
+
+    async def _attempt(self, exchange: Exchange[Any]) -> httpx.Response:
+        request = exchange.request
         try:
-            return await self.http.request(call.method, call.url, headers=call.headers, content=call.content)
+            response = await self.http.request(
+                request.method, request.path, headers=exchange.headers, content=exchange.content
+            )
         except httpx.RequestError as error:
-            return error
+            raise transport_error(error) from error
+        return exchange.checked(response)
 
 
 class _Group:
@@ -63,29 +79,33 @@ class _Group:
         self._runner = runner
 
 
-def _awaited(
-    operation: Callable[Concatenate[Session, P], Steps[T]],
-) -> Callable[Concatenate[_Group, P], Coroutine[Any, Any, T]]:
-    @wraps(operation)
+def _awaited(operation: Callable[P, Request[T]]) -> Callable[Concatenate[_Group, P], Coroutine[Any, Any, T]]:
     async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        runner = self._runner
-        return await runner.run(operation(runner.session, *args, **kwargs))
+        return await self._runner.run(operation(*args, **kwargs))
 
-    return method
+    return as_method(method, operation)
 
 
 def _paged(
-    first: Callable[Concatenate[Session, P], Steps[webhooks.Page]],
+    first: Callable[P, Request[webhooks.Page]],
 ) -> Callable[Concatenate[_Group, P], AsyncIterator[Webhook]]:
-    @wraps(first)
     async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Webhook]:
-        runner = self._runner
-        steps: Steps[webhooks.Page] | None = first(runner.session, *args, **kwargs)
-        while steps is not None:
-            page = await runner.run(steps)
+        request: Request[webhooks.Page] | None = first(*args, **kwargs)
+        while request is not None:
+            page = await self._runner.run(request)
             for webhook in page.webhooks:
                 yield webhook
-            steps = webhooks.next_page(runner.session, page)
+            request = webhooks.next_page(page)
+
+    return as_method(method, first)
+
+
+def _waiting(
+    start: Callable[Concatenate[Session, P], Polling],
+) -> Callable[Concatenate[_Group, P], Coroutine[Any, Any, Verification]]:
+    @wraps(start)
+    async def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Verification:
+        return await self._runner.wait(start(self._runner.session, *args, **kwargs))
 
     return method
 
@@ -103,7 +123,7 @@ class AsyncVerifications(_Group):
 
     create = _awaited(verifications.create)
     get = _awaited(verifications.get)
-    wait = _awaited(verifications.wait)
+    wait = _waiting(verifications.wait)
     erase_signals = _awaited(verifications.erase_signals)
 
 
@@ -175,7 +195,7 @@ class AsyncClient:
         cache_entries: int = 256,
         idempotency: bool = True,
         transport: httpx.AsyncBaseTransport | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         session = Session(

@@ -4,22 +4,25 @@ import time
 from collections.abc import Callable, Iterator
 from functools import wraps
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
+from tenacity import Retrying
 
 from scoring_model.client.operations import health, identities, verifications, webhooks
-from scoring_model.client.request import Attempt, Steps
+from scoring_model.client.operations.verifications import Polling
+from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
-from scoring_model.client.session import Session
-from scoring_model.client.webhook import Webhook
+from scoring_model.client.session import Exchange, Session, transport_error
+from scoring_model.contract.verification import Verification
+from scoring_model.contract.webhook import Webhook
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Runner:
-    """Does what the steps of a session say.
+    """Sends requests, and sends them again.
 
     Parameters
     ----------
@@ -29,30 +32,43 @@ class Runner:
         Waits for so many seconds.
     """
 
-    def __init__(self, session: Session, http: httpx.Client, sleep: Callable[[float], object]) -> None:
+    def __init__(self, session: Session, http: httpx.Client, sleep: Callable[[float], None]) -> None:
         self.session = session
         self.http = http
-        self._sleep = sleep
+        self.sleep = sleep
 
-    def run(self, steps: Steps[T]) -> T:
-        """Go through the steps; return what they come to."""
+    def run(self, request: Request[T], seconds: float | None = None) -> T:
+        """Ask the service, again where that is allowed and may help; return what was read."""
+        exchange = self.session.begin(request)
+        if exchange.is_fresh:
+            return exchange.kept.value  # type: ignore[union-attr, no-any-return]
+        retrying = Retrying(sleep=self.sleep, **self.session.retrying(exchange, seconds))
         try:
-            attempt = next(steps)
-            while True:
-                attempt = steps.send(self._attempt(attempt))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            response = retrying(self._attempt, exchange)
         finally:
-            steps.close()
+            self.session.end(exchange)
+        return self.session.finish(exchange, response)
 
-    def _attempt(self, attempt: Attempt) -> httpx.Response | httpx.RequestError:
-        if attempt.delay > 0:
-            self._sleep(attempt.delay)
-        call = attempt.call
+    def wait(self, polling: Polling) -> Verification:
+        """Read a verification until it is finished."""
+        if polling.finished is not None:
+            return polling.finished
+        self.sleep(polling.first_delay)
+
+        def poll() -> tuple[Verification, float | None]:
+            return self.run(polling.request, polling.left)
+
+        return (Retrying(sleep=self.sleep, **polling.retrying())(poll))[0]
+
+    def _attempt(self, exchange: Exchange[Any]) -> httpx.Response:
+        request = exchange.request
         try:
-            return self.http.request(call.method, call.url, headers=call.headers, content=call.content)
+            response = self.http.request(
+                request.method, request.path, headers=exchange.headers, content=exchange.content
+            )
         except httpx.RequestError as error:
-            return error
+            raise transport_error(error) from error
+        return exchange.checked(response)
 
 
 class _Group:
@@ -60,28 +76,30 @@ class _Group:
         self._runner = runner
 
 
-def _blocking(
-    operation: Callable[Concatenate[Session, P], Steps[T]],
-) -> Callable[Concatenate[_Group, P], T]:
-    @wraps(operation)
+def _blocking(operation: Callable[P, Request[T]]) -> Callable[Concatenate[_Group, P], T]:
     def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        runner = self._runner
-        return runner.run(operation(runner.session, *args, **kwargs))
+        return self._runner.run(operation(*args, **kwargs))
 
-    return method
+    return as_method(method, operation)
 
 
-def _paged(
-    first: Callable[Concatenate[Session, P], Steps[webhooks.Page]],
-) -> Callable[Concatenate[_Group, P], Iterator[Webhook]]:
-    @wraps(first)
+def _paged(first: Callable[P, Request[webhooks.Page]]) -> Callable[Concatenate[_Group, P], Iterator[Webhook]]:
     def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Webhook]:
-        runner = self._runner
-        steps: Steps[webhooks.Page] | None = first(runner.session, *args, **kwargs)
-        while steps is not None:
-            page = runner.run(steps)
+        request: Request[webhooks.Page] | None = first(*args, **kwargs)
+        while request is not None:
+            page = self._runner.run(request)
             yield from page.webhooks
-            steps = webhooks.next_page(runner.session, page)
+            request = webhooks.next_page(page)
+
+    return as_method(method, first)
+
+
+def _waiting(
+    start: Callable[Concatenate[Session, P], Polling],
+) -> Callable[Concatenate[_Group, P], Verification]:
+    @wraps(start)
+    def method(self: _Group, /, *args: P.args, **kwargs: P.kwargs) -> Verification:
+        return self._runner.wait(start(self._runner.session, *args, **kwargs))
 
     return method
 
@@ -99,7 +117,7 @@ class Verifications(_Group):
 
     create = _blocking(verifications.create)
     get = _blocking(verifications.get)
-    wait = _blocking(verifications.wait)
+    wait = _waiting(verifications.wait)
     erase_signals = _blocking(verifications.erase_signals)
 
 
@@ -171,7 +189,7 @@ class Client:
         cache_entries: int = 256,
         idempotency: bool = True,
         transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = time.sleep,
+        sleep: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         session = Session(

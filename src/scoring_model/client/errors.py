@@ -4,31 +4,13 @@ Texts name fields, rules and request identifiers, never values that were sent, s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from scoring_model.contract.violation import Violation
+
 if TYPE_CHECKING:
-    from scoring_model.client.verification import Verification
-
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """A rule that a part of a request breaks.
-
-    Parameters
-    ----------
-    pointer : str
-        JSON Pointer (RFC 6901) into the body that was sent; empty for the whole body.
-    code : str
-        Name of the rule.
-    detail : str
-        The rule in words.
-    """
-
-    pointer: str
-    code: str
-    detail: str
+    from scoring_model.contract.verification import Verification
 
 
 class ScoringError(Exception):
@@ -70,7 +52,7 @@ class ApiError(ScoringError):
         A sentence for people.
     request_id : str or None
         What the operator of the service finds the request by.
-    errors : tuple of FieldError
+    errors : tuple of Violation
         Every rule that the request breaks.
     retry_after : float or None
         Seconds after which the service asks to try again.
@@ -82,7 +64,7 @@ class ApiError(ScoringError):
         code: str | None = None,
         detail: str | None = None,
         request_id: str | None = None,
-        errors: tuple[FieldError, ...] = (),
+        errors: tuple[Violation, ...] = (),
         retry_after: float | None = None,
     ) -> None:
         super().__init__(status, code, detail, request_id, errors, retry_after)
@@ -96,8 +78,8 @@ class ApiError(ScoringError):
     def __str__(self) -> str:
         head = f"{self.status} {self.code}" if self.code else f"{self.status}"
         rules = "; ".join(f"{error.pointer or 'body'}: {error.detail}" for error in self.errors)
-        told = " ".join(part for part in (self.detail, rules) if part)
-        text = f"{head}: {told}" if told else head
+        words = " ".join(part for part in (self.detail, rules) if part)
+        text = f"{head}: {words}" if words else head
         return f"{text} (request {self.request_id})" if self.request_id else text
 
 
@@ -139,7 +121,7 @@ class Unreadable(ApiError):
 class StillPending(ScoringError):
     """A verification was not finished in the time that was allowed for waiting.
 
-    It is never lost: wait again, or let a webhook tell.
+    It is never lost: wait again, or let a webhook report it.
 
     Parameters
     ----------

@@ -1,18 +1,21 @@
-"""Errors out of HTTP answers (RFC 9457). What is malformed in one is left out; the status is always told."""
+"""Errors out of HTTP answers (RFC 9457). What is malformed in one is left out; the status is always there."""
 
+import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 import httpx
+from pydantic import TypeAdapter, ValidationError
 
-from scoring_model.client.errors import ERRORS, ApiError, FieldError, Unreadable
-from scoring_model.client.fields import Fields, Malformed, decoded_object
+from scoring_model.client.errors import ERRORS, ApiError, Unreadable
+from scoring_model.contract.violation import Violation
 
 _SECONDS: Final = re.compile(r"\d{1,9}", re.ASCII)
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
-_NOTHING: Final = Fields({})
+_VIOLATIONS: Final = TypeAdapter(tuple[Violation, ...])
 
 
 def retry_after(response: httpx.Response) -> float | None:
@@ -40,7 +43,7 @@ def retry_after(response: httpx.Response) -> float | None:
 
 
 def problem(response: httpx.Response) -> ApiError:
-    """The error that an answer tells of.
+    """The error that an answer reports.
 
     Texts are taken from `application/problem+json` alone: what a proxy writes may repeat what was sent.
     """
@@ -51,7 +54,7 @@ def problem(response: httpx.Response) -> ApiError:
         _text(fields, "code"),
         _text(fields, "detail"),
         _request_id(response),
-        _field_errors(fields),
+        _violations(fields),
         retry_after(response),
     )
 
@@ -68,21 +71,20 @@ def unreadable(response: httpx.Response, why: str) -> Unreadable:
     return Unreadable(response.status_code, "unreadable_answer", why, _request_id(response))
 
 
-def _problem_fields(response: httpx.Response) -> Fields:
+def _problem_fields(response: httpx.Response) -> Mapping[str, object]:
     media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media != "application/problem+json":
-        return _NOTHING
+        return {}
     try:
-        return decoded_object(response.content)
-    except Malformed:
-        return _NOTHING
+        found = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
-def _text(fields: Fields, name: str) -> str | None:
-    try:
-        return fields.maybe_text(name)
-    except Malformed:
-        return None
+def _text(fields: Mapping[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
 
 
 def _request_id(response: httpx.Response) -> str | None:
@@ -90,9 +92,8 @@ def _request_id(response: httpx.Response) -> str | None:
     return text if _REQUEST_ID.fullmatch(text) else None
 
 
-def _field_errors(fields: Fields) -> tuple[FieldError, ...]:
+def _violations(fields: Mapping[str, object]) -> tuple[Violation, ...]:
     try:
-        errors = fields.objects("errors")
-        return tuple(FieldError(e.text("pointer"), e.text("code"), e.text("detail")) for e in errors)
-    except Malformed:
+        return _VIOLATIONS.validate_python(fields.get("errors", ()))
+    except ValidationError:
         return ()

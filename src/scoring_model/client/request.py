@@ -1,16 +1,20 @@
 """A request to the service and how its answer is read, without sending anything."""
 
+import inspect
 import json
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from functools import update_wrapper
+from typing import Any, Final, Generic, TypeVar
 
 import httpx
+from pydantic import ValidationError
 
-from scoring_model.client.fields import Fields, decoded_object
+from scoring_model.contract.resource import Resource
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Resource)
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _KEY: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?", re.ASCII)
 
@@ -22,11 +26,9 @@ class Request(Generic[T]):
     Parameters
     ----------
     method, path : str
-        The path is relative to the base URL and starts with a slash.
+        The path is relative to the base URL and starts with a slash; a query may follow.
     read : callable
-        Reads an answer; raises `Malformed` where it is not what the interface promises.
-    query : mapping of str to str, or str
-        A string is sent as it is.
+        Reads an answer; raises `ValueError` where it is not what the interface promises.
     body : mapping of str to object, or None
         JSON. Not shown by `repr`.
     idempotency_key : str or None
@@ -41,12 +43,13 @@ class Request(Generic[T]):
         Whether they are sent.
     accepts : frozenset of int
         Statuses that are answers although they are no success.
+    retried : bool
+        Whether it may be sent again at all.
     """
 
     method: str
     path: str
     read: Callable[[httpx.Response], T]
-    query: Mapping[str, str] | str = field(default_factory=dict)
     body: Mapping[str, object] | None = field(default=None, repr=False)
     idempotency_key: str | None = None
     repeatable: bool = False
@@ -54,45 +57,7 @@ class Request(Generic[T]):
     clears: bool = False
     credentials: bool = True
     accepts: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """An HTTP request, the same for every attempt.
-
-    Parameters
-    ----------
-    method, path : str
-    query : mapping of str to str, or str
-    headers : mapping of str to str
-        Not shown by `repr`: they hold the credentials.
-    content : bytes or None
-        Not shown by `repr`.
-    """
-
-    method: str
-    path: str
-    query: Mapping[str, str] | str
-    headers: Mapping[str, str] = field(repr=False)
-    content: bytes | None = field(repr=False)
-
-    @property
-    def url(self) -> str:
-        """Path and query."""
-        query = self.query if isinstance(self.query, str) else str(httpx.QueryParams(self.query))
-        return f"{self.path}?{query}" if query else self.path
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What whoever runs `Steps` does next: wait `delay` seconds, then send the call once."""
-
-    call: Call
-    delay: float
-
-
-Steps = Generator[Attempt, httpx.Response | httpx.RequestError, T]
-"""A conversation that knows nothing of sockets: it says what to send and is told what came of it."""
+    retried: bool = True
 
 
 def in_path(id: str) -> str:  # noqa: A002 - as the field is called
@@ -133,6 +98,27 @@ def encoded(body: Mapping[str, object]) -> bytes:
     return json.dumps(given, allow_nan=False, separators=(",", ":")).encode()
 
 
-def resource(read: Callable[[Fields], T]) -> Callable[[httpx.Response], T]:
-    """A reader of answers that hold one JSON object."""
-    return lambda response: read(decoded_object(response.content))
+def resource(kind: type[R]) -> Callable[[httpx.Response], R]:
+    """A reader of answers that hold one resource."""
+    return lambda response: kind.model_validate_json(response.content)
+
+
+def broken_rules(error: ValueError) -> str:
+    """The fields and the rules of an answer that is not what the interface promises, without a value."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    items = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'body'}: {item['msg']}" for item in items)
+
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def as_method(method: M, operation: Callable[..., object]) -> M:
+    """Give a method the name, words and parameters of the operation that it carries out."""
+    signature = inspect.signature(operation)
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    update_wrapper(method, operation)
+    del method.__wrapped__  # type: ignore[attr-defined]
+    method.__signature__ = signature.replace(parameters=[first, *signature.parameters.values()])  # type: ignore[attr-defined]
+    return method

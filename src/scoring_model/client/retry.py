@@ -4,7 +4,9 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from tenacity import RetryCallState, retry_if_exception
 
 from scoring_model.client.errors import ApiError, Conflict, RateLimited, TransportError, Unavailable
 
@@ -67,13 +69,42 @@ class RetryPolicy:
         longest = min(self.longest_delay, self.first_delay * 2.0 ** min(attempt - 1, _MANY_DOUBLINGS))
         return longest * (1.0 - 0.5 * chance())
 
+    def retrying(
+        self, now: Callable[[], float], *, repeatable: bool, idempotent: bool, seconds: float | None
+    ) -> dict[str, Any]:
+        """Give tenacity's options for one call.
 
-def may_repeat(failure: ApiError | TransportError, *, repeatable: bool, idempotent: bool) -> bool:
+        Parameters
+        ----------
+        now : callable
+            Seconds of a clock that never goes back.
+        repeatable, idempotent : bool
+            See `may_repeat`.
+        seconds : float or None
+            No attempt starts later than this from now; None for `total_seconds`.
+        """
+        last = now() + (self.total_seconds if seconds is None else seconds)
+
+        def wait(state: RetryCallState) -> float:
+            failure = None if state.outcome is None else state.outcome.exception()
+            stated = failure.retry_after if isinstance(failure, ApiError) else None
+            return self.backoff(state.attempt_number) if stated is None else stated
+
+        def stop(state: RetryCallState) -> bool:
+            return state.attempt_number >= self.attempts or now() + state.upcoming_sleep > last
+
+        def again(failure: BaseException) -> bool:
+            return may_repeat(failure, repeatable=repeatable, idempotent=idempotent)
+
+        return {"wait": wait, "stop": stop, "retry": retry_if_exception(again), "reraise": True}
+
+
+def may_repeat(failure: BaseException, *, repeatable: bool, idempotent: bool) -> bool:
     """Whether a request may be sent again after it failed so.
 
     Parameters
     ----------
-    failure : ApiError or TransportError
+    failure : BaseException
     repeatable : bool
         Whether the service does it once however often it comes: a GET, an erasure, a POST with an
         Idempotency-Key.

@@ -1,27 +1,72 @@
-"""What both clients do between a question and its answer: credentials, keys, retries, the cache.
-
-Nothing here sends or waits. `Session.exchange` says what to do, and `Client` or `AsyncClient` does it.
-"""
+"""What both clients do around an exchange: credentials, keys, retries, the cache. Nothing here sends or waits."""
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
 
 from scoring_model.client.cache import Cache, Kept
-from scoring_model.client.errors import ApiError, TransportError
-from scoring_model.client.fields import Malformed
+from scoring_model.client.errors import TransportError
 from scoring_model.client.problem import problem, unreadable
-from scoring_model.client.request import Attempt, Call, Request, Steps, checked_key, encoded
-from scoring_model.client.retry import RetryPolicy, may_repeat
+from scoring_model.client.request import Request, broken_rules, checked_key, encoded
+from scoring_model.client.retry import RetryPolicy
 
 T = TypeVar("T")
 _CREDENTIAL: Final = re.compile(r"[\x21-\x7e]{1,1024}", re.ASCII)
 _NEVER_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _IDEMPOTENT: Final = frozenset({"GET", "PUT", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Generic[T]):
+    """One request on its way, the same for every attempt.
+
+    Parameters
+    ----------
+    request : Request
+    headers : mapping of str to str
+        Not shown by `repr`: they hold the credentials.
+    content : bytes or None
+        Not shown by `repr`.
+    kept : Kept or None
+        What was answered before.
+    age : int
+        The cache's when the exchange began.
+    began : float
+        On the clock of the session.
+    """
+
+    request: Request[T]
+    headers: dict[str, str] = field(repr=False)
+    content: bytes | None = field(repr=False)
+    kept: Kept | None
+    age: int
+    began: float
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether what was kept needs no question."""
+        return self.kept is not None and self.began < self.kept.fresh_until
+
+    def checked(self, response: httpx.Response) -> httpx.Response:
+        """Pass an answer on.
+
+        Raises
+        ------
+        ApiError
+            If it is a refusal.
+        """
+        if response.status_code == httpx.codes.NOT_MODIFIED:
+            is_answer = self.kept is not None
+        else:
+            is_answer = response.is_success or response.status_code in self.request.accepts
+        if not is_answer:
+            raise problem(response)
+        return response
 
 
 class Session:
@@ -70,77 +115,52 @@ class Session:
         self._cache = Cache(cache_entries)
         self._idempotency = idempotency
 
-    def exchange(self, request: Request[T], *, delay: float = 0.0, seconds: float | None = None) -> Steps[T]:
-        """Ask the service, again where that is allowed and may help.
-
-        Parameters
-        ----------
-        request : Request
-        delay : float
-            Seconds to wait before the first attempt.
-        seconds : float or None
-            No attempt starts later than this from now; None for what the retry policy says.
-
-        Returns
-        -------
-        T
-            What was read from the answer.
+    def begin(self, request: Request[T]) -> Exchange[T]:
+        """Prepare a request.
 
         Raises
         ------
-        ApiError
-            If the service refused.
-        TransportError
-            If no answer came.
+        TypeError, ValueError
+            If the body or the key can't be sent.
         """
-        kept = self._kept(request)
-        if kept is not None and self.now() < kept.fresh_until:
-            return kept.value  # type: ignore[no-any-return]
-        age, asked = self._cache.age, self.now()
-        try:
-            response = yield from self._answered(request, kept, delay, seconds)
-        finally:
-            if request.clears:
-                self._cache.clear()
-        value = _value(request, response, kept)
-        if request.cached:
-            self._cache.put(request.path, value, response, now=asked, age=age)
-        return value
+        kept = self._cache.get(request.path) if request.cached else None
+        content = None if request.body is None else encoded(request.body)
+        return Exchange(request, self._headers(request, kept), content, kept, self._cache.age, self.now())
 
-    def _kept(self, request: Request[Any]) -> Kept | None:
-        return self._cache.get(request.path) if request.cached else None
-
-    def _answered(
-        self, request: Request[Any], kept: Kept | None, delay: float, seconds: float | None
-    ) -> Steps[httpx.Response]:
-        call = self._call(request, kept)
-        last = self.now() + (self.retry.total_seconds if seconds is None else seconds)
-        attempt = 0
-        while True:
-            answer = yield Attempt(call, delay)
-            if isinstance(answer, httpx.Response) and _is_answer(answer, request, kept):
-                return answer
-            attempt += 1
-            failure = _failure(answer)
-            delay = self._delay(failure, attempt)
-            if not self._again(failure, call, request, attempt) or self.now() + delay > last:
-                raise failure from (answer if isinstance(answer, httpx.RequestError) else None)
-
-    def _delay(self, failure: ApiError | TransportError, attempt: int) -> float:
-        stated = failure.retry_after if isinstance(failure, ApiError) else None
-        return self.retry.backoff(attempt) if stated is None else stated
-
-    def _again(
-        self, failure: ApiError | TransportError, call: Call, request: Request[Any], attempt: int
-    ) -> bool:
-        keyed = "Idempotency-Key" in call.headers
-        repeatable = request.repeatable or keyed or request.method == "GET"
+    def retrying(self, exchange: Exchange[Any], seconds: float | None = None) -> dict[str, Any]:
+        """Give tenacity's options for the attempts of an exchange; see `RetryPolicy.retrying`."""
+        request = exchange.request
+        repeatable = request.repeatable or "Idempotency-Key" in exchange.headers or request.method == "GET"
         idempotent = repeatable or request.method in _IDEMPOTENT
-        return attempt < self.retry.attempts and may_repeat(
-            failure, repeatable=repeatable, idempotent=idempotent
-        )
+        seconds = seconds if request.retried else 0.0
+        return self.retry.retrying(self.now, repeatable=repeatable, idempotent=idempotent, seconds=seconds)
 
-    def _call(self, request: Request[Any], kept: Kept | None) -> Call:
+    def finish(self, exchange: Exchange[T], response: httpx.Response) -> T:
+        """Read an answer, and keep what may be kept.
+
+        Raises
+        ------
+        Unreadable
+            If it is not what the interface promises.
+        """
+        request, kept = exchange.request, exchange.kept
+        if response.status_code == httpx.codes.NOT_MODIFIED and kept is not None:
+            value = kept.value
+        else:
+            try:
+                value = request.read(response)
+            except ValueError as error:
+                raise unreadable(response, broken_rules(error)) from None
+        if request.cached:
+            self._cache.put(request.path, value, response, now=exchange.began, age=exchange.age)
+        return value  # type: ignore[no-any-return]
+
+    def end(self, exchange: Exchange[Any]) -> None:
+        """Forget what the request may have changed, whatever came of it."""
+        if exchange.request.clears:
+            self._cache.clear()
+
+    def _headers(self, request: Request[Any], kept: Kept | None) -> dict[str, str]:
         headers = {"Accept": "application/json, application/problem+json"}
         if request.credentials:
             headers |= self._credentials
@@ -148,11 +168,9 @@ class Session:
             headers |= self._idempotency_key(request)
         if kept is not None and kept.etag is not None:
             headers["If-None-Match"] = kept.etag
-        content = None
         if request.body is not None:
-            content = encoded(request.body)
             headers["Content-Type"] = "application/json"
-        return Call(request.method, request.path, request.query, headers, content)
+        return headers
 
     def _idempotency_key(self, request: Request[Any]) -> dict[str, str]:
         if request.idempotency_key is not None:
@@ -160,25 +178,9 @@ class Session:
         return {"Idempotency-Key": str(uuid4())} if self._idempotency else {}
 
 
-def _is_answer(response: httpx.Response, request: Request[Any], kept: Kept | None) -> bool:
-    if response.status_code == httpx.codes.NOT_MODIFIED:
-        return kept is not None
-    return response.is_success or response.status_code in request.accepts
-
-
-def _failure(answer: httpx.Response | httpx.RequestError) -> ApiError | TransportError:
-    if isinstance(answer, httpx.Response):
-        return problem(answer)
-    return TransportError(type(answer).__name__, sent=not isinstance(answer, _NEVER_SENT))
-
-
-def _value(request: Request[T], response: httpx.Response, kept: Kept | None) -> T:
-    if response.status_code == httpx.codes.NOT_MODIFIED and kept is not None:
-        return kept.value  # type: ignore[no-any-return]
-    try:
-        return request.read(response)
-    except Malformed as error:
-        raise unreadable(response, str(error)) from None
+def transport_error(error: httpx.RequestError) -> TransportError:
+    """The error of a request that got no answer."""
+    return TransportError(type(error).__name__, sent=not isinstance(error, _NEVER_SENT))
 
 
 def _base(text: str) -> str:

@@ -14,7 +14,8 @@ from typing import Final
 
 from scoring_model.client.errors import InvalidWebhook
 from scoring_model.client.event import Event
-from scoring_model.client.fields import Malformed, decoded_object
+from scoring_model.client.request import broken_rules
+from scoring_model.contract import event as events
 
 _SECRET: Final = re.compile(r"whsec_([A-Za-z0-9+/]+={0,2})", re.ASCII)
 _TIMESTAMP: Final = re.compile(r"\d{1,12}", re.ASCII)
@@ -68,9 +69,10 @@ def verify_webhook(
     if not _fits(keys, content, signatures):
         raise InvalidWebhook("no signature fits")
     try:
-        return Event.from_json(event, decoded_object(body))
-    except Malformed as error:
-        raise InvalidWebhook(str(error)) from None
+        found = events.Event.model_validate_json(body)
+    except ValueError as error:
+        raise InvalidWebhook(broken_rules(error)) from None
+    return Event(id=event, type=found.type, timestamp=found.timestamp, data=found.data)
 
 
 def _key(secret: str) -> bytes:

@@ -8,9 +8,9 @@ from pathlib import Path
 from scoring_model.configuration.policy import PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import SplitSettings, TrainingSettings
+from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
 from scoring_model.features import FAMILIES, FamilyName, FeatureSettings, LinkSettings, SignalSettings
 from scoring_model.records import LabelSchema, RecordSchema
-from scoring_model.records.fields import IDENTITY_FIELDS, signal_field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,30 +4,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
+from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.document import DocumentError, check_document, integer, is_integer, is_number
 from scoring_model.decision.scale import MAX_SCORE
 
 NEVER_REACHED = MAX_SCORE + 1
 """A threshold that no score reaches."""
-
-
-class Outcome(StrEnum):
-    """What is decided about an applicant."""
-
-    PASSED = "PASSED"
-    STEPPED_UP = "STEPPED_UP"
-    FAILED = "FAILED"
-
-
-OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
-"""The outcomes by their code: 0 PASSED, 1 STEPPED_UP, 2 FAILED."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,7 +22,7 @@ class Decisions:
     scores : ndarray of shape (n,), int64
         0 to 1000.
     outcomes : ndarray of shape (n,), int8
-        Codes into `scoring_model.decision.policy.OUTCOMES`.
+        Codes into `scoring_model.contract.outcome.OUTCOMES`.
     probabilities : ndarray of shape (n,), float64
         Calibrated chance of fraud, in [0, 1].
     """

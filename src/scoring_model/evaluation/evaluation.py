@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
-from scoring_model.decision.policy import OUTCOMES, Outcome, Policy
+from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.policy import Policy
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
 from scoring_model.evaluation.intervals import Share, share_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from scoring_model.decision.policy import OUTCOMES
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.blocks import Interval
 from scoring_model.evaluation.evaluation import Evaluation, Measures

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.contract.fields import signal_field
 from scoring_model.records import RecordTable
-from scoring_model.records.fields import signal_field
 
 MOST_UNITS: Final = 2**40
 """Larger amounts, of either sign, count as absent: fewer than 2**23 of them have a sum of 64 bits."""

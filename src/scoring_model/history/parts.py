@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import IntArray
+from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX
 from scoring_model.records import Column, RecordTable
-from scoring_model.records.fields import IDENTITY_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX
 from scoring_model.records.normalisation import Normaliser
 from scoring_model.records.reductions import reduced_normaliser, reductions_of
 

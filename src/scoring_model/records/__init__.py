@@ -4,14 +4,14 @@ What reads whole sources (`reading`, `quarantine`) is imported by its own name: 
 which one record never needs.
 """
 
+from scoring_model.contract.rules import DOCUMENT_TYPES, Rule, RuleError, SignalType
 from scoring_model.records.contract import InvalidRecord, parse_record
 from scoring_model.records.digest import digest
 from scoring_model.records.durations import Duration, Instant
 from scoring_model.records.normalisation import NORMALISATION_VERSION, normaliser
 from scoring_model.records.problems import Problem, RowProblem
 from scoring_model.records.record import Record
-from scoring_model.records.rules import DOCUMENT_TYPES, Rule, RuleError
-from scoring_model.records.schema import LabelSchema, RecordSchema, SignalType
+from scoring_model.records.schema import LabelSchema, RecordSchema
 from scoring_model.records.table import NEVER, Column, RecordTable
 from scoring_model.records.times import format_duration, microseconds, parse_duration, rfc3339
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from scoring_model.contract.rules import Rule
 from scoring_model.records.problems import Problem
-from scoring_model.records.rules import Rule
 
 NESTED: Final = ("address", "signals")
 

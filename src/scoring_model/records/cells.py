@@ -15,8 +15,9 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from scoring_model.records.fields import IDENTITY_FIELDS, SIGNAL_PREFIX
-from scoring_model.records.schema import RecordSchema, SignalType
+from scoring_model.contract.fields import IDENTITY_FIELDS, SIGNAL_PREFIX
+from scoring_model.contract.rules import SignalType
+from scoring_model.records.schema import RecordSchema
 
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.records import cells, rules
+from scoring_model.contract.rules import Rule, RuleError
+from scoring_model.records import cells
 from scoring_model.records.encoding import Encoded
 from scoring_model.records.problems import RowProblem
-from scoring_model.records.rules import RuleError
+from scoring_model.records.rules import instant
 from scoring_model.records.times import EARLIEST, LATEST
 
 
@@ -95,7 +96,7 @@ def parse_instants(field: str, encoded: Encoded) -> Parsed:
         micros = encoded.values.astype(np.int64)
         if ((micros >= EARLIEST) & (micros <= LATEST)).all():
             return Parsed(micros.tolist(), encoded.codes, np.zeros(len(encoded.codes), dtype=np.bool_), ())
-    return parse_column(field, encoded, lambda cell: rules.instant(cells.plain(cell)))
+    return parse_column(field, encoded, lambda cell: instant(cells.plain(cell)))
 
 
 def _row_problems(
@@ -103,4 +104,4 @@ def _row_problems(
 ) -> Iterator[RowProblem]:
     for row in np.flatnonzero(refused).tolist():
         error = errors[int(codes[row])]
-        yield RowProblem(row, field, error.rule, error.detail)
+        yield RowProblem(row, field, Rule(error.type), error.message())

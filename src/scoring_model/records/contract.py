@@ -3,18 +3,19 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from scoring_model.records import rules, times
+from scoring_model.contract.fields import REFERENCE_FIELDS, SIGNAL_PREFIX
+from scoring_model.contract.rules import SIGNALS, Rule, RuleError, ValueRule, any_signal, reference
+from scoring_model.records import times
 from scoring_model.records.body import flatten
-from scoring_model.records.fields import REFERENCE_FIELDS, SIGNAL_PREFIX
 from scoring_model.records.problems import WHOLE, Problem, problems_in_order
 from scoring_model.records.record import Record
-from scoring_model.records.rules import Rule, RuleError, ValueRule
+from scoring_model.records.rules import field_rules, instant
 from scoring_model.records.schema import RecordSchema
 
 EMPTY: Final = "must have a value of an identity or of a configured signal"
 FUTURE: Final = "must not be later than the day of the event (UTC)"
 MISSING: Final = "must be there"
-_EVENT_RULES: Final[Mapping[str, ValueRule]] = {"recordId": rules.reference, "eventTime": rules.instant}
+_EVENT_RULES: Final[Mapping[str, ValueRule]] = {"recordId": reference, "eventTime": instant}
 
 
 class InvalidRecord(ValueError):
@@ -55,7 +56,7 @@ def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int |
         If any rule is broken. A label is no part of a record: its fields are unknown here.
     """
     flat, problems = flatten(body)
-    known = rules.field_rules(schema)
+    known = field_rules(schema)
     values, broken = _checked(flat, known)
     event, broken_event = _checked(flat, _EVENT_RULES)
     problems += [*broken, *broken_event, *_strangers(flat, known)]
@@ -88,7 +89,7 @@ def _checked(
         try:
             value = rule(given)
         except RuleError as error:
-            problems.append(Problem(field, error.rule, error.detail))
+            problems.append(Problem(field, Rule(error.type), error.message()))
         else:
             if value is not None:
                 values[field] = value
@@ -97,10 +98,10 @@ def _checked(
 
 def _strangers(flat: Mapping[str, object], known: Mapping[str, ValueRule]) -> list[Problem]:
     strangers = [field for field in flat if field not in known and field not in _EVENT_RULES]
-    signals = {field: rules.any_signal for field in strangers if field.startswith(SIGNAL_PREFIX)}
+    signals = {field: any_signal for field in strangers if field.startswith(SIGNAL_PREFIX)}
     problems = _checked(flat, signals)[1]
-    if len(flat) > rules.SIGNALS and (count := _signals(flat)) > rules.SIGNALS:
-        problems.append(Problem("signals", Rule.TOO_MANY, f"must be at most {rules.SIGNALS}, got {count}"))
+    if len(flat) > SIGNALS and (count := _signals(flat)) > SIGNALS:
+        problems.append(Problem("signals", Rule.TOO_MANY, f"must be at most {SIGNALS}, got {count}"))
     unknown = [field for field in strangers if field not in signals]
     return problems + [Problem(field, Rule.UNKNOWN_FIELD, "is not a field of a record") for field in unknown]
 

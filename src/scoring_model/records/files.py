@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from scoring_model.contract.rules import Rule
 from scoring_model.records.frames import arrow_sheet
 from scoring_model.records.problems import WHOLE, RowProblem
-from scoring_model.records.rules import Rule
 from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, named_columns
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
-from scoring_model.records import cells, rules
-from scoring_model.records.rules import Rule, RuleError
+from scoring_model.contract.rules import Rule, RuleError, signal_text
+from scoring_model.records import cells
 from scoring_model.records.schema import LabelSchema
 from scoring_model.records.table import NEVER
 
@@ -42,7 +42,7 @@ def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
     meanings |= {_spelling(value): FRAUD for value in schema.fraud}
 
     def label(value: object) -> int | None:
-        text = rules.signal_text(value)
+        text = signal_text(value)
         if text is None:
             return None
         meaning = meanings.get(_spelling(text))

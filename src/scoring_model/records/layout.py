@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import Final
 
-from scoring_model.records.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS
+from scoring_model.contract.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS
 from scoring_model.records.schema import RecordSchema
 
 _SHOWN: Final = 3

@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from scoring_model.records.fields import SIGNAL_PREFIX
-from scoring_model.records.rules import HTTPS
+from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.contract.rules import HTTPS
 
 NORMALISATION_VERSION: Final = 1
 Normaliser: TypeAlias = Callable[[Any], str | None]

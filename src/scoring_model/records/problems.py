@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from scoring_model.records.fields import EVENT_FIELDS, IDENTITY_FIELDS
-from scoring_model.records.rules import Rule
+from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS
+from scoring_model.contract.rules import Rule
 
 WHOLE: Final = ""  # the field of a problem of the whole record, like the JSON Pointer of a whole body
 _ORDER: Final = {field: place for place, field in enumerate((*EVENT_FIELDS, *IDENTITY_FIELDS))}

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from scoring_model.contract.rules import Rule
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.problems import RowProblem
 from scoring_model.records.reading import Reading
-from scoring_model.records.rules import Rule
 
 
 class TooManyBadRows(ValueError):

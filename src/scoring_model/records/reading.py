@@ -9,18 +9,19 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.records import cells, rules
+from scoring_model.contract.fields import EVENT_FIELDS
+from scoring_model.contract.rules import Rule, ValueRule, reference
+from scoring_model.records import cells
 from scoring_model.records.cells import Cell
 from scoring_model.records.columns import Parsed, parse_column, parse_instants
 from scoring_model.records.encoding import encode
-from scoring_model.records.fields import EVENT_FIELDS
 from scoring_model.records.files import file_sheet
 from scoring_model.records.frames import frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
 from scoring_model.records.problems import RowProblem, row_problems_in_order
 from scoring_model.records.rows import row_problems
-from scoring_model.records.rules import Rule, ValueRule
+from scoring_model.records.rules import field_rules
 from scoring_model.records.schema import RecordSchema
 from scoring_model.records.sheet import Sheet, UnreadableSource
 from scoring_model.records.table import NEVER, Column, RecordTable
@@ -122,10 +123,10 @@ def _column(sheet: Sheet, field: str, schema: RecordSchema) -> Parsed:
 
 def _parser(field: str, schema: RecordSchema) -> tuple[Cell, ValueRule]:
     if field == "recordId":
-        return cells.text, rules.reference
+        return cells.text, reference
     if field == "label":
         return label_cell, label_rule(schema.labels)
-    return cells.field_cells(schema)[field], rules.field_rules(schema)[field]
+    return cells.field_cells(schema)[field], field_rules(schema)[field]
 
 
 def _readable(sheet: Sheet) -> BoolArray:

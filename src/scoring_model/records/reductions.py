@@ -10,7 +10,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from scoring_model.records.fields import SIGNAL_PREFIX
+from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.records.normalisation import Normaliser, fold, letters_of, normaliser
 
 Reduction: TypeAlias = Callable[[str], str]

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.contract.fields import EVENT_FIELDS, REFERENCE_FIELDS
+from scoring_model.contract.rules import Rule
 from scoring_model.records import contract, times
 from scoring_model.records.columns import Parsed
-from scoring_model.records.fields import EVENT_FIELDS, REFERENCE_FIELDS
 from scoring_model.records.problems import WHOLE, RowProblem
-from scoring_model.records.rules import Rule
 from scoring_model.records.schema import LabelSchema
 from scoring_model.records.table import NEVER
 

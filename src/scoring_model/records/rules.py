@@ -1,281 +1,32 @@
-"""What a value must be: one plain function per field, for files and HTTP bodies alike.
+"""The rules of the fields of a record: those of the contract, and those that only files and frames need."""
 
-Each function takes the raw value of one field (as JSON has it, or a date) and returns its canonical value, or
-None where it is missing; a value that breaks a rule raises `RuleError`. A file calls them on the distinct
-values of a column, after `cells` has undone what files do to types; a single record on its own values.
-
-Blank text is missing where the client may write anything (parts of an address, references, signals), since
-forms send it for what was left open; it is refused where the contract asks for something definite.
-"""
-
-import math
-import re
-import unicodedata
-from collections.abc import Callable, Mapping
-from datetime import date, datetime, time
-from enum import StrEnum
-from typing import Final, TypeAlias
-
-import numpy as np
-
-from scoring_model.records import times
-from scoring_model.records.countries import COUNTRIES
-from scoring_model.records.fields import SIGNAL_PREFIX
-from scoring_model.records.schema import RecordSchema, SignalType
-
-NAME_LENGTH: Final = 100
-PART_LENGTH: Final = 200  # of one part of an address: the longest in use are below 150
-REFERENCE_LENGTH: Final = 128
-SIGNAL_LENGTH: Final = 256
-URL_LENGTH: Final = 2048
-URLS: Final = 10
-SIGNALS: Final = 200
-DOCUMENT_TYPES: Final = ("PASSPORT", "NATIONAL_ID", "DRIVERS_LICENSE", "RESIDENCE_PERMIT")
-EARLIEST_BIRTH: Final = date(1900, 1, 1)
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-# RFC 3986, section 3, as far as it tells a host: user info, a name or an address in brackets, a port.
-HTTPS: Final = re.compile(
-    r"[Hh][Tt][Tt][Pp][Ss]://"
-    r"(?:[^\s\x00-\x1f\x7f/?#@\[\]]*@)?"
-    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s\x00-\x1f\x7f/?#@:\[\]]+)"
-    r"(?::[0-9]{0,5})?"
-    r"(?P<path>/[^\s\x00-\x1f\x7f?#]*)?"
-    r"(?:[?#][^\s\x00-\x1f\x7f]*)?"
+from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.contract.rules import (
+    IDENTITY_RULES,
+    REFERENCE_LENGTH,
+    SIGNAL_RULES,
+    Rule,
+    RuleError,
+    ValueRule,
+    definite_text,
+    wrong_type,
 )
-
-
-class Rule(StrEnum):
-    """The rules that a value, a record or a row can break."""
-
-    WRONG_TYPE = "wrong_type"
-    LONE_SURROGATE = "lone_surrogate"
-    BLANK = "blank"
-    TOO_LONG = "too_long"
-    TOO_MANY = "too_many"
-    NOT_LISTED = "not_listed"
-    NOT_A_DATE = "not_a_date"
-    NOT_A_TIME = "not_a_time"
-    NOT_HTTPS = "not_https"
-    NOT_FINITE = "not_finite"
-    TOO_EARLY = "too_early"
-    IN_FUTURE = "in_future"
-    MISSING = "missing"
-    UNKNOWN_FIELD = "unknown_field"
-    REPEATED_FIELD = "repeated_field"
-    EMPTY_RECORD = "empty_record"
-    DUPLICATE = "duplicate"
-    MALFORMED_ROW = "malformed_row"
-
-
-class RuleError(Exception):
-    """A value breaks a rule.
-
-    Parameters
-    ----------
-    rule : Rule
-        Which one.
-    detail : str
-        The rule and the shape of the value in words, never the value.
-    """
-
-    def __init__(self, rule: Rule, detail: str) -> None:
-        super().__init__(f"{rule}: {detail}")
-        self.rule = rule
-        self.detail = detail
-
-
-ValueRule: TypeAlias = Callable[[object], object | None]
-
-
-def wrong_type(wanted: str, value: object) -> RuleError:
-    """Make the error of a value of another type than the one wanted."""
-    return RuleError(Rule.WRONG_TYPE, f"must be {wanted}, got {type(value).__name__}")
-
-
-def text(value: object, *, limit: int) -> str | None:
-    """Check text that may be anything: Unicode of at most `limit` characters after NFC and trimming."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise wrong_type("text", value)
-    normal = value.strip() if value.isascii() else _normal_form(value)
-    if len(normal) > limit:
-        raise RuleError(Rule.TOO_LONG, f"must have at most {limit} characters, got {len(normal)}")
-    return normal or None
-
-
-def _normal_form(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise RuleError(Rule.LONE_SURROGATE, "must be Unicode text, got a lone surrogate") from error
-    return unicodedata.normalize("NFC", value).strip()
-
-
-def definite_text(value: object, *, limit: int) -> str | None:
-    """Check text of 1 to `limit` characters after NFC and trimming."""
-    checked = text(value, limit=limit)
-    if checked is None and value is not None:
-        raise RuleError(Rule.BLANK, f"must have 1 to {limit} characters, got none but blanks")
-    return checked
-
-
-def name(value: object) -> str | None:
-    """Check a first or last name."""
-    return definite_text(value, limit=NAME_LENGTH)
-
-
-def address_part(value: object) -> str | None:
-    """Check a line, city, region or postal code."""
-    return text(value, limit=PART_LENGTH)
-
-
-def reference(value: object) -> str | None:
-    """Check the client's own name of a record or person."""
-    return text(value, limit=REFERENCE_LENGTH)
-
-
-def birth_date(value: object) -> str | None:
-    """Check a date of birth: `YYYY-MM-DD` from 1900 on. Whether it is past is asked of the whole record.
-
-    Dates and midnights of no zone are taken too, as tables bring them.
-    """
-    if isinstance(value, np.datetime64):
-        value = value.item()
-    if isinstance(value, datetime) and value.tzinfo is None and value.time() == time():
-        value = value.date()
-    day = value if isinstance(value, date) and not isinstance(value, datetime) else _date_of_text(value)
-    if day is not None and day < EARLIEST_BIRTH:
-        raise RuleError(Rule.TOO_EARLY, f"must be {EARLIEST_BIRTH} or later")
-    return None if day is None else day.isoformat()
-
-
-def _date_of_text(value: object) -> date | None:
-    checked = definite_text(value, limit=REFERENCE_LENGTH)
-    if checked is None:
-        return None
-    if not _DATE.fullmatch(checked):
-        raise RuleError(
-            Rule.NOT_A_DATE, f"must be of the form YYYY-MM-DD, got {len(checked)} other characters"
-        )
-    try:
-        return date.fromisoformat(checked)
-    except ValueError as error:
-        raise RuleError(Rule.NOT_A_DATE, "must be a day of the calendar") from error
-
-
-def country(value: object) -> str | None:
-    """Check a country: ISO 3166-1 alpha-2 in any case."""
-    checked = definite_text(value, limit=REFERENCE_LENGTH)
-    if checked is None:
-        return None
-    # Of two ASCII letters alone: upper-casing would make codes of such as the long s.
-    if not checked.isascii() or checked.upper() not in COUNTRIES:
-        raise RuleError(Rule.NOT_LISTED, f"must be an ISO 3166-1 alpha-2 code, got {len(checked)} characters")
-    return checked.upper()
-
-
-def document_type(value: object) -> str | None:
-    """Check the type of the identity document."""
-    checked = definite_text(value, limit=REFERENCE_LENGTH)
-    if checked is not None and checked not in DOCUMENT_TYPES:
-        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(DOCUMENT_TYPES)}")
-    return checked
-
-
-def image_urls(value: object) -> tuple[str, ...] | None:
-    """Check a list of at most 10 https URLs; an empty list is missing."""
-    if value is None:
-        return None
-    if not isinstance(value, list | tuple):
-        raise wrong_type("a list of URLs", value)
-    if len(value) > URLS:
-        raise RuleError(Rule.TOO_MANY, f"must hold at most {URLS} URLs, got {len(value)}")
-    return tuple([image_url(item) for item in value]) or None
-
-
-def image_url(value: object) -> str:
-    """Check one https URL: of at most 2048 characters, with a host and no blank."""
-    checked = definite_text(value, limit=URL_LENGTH)
-    if checked is None:
-        raise wrong_type("a list of URLs, each text", value)
-    if not HTTPS.fullmatch(checked):
-        raise RuleError(Rule.NOT_HTTPS, "must be https URLs with a host and without blanks")
-    return checked
-
-
-def number(value: object) -> float | None:
-    """Check a number signal: finite. The sign of zero is dropped, so that equal numbers are the same bits."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong_type("a number", value)
-    try:
-        checked = float(value)
-    except OverflowError:
-        checked = math.inf
-    if not math.isfinite(checked):
-        raise RuleError(Rule.NOT_FINITE, "must be a finite number of 64 bits")
-    return checked + 0.0
-
-
-def boolean(value: object) -> float | None:
-    """Check a boolean signal: 1.0 for true, 0.0 for false."""
-    if value is None:
-        return None
-    if not isinstance(value, bool):
-        raise wrong_type("a boolean", value)
-    return float(value)
-
-
-def signal_text(value: object) -> str | None:
-    """Check a category or identifier signal."""
-    return text(value, limit=SIGNAL_LENGTH)
-
-
-def any_signal(value: object) -> object | None:
-    """Check a signal that the configuration does not name: a number, a boolean, text or null."""
-    if isinstance(value, bool):
-        return boolean(value)
-    return number(value) if isinstance(value, int | float) else signal_text(value)
+from scoring_model.records import times
+from scoring_model.records.schema import RecordSchema
 
 
 def instant(value: object) -> int | None:
     """Check a time: RFC 3339 text, a datetime or a date, to microseconds since 1970-01-01 UTC."""
     if value is None:
         return None
-    if isinstance(value, str) and not _normal_form(value):
-        raise RuleError(Rule.BLANK, "must be a time, got none but blanks")
+    if isinstance(value, str):
+        definite_text(value, limit=REFERENCE_LENGTH)
     try:
         return times.microseconds(value)
     except TypeError as error:
         raise wrong_type("a time", value) from error
     except ValueError as error:
         raise RuleError(Rule.NOT_A_TIME, "must be a time of RFC 3339 within the years 1 to 9999") from error
-
-
-IDENTITY_RULES: Final[Mapping[str, ValueRule]] = {
-    "firstName": name,
-    "lastName": name,
-    "dob": birth_date,
-    "citizenship": country,
-    "documentType": document_type,
-    "imageUrls": image_urls,
-    "address.line1": address_part,
-    "address.line2": address_part,
-    "address.city": address_part,
-    "address.region": address_part,
-    "address.postalCode": address_part,
-    "address.country": country,
-    "externalId": reference,
-    "subjectId": reference,
-}
-SIGNAL_RULES: Final[Mapping[SignalType, ValueRule]] = {
-    SignalType.NUMBER: number,
-    SignalType.BOOLEAN: boolean,
-    SignalType.CATEGORY: signal_text,
-    SignalType.IDENTIFIER: signal_text,
-}
 
 
 def field_rules(schema: RecordSchema) -> dict[str, ValueRule]:

@@ -3,22 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
+from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS, signal_field
+from scoring_model.contract.rules import SignalType
 from scoring_model.records.durations import Duration
-from scoring_model.records.fields import EVENT_FIELDS, IDENTITY_FIELDS, signal_field
 
 MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more is a mistake of units
-
-
-class SignalType(StrEnum):
-    """What the values of a signal are."""
-
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    CATEGORY = "category"
-    IDENTIFIER = "identifier"  # ties records together (link keys), never a feature
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,8 +3,8 @@
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest
 from scoring_model.bundle.errors import GoldenMismatch
+from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.contributions import Contributions
-from scoring_model.decision.policy import Outcome
 from scoring_model.decision.reasons import reasons
 from scoring_model.decision.rules import Decisions
 from scoring_model.features import fingerprint

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)

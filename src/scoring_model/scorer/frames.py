@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scoring_model.decision.policy import OUTCOMES
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
 from scoring_model.records import RecordTable, RowProblem
 from scoring_model.records.reading import Reading, read_records

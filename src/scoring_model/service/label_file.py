@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from scoring_model.records import cells, rules
-from scoring_model.records.rules import RuleError
-from scoring_model.service.core.ids import from_text
+from scoring_model.contract.ids import from_text
+from scoring_model.contract.rules import RuleError
+from scoring_model.records import cells
+from scoring_model.records.rules import instant
 
 LABELS: Final = ("fraud", "genuine", "withdrawn")
 IDENTIFIERS: Final = ("verificationId", "identityId")
@@ -154,10 +155,8 @@ def _values(number: int, row: Mapping[str, object], at: int) -> tuple[dict[str, 
     for name, parse in _PARSERS.items():
         try:
             values[name] = parse(cells.plain(row.get(name)))
-        except _Broken as broken:
-            problems.append(LabelProblem(number, name, broken.rule, broken.detail))
         except RuleError as error:
-            problems.append(LabelProblem(number, name, str(error.rule), error.detail))
+            problems.append(LabelProblem(number, name, error.type, error.message()))
     named = sum(cells.plain(row.get(name)) is not None for name in IDENTIFIERS)
     if named != 1:
         detail = f"must have exactly one of {' and '.join(IDENTIFIERS)}, got {named}"
@@ -168,36 +167,29 @@ def _values(number: int, row: Mapping[str, object], at: int) -> tuple[dict[str, 
     return values, problems
 
 
-class _Broken(Exception):
-    def __init__(self, rule: str, detail: str) -> None:
-        super().__init__(rule)
-        self.rule = rule
-        self.detail = detail
-
-
 def _identifier(value: object) -> bytes | None:
     if value is None:
         return None
     found = from_text(value.strip()) if isinstance(value, str) else None
     if found is None:
-        raise _Broken("not_a_uuid", "must be a UUID")
+        raise RuleError("not_a_uuid", "must be a UUID")
     return found
 
 
 def _label(value: object) -> str:
     text = value.strip().lower() if isinstance(value, str) else value
     if text is None:
-        raise _Broken("missing", "must be there")
+        raise RuleError("missing", "must be there")
     if text not in LABELS:
-        raise _Broken("not_listed", f"must be one of {', '.join(LABELS)}")
+        raise RuleError("not_listed", f"must be one of {', '.join(LABELS)}")
     return str(text)
 
 
 def _known_at(value: object) -> int:
-    instant = rules.instant(value)
-    if instant is None:
-        raise _Broken("missing", "must be there")
-    return instant
+    found = instant(value)
+    if found is None:
+        raise RuleError("missing", "must be there")
+    return found
 
 
 _PARSERS: Final[Mapping[str, Callable[[object], object]]] = {

@@ -16,7 +16,8 @@ from typing import Any, Final
 import pytest
 
 from databases import Databases
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
 from scoring_model.features import FeatureMatrix
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import RequestError
@@ -172,7 +173,7 @@ async def errors(world: World, caller: Caller, heard: Heard) -> None:
         {"signals": {"vpn": True}, "subjectId": bad * 100, "previousVerificationId": bad},
         {"signals": {"vpn": True}, "nickname": bad},
         {"subjectId": SUBJECT},
-        {"identityId": ids.to_text(ids.new_id(0)), "signals": SIGNALS, "subjectId": SUBJECT},
+        {"identityId": to_text(ids.new_id(0)), "signals": SIGNALS, "subjectId": SUBJECT},
     ]
     for body in bodies:
         await refused(heard, lambda body=body: service.create_verification(caller, body, None))  # type: ignore[misc]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from scoring_model.decision.policy import Outcome
-from scoring_model.service.core import ids
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core.event import (
     EventType,
     events_of_new_identity,
@@ -106,7 +106,7 @@ def test_webhooks_what_a_verification_lacks_is_null() -> None:
     row = ROW._replace(identity_id=None, status="ERROR", outcome=None, score=None, model_version=None)
     data = json.loads(verification_data(row))
     assert data == {
-        "id": ids.to_text(ROW.id),
+        "id": to_text(ROW.id),
         "identityId": None,
         "status": "ERROR",
         "scoringOutcome": None,
@@ -119,10 +119,10 @@ def test_webhooks_other_payloads_name_the_resource() -> None:
     """Identities say their status, webhooks why they were disabled; each can be numbered."""
     identity = identity_data(bytes(16), IdentityStatus.VALIDATED)
     assert json.loads(numbered(identity, 1)) == {
-        "id": ids.to_text(bytes(16)),
+        "id": to_text(bytes(16)),
         "status": "VALIDATED",
         "sequence": 1,
     }
     disabled = webhook_data(bytes(16), "gone")
-    assert json.loads(disabled) == {"id": ids.to_text(bytes(16)), "disabledReason": "gone"}
-    assert json.loads(numbered(webhook_data(bytes(16)), 2)) == {"id": ids.to_text(bytes(16)), "sequence": 2}
+    assert json.loads(disabled) == {"id": to_text(bytes(16)), "disabledReason": "gone"}
+    assert json.loads(numbered(webhook_data(bytes(16)), 2)) == {"id": to_text(bytes(16)), "sequence": 2}

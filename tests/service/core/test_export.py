@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.core import export, ids
+from scoring_model.service.core import export
 from scoring_model.service.core.export import export_records
 from scoring_model.service.core.labels import import_labels
 from scoring_model.service.core.queue import QueueLimits
@@ -50,7 +51,7 @@ def test_a_record_is_what_was_sent(store_url: str, sealed: Path) -> None:
         identity = await world.identity(caller, body)
         made = (await world.verify(caller, identity=identity, signals=signals, subject=" s ")).resource
         (record,) = await exported(world, caller)
-        assert record["recordId"] == ids.to_text(made.id)
+        assert record["recordId"] == to_text(made.id)
         assert record["eventTime"] == rfc3339(START)
         assert record["subjectId"] == "s"
         assert {name: record[f"signals.{name}"] for name in signals} == signals
@@ -78,7 +79,7 @@ def test_a_record_has_the_label_that_was_told_last(store_url: str, sealed: Path)
         await told(world, three, "withdrawn", START)
         records = {record["recordId"]: record for record in await exported(world, caller)}
         labels = [
-            tuple(records[ids.to_text(id_)].get(name) for name in ("label", "labelKnownAt", "labelToldAt"))
+            tuple(records[to_text(id_)].get(name) for name in ("label", "labelKnownAt", "labelToldAt"))
             for id_ in (one, two, three, four)
         ]
         assert labels == [
@@ -107,7 +108,7 @@ def test_records_are_those_of_one_client_in_the_order_of_their_events(
             await world.verify(mate, signals={"deviceId": f"mate {number}"})
         wanted = sorted(made, key=lambda one: (one.completed_at or 0, one.id))
         records = await exported(world, caller)
-        assert [record["recordId"] for record in records] == [ids.to_text(one.id) for one in wanted]
+        assert [record["recordId"] for record in records] == [to_text(one.id) for one in wanted]
         assert [record["eventTime"] for record in records] == sorted(
             record["eventTime"] for record in records
         )
@@ -138,7 +139,7 @@ def test_privacy_whoever_was_erased_is_left_out(store_url: str, sealed: Path) ->
         records = await exported(world, caller)
         assert len(records) == 2
         assert records[0]["firstName"] == persons[1].identity["firstName"]
-        assert records[1]["recordId"] == ids.to_text(other)
+        assert records[1]["recordId"] == to_text(other)
         text = repr(records)
         assert persons[0].identity["address"]["line1"] not in text
 

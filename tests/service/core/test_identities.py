@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring_model.contract.ids import to_text
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
 from scoring_model.service.core.resources import Identity, IdentityStatus, VerificationStatus
@@ -50,7 +51,7 @@ def test_identity_is_what_its_body_makes_it(
             zip(told, range(1, 1 + len(told)), strict=True)
         )
         for event in events:
-            assert json.loads(event.data) == {"id": ids.to_text(made.id), "status": status}
+            assert json.loads(event.data) == {"id": to_text(made.id), "status": status}
 
     tell(store_url, sealed, story)
 

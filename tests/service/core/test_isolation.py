@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.labels import import_labels
 from scoring_model.service.core.resources import Caller

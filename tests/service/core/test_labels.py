@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core import ids
 from scoring_model.service.core.labels import Imported, import_labels
 from scoring_model.service.core.queue import QueueLimits

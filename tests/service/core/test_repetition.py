@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,
     IdentityNotValidated,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from scoring_model.bundle import BundleError
-from scoring_model.decision.policy import OUTCOMES, Outcome, Policy
+from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.policy import Policy
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core import ids
 from scoring_model.service.core.masters import MasterKey, MasterKeys

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.contract.ids import to_text
 from scoring_model.records import RecordSchema, SignalType, parse_record
-from scoring_model.service.core import ids
 from scoring_model.service.core.errors import Invalid
 from scoring_model.service.core.request import (
     VerificationRequest,
@@ -44,7 +44,7 @@ def errors_of(body: dict[str, object]) -> list[tuple[str, str]]:
 
 def test_verification_takes_an_identity_signals_or_both() -> None:
     """Each alone and both together are requests; identifiers come as bytes, in either case of letters."""
-    text = ids.to_text(SOMEONE)
+    text = to_text(SOMEONE)
     alone = parse_request({"identityId": text.upper()}, SCHEMA)
     assert alone == VerificationRequest(SOMEONE, None, None, {}, {})
     both = parse_request(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from databases import Databases
-from scoring_model.decision.policy import Outcome, Policy
+from scoring_model.contract.outcome import Outcome
+from scoring_model.decision.policy import Policy
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.masters import MasterKey, MasterKeys, UnknownMasterKey
 from scoring_model.service.core.rows import BundleRow, FactRow

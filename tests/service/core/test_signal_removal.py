@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core import ids, signal_removal
 from scoring_model.service.core.export import export_records
 from scoring_model.service.core.masters import MasterKey, MasterKeys, UnknownMasterKey
@@ -200,7 +201,7 @@ def test_an_export_leaves_out_what_lost_its_signals(store_url: str, sealed: Path
         assert len(before) == 4
         await removed(world)
         left = await exported(world, caller)
-        kept = {ids.to_text(one.id) for one in (whole, later)}
+        kept = {to_text(one.id) for one in (whole, later)}
         assert left == [record for record in before if record["recordId"] in kept]
         assert len(left) == 2
 

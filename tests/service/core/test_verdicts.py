@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from scoring_model.arrays import FloatArray
-from scoring_model.decision.policy import OUTCOMES, Outcome
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Unavailable
 from scoring_model.service.core.masters import MasterKey, MasterKeys
 from scoring_model.service.core.resources import Answer, Caller, Verification, VerificationStatus
@@ -240,7 +240,7 @@ def test_webhooks_two_events_tell_of_a_verdict_without_a_word_of_a_person(
         assert [event.id for event in events] == sorted(event.id for event in events)
         for event, one in zip(events[1::2], found, strict=True):
             assert json.loads(event.data) == {
-                "id": ids.to_text(one.id),
+                "id": to_text(one.id),
                 "identityId": None,
                 "status": "COMPLETED",
                 "scoringOutcome": one.outcome,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
 from scoring_model.service.core.resources import Caller, VerificationStatus

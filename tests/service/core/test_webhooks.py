@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring_model.contract.ids import to_text
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import Invalid, NotFound, WebhookLimit
 from scoring_model.service.core.resources import Caller, Webhook
@@ -240,7 +241,7 @@ def test_webhooks_a_test_event_waits_even_for_one_that_is_inactive(
         assert (await world.service.test_webhook(caller, made.id, None)).resource.id == made.id
         (event,) = await world.events(caller)
         assert (event.type, event.resource, event.waiting, event.sequence) == ("webhook.test", made.id, 1, 1)
-        assert json.loads(event.data) == {"id": ids.to_text(made.id)}
+        assert json.loads(event.data) == {"id": to_text(made.id)}
 
     tell(store_url, sealed, story)
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from scoring_model.service.core import ids
+from scoring_model.contract.ids import to_text
 from scoring_model.service.core.event import EventType, identity_data, verification_data, webhook_data
 from scoring_model.service.core.resources import IdentityStatus
 from scoring_model.service.delivery.payload import payload
@@ -23,8 +23,8 @@ def test_webhooks_payload_of_a_verification() -> None:
     assert list(read) == ["type", "timestamp", "data"]
     assert (read["type"], read["timestamp"]) == ("verification.passed", "2026-06-01T12:00:00.000001Z")
     assert list(read["data"].items()) == [
-        ("id", ids.to_text(row.id)),
-        ("identityId", ids.to_text(row.identity_id or b"")),
+        ("id", to_text(row.id)),
+        ("identityId", to_text(row.identity_id or b"")),
         ("status", "COMPLETED"),
         ("scoringOutcome", "PASSED"),
         ("scoringScore", 112),

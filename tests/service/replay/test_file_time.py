@@ -11,10 +11,10 @@ from link_order import LinkOrder
 from replay_client import IDENTITIES, VERIFICATIONS, Connection, Credentials, connected, new_client, opened
 from replay_clock import StandingClock, reference
 from replay_verdicts import columns, differences, scored, stored, told, write_lines
+from scoring_model.contract.ids import from_text
 from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.ids import from_text
 from scoring_model.service.core.labels import Imported, import_labels
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.core.store import Store

@@ -4,13 +4,12 @@ from typing import Final
 
 import httpx
 
-from scoring_model.client.request import Request, Steps
-from scoring_model.client.session import Session
+from scoring_model.client.request import Request
 
 _NOT_NOW: Final = frozenset({503})
 
 
-def live(session: Session) -> Steps[bool]:
+def live() -> Request[bool]:
     """Whether the service runs.
 
     Returns
@@ -22,10 +21,10 @@ def live(session: Session) -> Steps[bool]:
     ScoringError
         If it was not reached.
     """
-    return _ask(session, "/health/live")
+    return _ask("/health/live")
 
 
-def ready(session: Session) -> Steps[bool]:
+def ready() -> Request[bool]:
     """Whether the service can answer: its database is there and a model is loaded.
 
     Returns
@@ -37,14 +36,11 @@ def ready(session: Session) -> Steps[bool]:
     ScoringError
         If it was not reached.
     """
-    return _ask(session, "/health/ready")
+    return _ask("/health/ready")
 
 
-def _ask(session: Session, path: str) -> Steps[bool]:
-    return session.exchange(
-        Request(method="GET", path=path, read=_is_well, credentials=False, accepts=_NOT_NOW),
-        seconds=0.0,
-    )
+def _ask(path: str) -> Request[bool]:
+    return Request(method="GET", path=path, read=_is_well, credentials=False, accepts=_NOT_NOW, retried=False)
 
 
 def _is_well(response: httpx.Response) -> bool:

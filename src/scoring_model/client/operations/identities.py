@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from datetime import date
 
-from scoring_model.client.identity import Address, Identity
-from scoring_model.client.request import Request, Steps, in_path, resource
-from scoring_model.client.session import Session
+from scoring_model.client.request import Request, in_path, resource
+from scoring_model.contract.identity import Address, Identity
 
 _PATH = "/scoring/v1/identities"
-_read = resource(Identity.from_json)
+_read = resource(Identity)
 
 
 def create(
-    session: Session,
     *,
     first_name: str | None = None,
     last_name: str | None = None,
@@ -23,7 +21,7 @@ def create(
     address: Address | None = None,
     external_id: str | None = None,
     idempotency_key: str | None = None,
-) -> Steps[Identity]:
+) -> Request[Identity]:
     """Create an identity. It never changes but by erasure: to complete one, create another.
 
     Parameters
@@ -64,15 +62,13 @@ def create(
         "citizenship": citizenship,
         "documentType": document_type,
         "imageUrls": None if image_urls is None else list(image_urls),
-        "address": None if address is None else address.to_json(),
+        "address": None if address is None else address.model_dump(by_alias=True),
         "externalId": external_id,
     }
-    return session.exchange(
-        Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
-    )
+    return Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
 
 
-def get(session: Session, identity_id: str) -> Steps[Identity]:
+def get(identity_id: str) -> Request[Identity]:
     """Read an identity.
 
     Parameters
@@ -91,10 +87,10 @@ def get(session: Session, identity_id: str) -> Steps[Identity]:
     ScoringError
         Whatever else went wrong.
     """
-    return session.exchange(Request(method="GET", path=_one(identity_id), read=_read, cached=True))
+    return Request(method="GET", path=_one(identity_id), read=_read, cached=True)
 
 
-def erase(session: Session, identity_id: str) -> Steps[Identity]:
+def erase(identity_id: str) -> Request[Identity]:
     """Erase a person for good. Doing it again changes nothing.
 
     Parameters
@@ -113,9 +109,7 @@ def erase(session: Session, identity_id: str) -> Steps[Identity]:
     ScoringError
         Whatever else went wrong.
     """
-    return session.exchange(
-        Request(method="DELETE", path=_one(identity_id), read=_read, repeatable=True, clears=True)
-    )
+    return Request(method="DELETE", path=_one(identity_id), read=_read, repeatable=True, clears=True)
 
 
 def _one(identity_id: str) -> str:

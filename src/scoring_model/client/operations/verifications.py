@@ -1,30 +1,31 @@
 """What can be asked about verifications."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
 
 import httpx
+from tenacity import RetryCallState, retry_if_result
 
 from scoring_model.client.errors import StillPending
 from scoring_model.client.problem import retry_after
-from scoring_model.client.request import Request, Steps, in_path, resource
+from scoring_model.client.request import Request, in_path, resource
 from scoring_model.client.session import Session
-from scoring_model.client.verification import Verification, VerificationStatus
+from scoring_model.contract.verification import Verification, VerificationStatus
 
 _PATH = "/scoring/v1/verifications"
 _SHORTEST_PAUSE: Final = 0.1  # seconds between two polls, whatever the service says
-_read = resource(Verification.from_json)
+_read = resource(Verification)
 
 
 def create(
-    session: Session,
     *,
     identity_id: str | None = None,
     signals: Mapping[str, float | bool | str | None] | None = None,
     subject_id: str | None = None,
     previous_verification_id: str | None = None,
     idempotency_key: str | None = None,
-) -> Steps[Verification]:
+) -> Request[Verification]:
     """Have a person scored: a validated identity, signals of your own identity provider, or both.
 
     Parameters
@@ -61,12 +62,10 @@ def create(
         "subjectId": subject_id,
         "previousVerificationId": previous_verification_id,
     }
-    return session.exchange(
-        Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
-    )
+    return Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
 
 
-def get(session: Session, verification_id: str) -> Steps[Verification]:
+def get(verification_id: str) -> Request[Verification]:
     """Read a verification.
 
     Parameters
@@ -85,10 +84,10 @@ def get(session: Session, verification_id: str) -> Steps[Verification]:
     ScoringError
         Whatever else went wrong.
     """
-    return session.exchange(Request(method="GET", path=_one(verification_id), read=_read, cached=True))
+    return Request(method="GET", path=_one(verification_id), read=_read, cached=True)
 
 
-def wait(session: Session, verification: Verification | str, *, timeout: float = 60.0) -> Steps[Verification]:
+def wait(session: Session, verification: Verification | str, *, timeout: float = 60.0) -> "Polling":
     """Wait until a verification is no longer PENDING.
 
     Parameters
@@ -110,25 +109,10 @@ def wait(session: Session, verification: Verification | str, *, timeout: float =
     ScoringError
         Whatever else went wrong.
     """
-    if isinstance(verification, Verification) and verification.status != VerificationStatus.PENDING:
-        return verification
-    end = session.now() + timeout
-    polls = 0
-    delay = 0.0 if isinstance(verification, str) else session.retry.backoff(1)
-    while True:
-        polls += 1
-        request = _poll(verification if isinstance(verification, str) else verification.id)
-        verification, advised = yield from session.exchange(
-            request, delay=delay, seconds=max(0.0, end - session.now())
-        )
-        if verification.status != VerificationStatus.PENDING:
-            return verification
-        delay = _pause(session, polls, advised, left=end - session.now())
-        if session.now() + delay > end:
-            raise StillPending(verification)
+    return Polling(session, verification, session.now() + timeout)
 
 
-def erase_signals(session: Session, verification_id: str) -> Steps[Verification]:
+def erase_signals(verification_id: str) -> Request[Verification]:
     """Erase what is kept of a verification's person, its signals among them. The verdict stays.
 
     Doing it again changes nothing.
@@ -150,22 +134,79 @@ def erase_signals(session: Session, verification_id: str) -> Steps[Verification]
         Whatever else went wrong.
     """
     path = f"{_one(verification_id)}/signals"
-    return session.exchange(Request(method="DELETE", path=path, read=_read, repeatable=True, clears=True))
+    return Request(method="DELETE", path=path, read=_read, repeatable=True, clears=True)
 
 
 def _one(verification_id: str) -> str:
     return f"{_PATH}/{in_path(verification_id)}"
 
 
-def _poll(verification_id: str) -> Request[tuple[Verification, float | None]]:
-    def read(response: httpx.Response) -> tuple[Verification, float | None]:
-        return _read(response), retry_after(response)
+@dataclass(frozen=True, slots=True)
+class Polling:
+    """Reads a verification again and again until it is finished.
 
-    return Request(method="GET", path=_one(verification_id), read=read)
+    Parameters
+    ----------
+    session : Session
+    verification : Verification or str
+    end : float
+        When to give up, on the clock of the session.
+    """
+
+    session: Session
+    verification: Verification | str
+    end: float
+
+    @property
+    def finished(self) -> Verification | None:
+        """The verification, where nothing is left to wait for."""
+        given = self.verification
+        return None if isinstance(given, str) or _is_pending(given) else given
+
+    @property
+    def first_delay(self) -> float:
+        """Seconds before the first poll: none where nothing is known yet."""
+        return 0.0 if isinstance(self.verification, str) else self.session.retry.backoff(1)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left for requests."""
+        return max(0.0, self.end - self.session.now())
+
+    @property
+    def request(self) -> Request[tuple[Verification, float | None]]:
+        """Reads the verification, and the seconds after which the service asks to look again."""
+        given = self.verification
+
+        def read(response: httpx.Response) -> tuple[Verification, float | None]:
+            return _read(response), retry_after(response)
+
+        return Request(method="GET", path=_one(given if isinstance(given, str) else given.id), read=read)
+
+    def retrying(self) -> dict[str, Any]:
+        """Give tenacity's options for the polls."""
+        return {
+            "retry": retry_if_result(lambda polled: _is_pending(polled[0])),
+            "wait": self._pause,
+            "stop": lambda state: self.session.now() + state.upcoming_sleep > self.end,
+            "retry_error_callback": _give_up,
+        }
+
+    def _pause(self, state: RetryCallState) -> float:
+        if state.outcome is None or state.outcome.failed:
+            return 0.0  # an error ends the wait
+        advised: float | None = state.outcome.result()[1]
+        if advised is not None:
+            return max(advised, _SHORTEST_PAUSE)
+        # The last poll is made when the time is up, not a whole delay before.
+        left = self.end - self.session.now()
+        return max(min(self.session.retry.backoff(state.attempt_number), left), _SHORTEST_PAUSE)
 
 
-def _pause(session: Session, polls: int, advised: float | None, *, left: float) -> float:
-    if advised is not None:
-        return max(advised, _SHORTEST_PAUSE)
-    # The last poll is made when the time is up, not a whole delay before.
-    return max(min(session.retry.backoff(polls), left), _SHORTEST_PAUSE)
+def _is_pending(verification: Verification) -> bool:
+    return verification.status == VerificationStatus.PENDING
+
+
+def _give_up(state: RetryCallState) -> NoReturn:
+    polled = None if state.outcome is None else state.outcome.result()
+    raise StillPending(polled[0])  # type: ignore[index] # it stops after a poll alone

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import httpx
+from pydantic import TypeAdapter
 
-from scoring_model.client.fields import Malformed, decoded_objects
-from scoring_model.client.request import Request, Steps, in_path, resource
-from scoring_model.client.session import Session
-from scoring_model.client.webhook import Webhook
+from scoring_model.client.request import Request, in_path, resource
+from scoring_model.contract.webhook import Webhook
 
 _PATH = "/scoring/v1/webhooks"
 _QUERY: Final = re.compile(r"[\x21-\x7e]{1,4096}", re.ASCII)
-_read = resource(Webhook.from_json)
+_read = resource(Webhook)
+_webhooks: Final = TypeAdapter(tuple[Webhook, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,13 @@ class Page:
 
 
 def create(
-    session: Session,
     *,
     destination_url: str,
     active: bool = True,
     event_types: Sequence[str] | None = None,
     description: str | None = None,
     idempotency_key: str | None = None,
-) -> Steps[Webhook]:
+) -> Request[Webhook]:
     """Have events sent to an address.
 
     Parameters
@@ -75,12 +74,10 @@ def create(
         Whatever else went wrong.
     """
     body = _body(destination_url, active, event_types, description)
-    return session.exchange(
-        Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
-    )
+    return Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
 
 
-def get(session: Session, webhook_id: str) -> Steps[Webhook]:
+def get(webhook_id: str) -> Request[Webhook]:
     """Read a webhook.
 
     Parameters
@@ -99,18 +96,17 @@ def get(session: Session, webhook_id: str) -> Steps[Webhook]:
     ScoringError
         Whatever else went wrong.
     """
-    return session.exchange(Request(method="GET", path=_one(webhook_id), read=_read, cached=True))
+    return Request(method="GET", path=_one(webhook_id), read=_read, cached=True)
 
 
 def update(
-    session: Session,
     webhook_id: str,
     *,
     destination_url: str,
     active: bool,
     event_types: Sequence[str] | None = None,
     description: str | None = None,
-) -> Steps[Webhook]:
+) -> Request[Webhook]:
     """Change a webhook. `active=True` enables one again that the service disabled.
 
     Parameters
@@ -138,10 +134,10 @@ def update(
         Whatever else went wrong.
     """
     body = _body(destination_url, active, event_types, description)
-    return session.exchange(Request(method="PUT", path=_one(webhook_id), read=_read, body=body, clears=True))
+    return Request(method="PUT", path=_one(webhook_id), read=_read, body=body, clears=True)
 
 
-def delete(session: Session, webhook_id: str) -> Steps[Webhook]:
+def delete(webhook_id: str) -> Request[Webhook]:
     """Delete a webhook; what waits for it is not delivered.
 
     Parameters
@@ -160,10 +156,10 @@ def delete(session: Session, webhook_id: str) -> Steps[Webhook]:
     ScoringError
         Whatever else went wrong.
     """
-    return session.exchange(Request(method="DELETE", path=_one(webhook_id), read=_read, clears=True))
+    return Request(method="DELETE", path=_one(webhook_id), read=_read, clears=True)
 
 
-def send_test(session: Session, webhook_id: str, *, idempotency_key: str | None = None) -> Steps[Webhook]:
+def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request[Webhook]:
     """Send a `webhook.test` event to this webhook alone, even if it is inactive.
 
     Parameters
@@ -183,12 +179,12 @@ def send_test(session: Session, webhook_id: str, *, idempotency_key: str | None 
     ScoringError
         Whatever else went wrong.
     """
-    return session.exchange(
-        Request(method="POST", path=f"{_one(webhook_id)}/test", read=_read, idempotency_key=idempotency_key)
+    return Request(
+        method="POST", path=f"{_one(webhook_id)}/test", read=_read, idempotency_key=idempotency_key
     )
 
 
-def rotate_secret(session: Session, webhook_id: str, *, idempotency_key: str | None = None) -> Steps[Webhook]:
+def rotate_secret(webhook_id: str, *, idempotency_key: str | None = None) -> Request[Webhook]:
     """Replace the secret. The old one signs beside the new one for 24 hours more.
 
     Parameters
@@ -210,12 +206,10 @@ def rotate_secret(session: Session, webhook_id: str, *, idempotency_key: str | N
         Whatever else went wrong.
     """
     path = f"{_one(webhook_id)}/rotate-secret"
-    return session.exchange(
-        Request(method="POST", path=path, read=_read, idempotency_key=idempotency_key, clears=True)
-    )
+    return Request(method="POST", path=path, read=_read, idempotency_key=idempotency_key, clears=True)
 
 
-def first_page(session: Session, *, page_size: int = 100) -> Steps[Page]:
+def first_page(*, page_size: int = 100) -> Request[Page]:
     """Every webhook of the client, page by page as they are asked for.
 
     Parameters
@@ -232,23 +226,23 @@ def first_page(session: Session, *, page_size: int = 100) -> Steps[Page]:
     ScoringError
         When a page could not be read.
     """
-    return _page(session, f"limit={page_size}")
+    return _page(f"limit={page_size}")
 
 
-def next_page(session: Session, page: Page) -> Steps[Page] | None:
-    """The steps to the page after this one; None after the last."""
-    return None if page.following is None else _page(session, page.following)
+def next_page(page: Page) -> Request[Page] | None:
+    """The request of the page after this one; None after the last."""
+    return None if page.following is None else _page(page.following)
 
 
-def _page(session: Session, query: str) -> Steps[Page]:
+def _page(query: str) -> Request[Page]:
     def read(response: httpx.Response) -> Page:
-        found = tuple(Webhook.from_json(fields) for fields in decoded_objects(response.content))
+        found = _webhooks.validate_json(response.content)
         following = _following(response)
         if following == query:
-            raise Malformed("the next page must be another one")
+            raise ValueError("the next page must be another one")
         return Page(found, query, following)
 
-    return session.exchange(Request(method="GET", path=_PATH, query=query, read=read))
+    return Request(method="GET", path=f"{_PATH}?{query}", read=read)
 
 
 def _following(response: httpx.Response) -> str | None:
@@ -258,7 +252,7 @@ def _following(response: httpx.Response) -> str | None:
         return None
     query = link.partition("#")[0].partition("?")[2]
     if not _QUERY.fullmatch(query):
-        raise Malformed("the link to the next page must have a query")
+        raise ValueError("the link to the next page must have a query")
     return query
 
 

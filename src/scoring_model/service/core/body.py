@@ -3,59 +3,12 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from scoring_model.records.rules import Rule, RuleError, ValueRule
+from scoring_model.contract.rules import Rule, RuleError, ValueRule, kind_of
+from scoring_model.contract.violation import pointer
 from scoring_model.service.core.errors import FieldError, Invalid
 
 UNKNOWN: Final = "is not a field that can be sent here"
 MISSING: Final = "must be there"
-
-
-def pointer(*names: str | int) -> str:
-    """Write where a value stands.
-
-    Parameters
-    ----------
-    *names : str or int
-        Names of members and indices of items, from the outermost; none for the whole body.
-
-    Returns
-    -------
-    str
-        A JSON Pointer. Half a surrogate pair, which no UTF-8 can carry, becomes a question mark.
-
-    References
-    ----------
-    RFC 6901, sections 3 and 5.
-
-    Examples
-    --------
-    >>> pointer("signals", "a/b~c", 0)
-    '/signals/a~1b~0c/0'
-    """
-    return "".join("/" + _escaped(str(name)) for name in names)
-
-
-def _escaped(name: str) -> str:
-    if not name.isascii():
-        name = name.encode(errors="replace").decode()
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-def kind_of(value: object) -> str:
-    """Name the type of a JSON value in the words of JSON, never the value."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "text"
-        case list() | tuple():
-            return "an array"
-        case _:
-            return "an object"
 
 
 def wrong_type(where: str, wanted: str, value: object) -> FieldError:
@@ -63,21 +16,9 @@ def wrong_type(where: str, wanted: str, value: object) -> FieldError:
     return FieldError(where, Rule.WRONG_TYPE.value, f"must be {wanted}, got {kind_of(value)}")
 
 
-def broken(where: str, error: RuleError, value: object) -> FieldError:
-    """Make the error of a value that breaks a rule of records.
-
-    Parameters
-    ----------
-    where : str
-        JSON Pointer.
-    error : RuleError
-    value : object
-        What was sent: its type is told in the words of JSON.
-    """
-    if error.rule is not Rule.WRONG_TYPE:
-        return FieldError(where, error.rule.value, error.detail)
-    wanted = error.detail.rpartition(", got ")[0].removeprefix("must be ")
-    return wrong_type(where, wanted, value)
+def broken(where: str, error: RuleError) -> FieldError:
+    """Make the error of a value, at a JSON Pointer, that breaks a rule."""
+    return FieldError(where, error.type, error.message())
 
 
 def checked(value: object, rule: ValueRule, where: str, errors: list[FieldError]) -> object | None:
@@ -102,7 +43,7 @@ def checked(value: object, rule: ValueRule, where: str, errors: list[FieldError]
     try:
         return rule(value)
     except RuleError as error:
-        errors.append(broken(where, error, value))
+        errors.append(broken(where, error))
         return None
 
 

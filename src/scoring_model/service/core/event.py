@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from scoring_model.decision.policy import Outcome
-from scoring_model.service.core import ids
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
 from scoring_model.service.core.rows import VerificationRow
@@ -94,7 +94,7 @@ def identity_data(resource: bytes, status: IdentityStatus) -> str:
     str
         JSON object with `id` and `status`, without the sequence.
     """
-    return to_json({"id": ids.to_text(resource), "status": status.value}).decode()
+    return to_json({"id": to_text(resource), "status": status.value}).decode()
 
 
 def verification_data(row: VerificationRow) -> str:
@@ -113,8 +113,8 @@ def verification_data(row: VerificationRow) -> str:
     """
     return to_json(
         {
-            "id": ids.to_text(row.id),
-            "identityId": None if row.identity_id is None else ids.to_text(row.identity_id),
+            "id": to_text(row.id),
+            "identityId": None if row.identity_id is None else to_text(row.identity_id),
             "status": row.status,
             "scoringOutcome": row.outcome,
             "scoringScore": row.score,
@@ -140,7 +140,7 @@ def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
         destination is left out: its query may hold a secret of the client.
     """
     reason = {} if disabled_reason is None else {"disabledReason": disabled_reason}
-    return to_json({"id": ids.to_text(resource), **reason}).decode()
+    return to_json({"id": to_text(resource), **reason}).decode()
 
 
 def numbered(data: str, sequence: int) -> str:

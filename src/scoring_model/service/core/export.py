@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
+from scoring_model.contract.fields import REFERENCE_FIELDS
+from scoring_model.contract.ids import to_text
 from scoring_model.records import normaliser, rfc3339
-from scoring_model.records.fields import REFERENCE_FIELDS
-from scoring_model.service.core import ids
 from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.core.signal_removal import lost_its_signals
@@ -52,7 +52,7 @@ async def _records_of(store: Store, persons: Persons, client: int) -> AsyncItera
             found = [(row, await _values(reader, persons, row)) for row in rows]
         for row, values in found:
             if not values.keys() <= set(REFERENCE_FIELDS):
-                event = {"recordId": ids.to_text(row.id), "eventTime": rfc3339(row.completed_at or 0)}
+                event = {"recordId": to_text(row.id), "eventTime": rfc3339(row.completed_at or 0)}
                 yield event | values | _label(labels.get(row.id, []))
         if len(rows) < _PAGE:
             return

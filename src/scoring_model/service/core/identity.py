@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
+from scoring_model.contract.fields import ADDRESS_PARTS, PERSON_FIELDS
+from scoring_model.contract.rules import IDENTITY_RULES, Rule, image_url, image_urls
+from scoring_model.contract.violation import pointer
 from scoring_model.records import rfc3339
-from scoring_model.records.fields import ADDRESS_PARTS, PERSON_FIELDS
-from scoring_model.records.rules import IDENTITY_RULES, Rule, image_url, image_urls
-from scoring_model.service.core.body import checked, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.body import checked, refuse_if, unknown_fields, wrong_type
 from scoring_model.service.core.compact import from_json, to_json
 from scoring_model.service.core.errors import FieldError
 from scoring_model.service.core.resources import IdentityStatus, Implausible

@@ -12,10 +12,10 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Final
 
+from scoring_model.contract.fields import REFERENCE_FIELDS
 from scoring_model.history import PERSON, LinkKey
 from scoring_model.history.keys import PERSON_PARTS, SUBJECT
 from scoring_model.history.parts import key_part
-from scoring_model.records.fields import REFERENCE_FIELDS
 from scoring_model.service.core.secrets import Secrets
 
 HASH_BYTES: Final = 16

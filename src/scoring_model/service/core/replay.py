@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.masters import MasterKeys, Unreadable

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.contract.ids import from_text
+from scoring_model.contract.rules import SIGNAL_RULES, SIGNALS, Rule, RuleError, any_signal, reference
+from scoring_model.contract.violation import pointer
 from scoring_model.records import RecordSchema
-from scoring_model.records.fields import SIGNAL_PREFIX
-from scoring_model.records.rules import SIGNAL_RULES, SIGNALS, Rule, RuleError, any_signal, reference
-from scoring_model.service.core import ids
-from scoring_model.service.core.body import broken, checked, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.body import broken, checked, refuse_if, unknown_fields, wrong_type
 from scoring_model.service.core.compact import from_json, to_json
 from scoring_model.service.core.errors import FieldError, Invalid
 
@@ -91,7 +92,7 @@ def _identifier(value: object, where: str, errors: list[FieldError]) -> bytes | 
     if not isinstance(value, str):
         errors.append(wrong_type(where, "text", value))
         return None
-    found = ids.from_text(value)
+    found = from_text(value)
     if found is None:
         errors.append(FieldError(where, NOT_A_UUID, "must be a UUID: 36 characters, hexadecimal with dashes"))
     return found
@@ -127,9 +128,9 @@ def _signals(
 
 def _broken_signal(name: str, error: RuleError, value: object, *, is_used: bool) -> FieldError:
     where = pointer("signals", name)
-    if error.rule is Rule.WRONG_TYPE and not is_used:
+    if error.type == Rule.WRONG_TYPE and not is_used:
         return wrong_type(where, _SCALAR, value)
-    return broken(where, error, value)
+    return broken(where, error)
 
 
 def _broken_name(name: str) -> tuple[FieldError, ...]:

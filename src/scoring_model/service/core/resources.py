@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar, cast
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.decision.policy import OUTCOMES, Outcome
+from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.records.contract import is_empty

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scoring_model.decision.policy import Outcome
+from scoring_model.contract.outcome import Outcome
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema
 from scoring_model.service.core import ids

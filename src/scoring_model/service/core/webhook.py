@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from scoring_model.records.rules import Rule, text
-from scoring_model.service.core.body import checked, missing, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.contract.rules import Rule, text
+from scoring_model.contract.violation import pointer
+from scoring_model.service.core.body import checked, missing, refuse_if, unknown_fields, wrong_type
 from scoring_model.service.core.errors import FieldError
 from scoring_model.service.core.event import EventType
 

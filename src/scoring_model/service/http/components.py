@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from scoring_model.service.http import examples, patterns
+from scoring_model.contract import patterns
+from scoring_model.service.http import examples
 from scoring_model.service.http.operation import KEY_LENGTH
 from scoring_model.service.http.parameters import PAGE
 from scoring_model.service.http.problems import MEDIA_TYPE

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from scoring_model.contract.ids import from_text, to_text
 from scoring_model.service.core import resources
 from scoring_model.service.core.body import unknown_fields, wrong_type
 from scoring_model.service.core.errors import BatchUnsupported, FieldError, Invalid
-from scoring_model.service.core.ids import from_text, to_text
 from scoring_model.service.core.resources import Caller, Once
 from scoring_model.service.http.bodies import check_length, check_media_type, read_body
 from scoring_model.service.http.exchange import exchange_of, header_values

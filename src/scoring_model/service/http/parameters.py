@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from scoring_model.service.core.body import pointer
+from scoring_model.contract.violation import pointer
 from scoring_model.service.core.errors import FieldError, Invalid
 
 PAGE: Final = 100

@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from scoring_model.records.fields import ADDRESS_PARTS, PERSON_FIELDS
+from scoring_model.contract.fields import ADDRESS_PARTS, PERSON_FIELDS
+from scoring_model.contract.ids import to_text
 from scoring_model.records.times import rfc3339
-from scoring_model.service.core.ids import to_text
 from scoring_model.service.core.resources import Identity, IdentityStatus, Verification, Webhook
 
 _ADDRESS: Final = tuple((part, f"address.{part}") for part in ADDRESS_PARTS)

@@ -2,10 +2,11 @@
 
 from typing import Any, Final
 
-from scoring_model.decision.policy import Outcome
-from scoring_model.records.countries import COUNTRIES
-from scoring_model.records.fields import ADDRESS_PARTS
-from scoring_model.records.rules import (
+from scoring_model.contract import patterns
+from scoring_model.contract.countries import COUNTRIES
+from scoring_model.contract.fields import ADDRESS_PARTS
+from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.rules import (
     DOCUMENT_TYPES,
     NAME_LENGTH,
     PART_LENGTH,
@@ -18,7 +19,7 @@ from scoring_model.records.rules import (
 from scoring_model.service.core import request, webhook
 from scoring_model.service.core.event import EventType
 from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
-from scoring_model.service.http import examples, patterns
+from scoring_model.service.http import examples
 
 Schema = dict[str, Any]
 

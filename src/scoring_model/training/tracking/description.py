@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from scoring_model.bundle import read_bundle
 from scoring_model.configuration import Configuration
+from scoring_model.contract.fields import EVENT_FIELDS, signal_field
 from scoring_model.evaluation import Evaluation
 from scoring_model.records import SignalType
-from scoring_model.records.fields import EVENT_FIELDS, signal_field
 from scoring_model.records.schema import RecordSchema
 from scoring_model.training.run import Training
 from scoring_model.training.tracking.environment import requirements

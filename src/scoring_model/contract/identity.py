@@ -1,0 +1,219 @@
+"""The identity of a person: what a client sends, and what the service shows."""
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
+
+from scoring_model.contract import patterns, rules
+from scoring_model.contract.body import Body, ruled
+from scoring_model.contract.countries import COUNTRIES
+from scoring_model.contract.resource import Instant, Resource, Schema, Uuid
+from scoring_model.contract.rules import Rule, RuleError
+
+
+class DocumentType(StrEnum):
+    """Types of identity documents."""
+
+    PASSPORT = "PASSPORT"
+    NATIONAL_ID = "NATIONAL_ID"
+    DRIVERS_LICENSE = "DRIVERS_LICENSE"
+    RESIDENCE_PERMIT = "RESIDENCE_PERMIT"
+
+
+class IdentityStatus(StrEnum):
+    """What is known of an identity. A later service may know more: compare, do not convert."""
+
+    INCOMPLETE = "INCOMPLETE"
+    VALIDATED = "VALIDATED"
+    INVALID = "INVALID"
+    REDACTED = "REDACTED"
+
+
+_NAME: Final[Schema] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": rules.NAME_LENGTH,
+    "pattern": patterns.NOT_BLANK,
+    "description": f"1 to {rules.NAME_LENGTH} characters after Unicode NFC and trimming.",
+}
+_BIRTH_DATE: Final[Schema] = {
+    "type": "string",
+    "format": "date",
+    "pattern": patterns.BIRTH_DATE,
+    "description": "Date of birth, 1900-01-01 or later and not in the future (UTC).",
+}
+_COUNTRY: Final[Schema] = {
+    "enum": sorted(COUNTRIES),
+    "description": "ISO 3166-1 alpha-2. Lower case is taken too; output is upper case.",
+}
+_DOCUMENT: Final[Schema] = {"enum": [kind.value for kind in DocumentType]}
+_IMAGE_URL: Final[Schema] = {"type": "string", "maxLength": rules.URL_LENGTH, "pattern": patterns.IMAGE_URL}
+_IMAGES: Final = "https URLs of document images. They are never fetched."
+_PART: Final[Schema] = {"type": "string", "maxLength": rules.PART_LENGTH}
+REFERENCE: Final[Schema] = {"type": "string", "maxLength": rules.REFERENCE_LENGTH}
+
+
+_SENT: Final[Schema] = {
+    "firstName": "Ada",
+    "lastName": "Byron",
+    "dob": "1985-12-10",
+    "citizenship": "GB",
+    "documentType": "PASSPORT",
+    "imageUrls": ["https://images.example/passports/1.jpg"],
+    "address": {
+        "line1": "12 Example Street",
+        "city": "London",
+        "postalCode": "W1A 1AA",
+        "country": "GB",
+    },
+    "externalId": "customer-4711",
+}
+_EXAMPLE: Final[Schema] = {
+    "id": "0197b0a6-9d31-7c54-8f0e-3a5d1e2b4c6f",
+    **_SENT,
+    "address": {"line2": None, "region": None, **_SENT["address"]},
+    "validated": True,
+    "status": "VALIDATED",
+    "validationErrors": [],
+    "createdAt": "2026-01-31T09:26:53.589793Z",
+    "updatedAt": "2026-01-31T09:26:53.589793Z",
+}
+
+
+_HIDDEN: Final = Field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityContext:
+    """What the rules of an identity need to know besides the body: the day of the request, ``YYYY-MM-DD`` in UTC."""
+
+    today: str
+
+
+def _birth_date(value: object, info: ValidationInfo) -> str | None:
+    born = rules.birth_date(value)
+    context = info.context
+    if born is not None and isinstance(context, IdentityContext) and born > context.today:
+        raise RuleError(Rule.IN_FUTURE, "must not be later than today (UTC)")
+    return born
+
+
+def _image_urls(value: object, check_items: ValidatorFunctionWrapHandler) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple):
+        raise rules.wrong_type("an array of URLs", value)
+    if len(value) > rules.URLS:
+        raise RuleError(Rule.TOO_MANY, f"must hold at most {rules.URLS} URLs, got {len(value)}")
+    found: tuple[str, ...] = check_items(tuple(value))
+    return found or None
+
+
+Name = Annotated[str, *ruled(rules.name, _NAME)]
+BirthDate = Annotated[str, *ruled(_birth_date, _BIRTH_DATE)]
+Country = Annotated[str, *ruled(rules.country, _COUNTRY)]
+Document = Annotated[str, *ruled(rules.document_type, _DOCUMENT)]
+ImageUrl = Annotated[str, *ruled(rules.image_url, _IMAGE_URL)]
+Part = Annotated[str, *ruled(rules.address_part, _PART)]
+Reference = Annotated[str, *ruled(rules.reference, REFERENCE)]
+
+
+class AddressInput(Body):
+    """Where a person lives. All parts are optional."""
+
+    line1: Part | None = None
+    line2: Part | None = None
+    city: Part | None = None
+    region: Part | None = None
+    postal_code: Part | None = None
+    country: Country | None = None
+
+
+class IdentityInput(Body):
+    """A person. All fields are optional: what is missing leaves the identity `INCOMPLETE`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
+
+    first_name: Name | None = None
+    last_name: Name | None = None
+    dob: BirthDate | None = None
+    citizenship: Country | None = None
+    document_type: Document | None = None
+    image_urls: Annotated[
+        tuple[ImageUrl, ...] | None,
+        WrapValidator(_image_urls),
+        Field(max_length=rules.URLS, description=_IMAGES),
+    ] = None
+    address: AddressInput | None = None
+    external_id: Annotated[Reference | None, Field(description="Your own reference.")] = None
+
+    def values(self) -> dict[str, object]:
+        """Give the canonical values by field name, dotted for parts of the address; what is missing is absent."""
+        found = self.__dict__
+        values = {name: found[attribute] for name, attribute in _ATTRIBUTES if found[attribute] is not None}
+        if self.address is not None:
+            parts = self.address.__dict__
+            values |= {name: parts[part] for name, part in _PARTS if parts[part] is not None}
+        return values
+
+
+_ATTRIBUTES: Final = tuple(
+    (field.alias or name, name) for name, field in IdentityInput.model_fields.items() if name != "address"
+)
+_PARTS: Final = tuple((f"address.{field.alias}", name) for name, field in AddressInput.model_fields.items())
+
+
+class Address(Resource):
+    """Where a person lives. Every part may be missing."""
+
+    line1: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
+    line2: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
+    city: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
+    region: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
+    postal_code: Annotated[Annotated[str, WithJsonSchema(_PART)] | None, _HIDDEN] = None
+    country: Annotated[Annotated[str, WithJsonSchema(_COUNTRY)] | None, _HIDDEN] = None
+
+
+class ValidationError(Resource):
+    """A well-formed value of an identity that can't be true: JSON Pointer (RFC 6901) and name of the rule."""
+
+    pointer: Annotated[str, Field(json_schema_extra={"format": "json-pointer"})]
+    code: str
+
+
+class Identity(Resource):
+    """An identity. It never changes but by erasure."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: Annotated[Uuid, Field(description="UUID, version 7.")]
+    first_name: Annotated[Annotated[str, WithJsonSchema(_NAME)] | None, _HIDDEN] = None
+    last_name: Annotated[Annotated[str, WithJsonSchema(_NAME)] | None, _HIDDEN] = None
+    dob: Annotated[Annotated[date, WithJsonSchema(_BIRTH_DATE)] | None, _HIDDEN] = None
+    citizenship: Annotated[Annotated[str, WithJsonSchema(_COUNTRY)] | None, _HIDDEN] = None
+    document_type: Annotated[Annotated[str, WithJsonSchema(_DOCUMENT)] | None, _HIDDEN] = None
+    image_urls: Annotated[
+        tuple[Annotated[str, WithJsonSchema(_IMAGE_URL)], ...] | None,
+        Field(repr=False, max_length=rules.URLS, description=_IMAGES),
+    ] = None
+    address: Annotated[Address | None, Field(repr=False)] = None
+    external_id: Annotated[Annotated[str, WithJsonSchema(REFERENCE)] | None, _HIDDEN] = None
+    validated: Annotated[
+        bool, Field(description="Whether everything that a verification needs is there and every rule holds.")
+    ]
+    status: Annotated[str, WithJsonSchema({"enum": [status.value for status in IdentityStatus]})]
+    validation_errors: Annotated[
+        tuple[ValidationError, ...], Field(description="What is implausible; not what is missing.")
+    ] = ()
+    created_at: Instant
+    updated_at: Instant

@@ -1,0 +1,15 @@
+"""What is decided about an applicant."""
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What is decided about an applicant."""
+
+    PASSED = "PASSED"
+    STEPPED_UP = "STEPPED_UP"
+    FAILED = "FAILED"
+
+
+OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
+"""The outcomes by their code: 0 PASSED, 1 STEPPED_UP, 2 FAILED."""

@@ -1,0 +1,278 @@
+"""A verification: whom a client asks to score, and what the service decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, WithJsonSchema
+from pydantic_core import InitErrorDetails
+
+from scoring_model.contract import rules
+from scoring_model.contract.body import Body, ruled
+from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.contract.identity import REFERENCE, Reference
+from scoring_model.contract.ids import from_text
+from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.resource import UUID, Instant, Resource, Schema, Uuid
+from scoring_model.contract.rules import Rule, RuleError, SignalType
+from scoring_model.contract.violation import Violation
+
+SIGNAL_NAME_LENGTH: Final = 128
+NOT_A_UUID: Final = "not_a_uuid"
+_SCALAR: Final = "a number, a boolean, text or null"
+
+
+class VerificationStatus(StrEnum):
+    """How far a verification has come. A later service may know more: compare, do not convert."""
+
+    PENDING = "PENDING"
+    COMPLETED = "COMPLETED"
+    ERROR = "ERROR"
+
+
+class Signals(dict[str, object]):
+    """Signals of one request by name, as they were sent; those that are null are left out.
+
+    Attributes
+    ----------
+    canonical : dict of str to object
+        Canonical values by field name, ``signals.NAME``, of those that the model uses.
+    """
+
+    __slots__ = ("canonical",)
+
+    def __init__(self, sent: Mapping[str, object], canonical: dict[str, object]) -> None:
+        super().__init__((name, value) for name, value in sent.items() if value is not None)
+        self.canonical = canonical
+
+
+def check_signals(sent: object, used: Mapping[str, SignalType]) -> Signals | None:
+    """Check signals and bring those that the model uses into canonical form.
+
+    Parameters
+    ----------
+    sent : object
+        As JSON has it; null is missing. An empty object counts: every signal is then missing.
+    used : mapping of str to SignalType
+        The signals that the model uses. Names of others have 1 to 128 characters.
+
+    Raises
+    ------
+    RuleError
+        When it is no object.
+    ValidationError
+        With all other violations.
+    """
+    if sent is None:
+        return None
+    if not isinstance(sent, Mapping):
+        raise rules.wrong_type("an object", sent)
+    if len(sent) > rules.SIGNALS:
+        raise RuleError(Rule.TOO_MANY, f"must hold at most {rules.SIGNALS} signals, got {len(sent)}")
+    errors: list[InitErrorDetails] = []
+    values: dict[str, object] = {}
+    for name, value in sent.items():
+        try:
+            canonical = _checked(name, value, used.get(name))
+        except RuleError as error:
+            errors.append(InitErrorDetails(type=error, loc=(name,), input=None))
+        else:
+            if canonical is not None and name in used:
+                values[SIGNAL_PREFIX + name] = canonical
+    if errors:
+        raise ValidationError.from_exception_data("signals", errors)
+    return Signals(sent, values)
+
+
+def _checked(name: str, value: object, kind: SignalType | None) -> object | None:
+    if kind is not None:
+        return rules.SIGNAL_RULES[kind](value)
+    if not 1 <= len(name) <= SIGNAL_NAME_LENGTH or not _is_unicode(name):
+        rule = (
+            Rule.BLANK
+            if not name
+            else Rule.TOO_LONG
+            if len(name) > SIGNAL_NAME_LENGTH
+            else Rule.LONE_SURROGATE
+        )
+        detail = (
+            f"names of signals must have 1 to {SIGNAL_NAME_LENGTH} characters of Unicode, got {len(name)}"
+        )
+        raise RuleError(rule, detail)
+    if value is not None and not isinstance(value, bool | int | float | str):
+        raise rules.wrong_type(_SCALAR, value)
+    return rules.any_signal(value)
+
+
+def _is_unicode(name: str) -> bool:
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationContext:
+    """What the rules of a verification need to know besides the body: the signals that the served model uses."""
+
+    signals: Mapping[str, SignalType]
+
+
+def _signals(sent: object, info: ValidationInfo) -> Signals | None:
+    context = info.context
+    return check_signals(sent, context.signals if isinstance(context, VerificationContext) else {})
+
+
+def _identifier(value: object) -> bytes | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise rules.wrong_type("text", value)
+    found = from_text(value)
+    if found is None:
+        raise RuleError(NOT_A_UUID, "must be a UUID: 36 characters, hexadecimal with dashes")
+    return found
+
+
+_SIGNALS: Final[Schema] = {
+    "title": "Signals",
+    "type": "object",
+    "maxProperties": rules.SIGNALS,
+    "propertyNames": {"minLength": 1, "maxLength": SIGNAL_NAME_LENGTH},
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "number"},
+            {"type": "boolean"},
+            {"type": "string", "maxLength": rules.SIGNAL_LENGTH},
+            {"type": "null"},
+        ]
+    },
+    "description": (
+        "What your identity provider knows, by name. The served model says which names it uses and of what "
+        "type; a missing one is a missing value, an unused one is kept and ignored. An empty object counts "
+        "as signals that are all missing."
+    ),
+}
+_SIGNALS_OR_NULL: Final[Schema] = {**_SIGNALS, "type": ["object", "null"]}
+Identifier = Annotated[bytes, *ruled(_identifier, UUID)]
+
+
+class VerificationInput(Body):
+    """Whom to score: an identity, signals, or both."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["identityId"], "properties": {"identityId": {"type": "string"}}},
+                {"required": ["signals"], "properties": {"signals": {"type": "object"}}},
+            ],
+            "examples": [
+                {"identityId": "0197b0a6-9d31-7c54-8f0e-3a5d1e2b4c6f"},
+                {
+                    "signals": {"device": "d-81f3", "emailAgeDays": 412, "vpn": False},
+                    "subjectId": "customer-4711",
+                },
+            ],
+        }
+    )
+
+    identity_id: Annotated[Identifier | None, Field(description="A validated identity.")] = None
+    previous_verification_id: Annotated[
+        Identifier | None,
+        Field(
+            description="The verification of the same person that was STEPPED_UP and that this one follows."
+        ),
+    ] = None
+    subject_id: Annotated[
+        Reference | None, Field(repr=False, description="Your own reference for the person.")
+    ] = None
+    signals: Annotated[Signals | None, *ruled(_signals, _SIGNALS_OR_NULL)] = None
+
+    @classmethod
+    def violations_of_whole(cls, body: Mapping[str, object]) -> tuple[Violation, ...]:
+        """Ask for an identity or signals."""
+        if body.get("identityId") is None and body.get("signals") is None:
+            return (Violation("", Rule.MISSING.value, "must have an identityId, signals or both"),)
+        return ()
+
+    def values(self) -> dict[str, object]:
+        """Give what adds to the values of the identity: the signals that the model uses, and `subjectId`."""
+        found = {} if self.signals is None else self.signals.canonical
+        return found if self.subject_id is None else {**found, "subjectId": self.subject_id}
+
+
+class ReasonCode(Resource):
+    """What pushed a score up.
+
+    Attributes
+    ----------
+    code : str
+        Of the public catalogue.
+    description : str
+        A sentence for people.
+    """
+
+    code: Annotated[str, Field(json_schema_extra={"pattern": "^[A-Z][A-Z0-9_]*$"})]
+    description: str
+
+
+class Verification(Resource):
+    """A verification. A completed one never changes, except that erasure takes its `subjectId`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "0197b0a7-11aa-7d02-9b1c-6f5e4d3c2b1a",
+                    "identityId": "0197b0a6-9d31-7c54-8f0e-3a5d1e2b4c6f",
+                    "subjectId": None,
+                    "status": "COMPLETED",
+                    "scoringOutcome": "STEPPED_UP",
+                    "scoringScore": 531,
+                    "reasonCodes": [
+                        {"code": "ADDRESS_INCOMPLETE", "description": "Parts of the address are missing."}
+                    ],
+                    "modelVersion": "3f9a0c5b7d2e4816",
+                    "policyVersion": "a41c09e7735d2b68",
+                    "previousVerificationId": None,
+                    "createdAt": "2026-01-31T09:26:54.000123Z",
+                    "completedAt": "2026-01-31T09:26:54.017456Z",
+                }
+            ]
+        }
+    )
+
+    id: Annotated[Uuid, Field(description="UUID, version 7.")]
+    identity_id: Uuid | None = None
+    subject_id: Annotated[
+        str | None, Field(repr=False, max_length=REFERENCE["maxLength"], description="Null after erasure.")
+    ] = None
+    status: Annotated[
+        str,
+        WithJsonSchema(
+            {
+                "enum": [status.value for status in VerificationStatus],
+                "description": "Only `COMPLETED` has an outcome. `ERROR` is a technical fault, never an outcome.",
+            }
+        ),
+    ]
+    scoring_outcome: (
+        Annotated[str, WithJsonSchema({"enum": [outcome.value for outcome in Outcome]})] | None
+    ) = None
+    scoring_score: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=1000,
+            description=(
+                "Higher is riskier. Of genuine applicants a share of 10^(-s/250) scores s or more: 250 is one "
+                "in ten, 500 one in a hundred, 750 one in a thousand."
+            ),
+        ),
+    ] = None
+    reason_codes: Annotated[
+        tuple[ReasonCode, ...], Field(max_length=5, description="What pushed the score up, strongest first.")
+    ] = ()
+    model_version: str | None = None
+    policy_version: str | None = None
+    previous_verification_id: Uuid | None = None
+    created_at: Instant
+    completed_at: Instant | None = None
