@@ -65,6 +65,10 @@ class Body(BaseModel):
         return ()
 
 
+class Nothing(Body):
+    """An object without fields."""
+
+
 def ruled(rule: Callable[..., object], schema: Schema) -> tuple[PlainValidator, WithJsonSchema]:
     """Annotate a field that one rule checks.
 

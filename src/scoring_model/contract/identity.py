@@ -152,7 +152,7 @@ class IdentityInput(Body):
     image_urls: Annotated[
         tuple[ImageUrl, ...] | None,
         WrapValidator(_image_urls),
-        Field(max_length=rules.URLS, description=_IMAGES),
+        Field(description=_IMAGES, json_schema_extra={"maxItems": rules.URLS}),
     ] = None
     address: AddressInput | None = None
     external_id: Annotated[Reference | None, Field(description="Your own reference.")] = None

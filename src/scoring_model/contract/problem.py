@@ -1,41 +1,67 @@
 """Errors as the service reports them (RFC 9457)."""
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
-from pydantic import Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from scoring_model.contract.resource import UUID, Resource
 from scoring_model.contract.violation import Violation
 
+_REQUEST: Final = "5f0c6b1e-93d4-4c7a-8e25-d1b0a9f8e7c6"
+_EXAMPLE: Final[dict[str, Any]] = {
+    "type": "about:blank",
+    "title": "Not Found",
+    "status": 404,
+    "detail": "There is no such resource.",
+    "instance": f"urn:uuid:{_REQUEST}",
+    "code": "not_found",
+    "requestId": _REQUEST,
+}
+
 
 class Problem(Resource):
-    """An error.
+    """RFC 9457."""
 
-    Attributes
-    ----------
-    type, title : str
-    status : int
-        HTTP status.
-    detail : str
-        A sentence for people.
-    instance : str
-        ``urn:uuid:`` and the request id.
-    code : str
-        Stable name of the error.
-    request_id : str
-        What the operator of the service finds the request by.
-    errors : tuple of Violation or None
-        Of a 422: what is wrong with the request, at most the first 100.
-    errors_omitted : int or None
-        How many more there are.
-    """
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    type: str = "about:blank"
+    type: Annotated[str, Field(json_schema_extra={"format": "uri-reference"})] = "about:blank"
     title: str
     status: Annotated[int, Field(ge=400, le=599)]
     detail: str
-    instance: str
-    code: str
-    request_id: Annotated[str, WithJsonSchema(UUID)]
-    errors: tuple[Violation, ...] | None = None
-    errors_omitted: int | None = None
+    instance: Annotated[
+        str, Field(description="`urn:uuid:` and the request id.", json_schema_extra={"format": "uri"})
+    ]
+    code: Annotated[str, Field(pattern="^[a-z][a-z_]*$", description="Stable; compare this one.")]
+    request_id: Annotated[str, WithJsonSchema({**UUID, "description": "As in `X-Request-Id`."})]
+
+
+class ValidationProblem(Problem):
+    """RFC 9457, with what is wrong with the request."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    **_EXAMPLE,
+                    "title": "Unprocessable Content",
+                    "status": 422,
+                    "detail": "The request breaks the rules that are listed.",
+                    "code": "invalid_request",
+                    "errors": [
+                        {
+                            "pointer": "/firstName",
+                            "code": "too_long",
+                            "detail": "must have at most 100 characters, got 131",
+                        },
+                        {
+                            "pointer": "/nickname",
+                            "code": "unknown_field",
+                            "detail": "is not a field that can be sent here",
+                        },
+                    ],
+                }
+            ]
+        }
+    )
+
+    errors: Annotated[tuple[Violation, ...], Field(min_length=1, description="All of them at once.")]

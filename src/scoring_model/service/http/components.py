@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from scoring_model.contract import patterns
-from scoring_model.service.http import examples
+from scoring_model.contract.identity import Identity
 from scoring_model.service.http.operation import KEY_LENGTH
 from scoring_model.service.http.parameters import PAGE
 from scoring_model.service.http.problems import MEDIA_TYPE
+from scoring_model.service.http.schemas import example
 from scoring_model.service.http.schemas import reference as schema
 
 _Json = dict[str, Any]
@@ -117,7 +118,7 @@ def _parameters() -> _Json:
             "required": True,
             "description": "A malformed one is answered as one that is unknown.",
             "schema": {"type": "string", "format": "uuid"},
-            "example": examples.IDENTITY["id"],
+            "example": example(Identity)["id"],
         },
         "IdempotencyKey": _optional("Idempotency-Key", "header", "Makes it safe to send this again.", key),
         "IfNoneMatch": _optional("If-None-Match", "header", "`ETag` of what you have.", {"type": "string"}),

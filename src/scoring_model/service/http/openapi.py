@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
 
+from scoring_model.contract.event import Event
+from scoring_model.contract.identity import Identity, IdentityInput
+from scoring_model.contract.verification import Verification
+from scoring_model.contract.webhook import Webhook
 from scoring_model.service.core.resources import Scope
-from scoring_model.service.http import examples, health
+from scoring_model.service.http import health
 from scoring_model.service.http.components import components, error_responses, headers
 from scoring_model.service.http.operation import Body, Operation
 from scoring_model.service.http.operations import OPERATIONS
@@ -18,8 +22,8 @@ from scoring_model.service.http.overview import EVENTS, OVERVIEW, TAGS
 from scoring_model.service.http.parameters import PAGE
 from scoring_model.service.http.problems import MEDIA_TYPE
 from scoring_model.service.http.public import DESCRIPTION
+from scoring_model.service.http.schemas import example, schemas
 from scoring_model.service.http.schemas import reference as schema
-from scoring_model.service.http.schemas import schemas
 
 _Json = dict[str, Any]
 
@@ -39,6 +43,13 @@ class _Words:
     cached: bool = False
 
 
+_PENDING: Final = {
+    **example(Verification),
+    "status": "PENDING",
+    "reasonCodes": [],
+    **dict.fromkeys(("scoringOutcome", "scoringScore", "modelVersion", "policyVersion", "completedAt")),
+}
+_WITH_SECRET: Final = {**example(Webhook), "secret": "whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCBvZiAzMiBieXRlcyE="}
 _SHOWN_ONCE: Final = "The secret is shown here and never again."
 _WORDS: Final[dict[tuple[str, str], _Words]] = {
     ("POST", "/scoring/v1/identities"): _Words(
@@ -47,7 +58,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         text="Stores a person and says whether everything that a verification needs is there.",
         sent="IdentityInput",
         shown="Identity",
-        example=examples.IDENTITY,
+        example=example(Identity),
         statuses=(201,),
     ),
     ("GET", "/scoring/v1/identities/{id}"): _Words(
@@ -55,7 +66,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         summary="Get an identity",
         text="`validated` says whether it can be verified.",
         shown="Identity",
-        example=examples.IDENTITY,
+        example=example(Identity),
         cached=True,
     ),
     ("DELETE", "/scoring/v1/identities/{id}"): _Words(
@@ -67,8 +78,8 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         ),
         shown="Identity",
         example={
-            **examples.IDENTITY,
-            **dict.fromkeys(examples.IDENTITY_INPUT),
+            **example(Identity),
+            **dict.fromkeys(example(IdentityInput)),
             "status": "REDACTED",
             "validated": False,
         },
@@ -82,7 +93,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         ),
         sent="VerificationInput",
         shown="Verification",
-        example=examples.VERIFICATION,
+        example=example(Verification),
         statuses=(201, 202),
         conflict=True,
     ),
@@ -91,7 +102,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         summary="Get a verification",
         text="Only a completed one may be cached and carries an `ETag`.",
         shown="Verification",
-        example=examples.VERIFICATION,
+        example=example(Verification),
         cached=True,
     ),
     ("DELETE", "/scoring/v1/verifications/{id}/signals"): _Words(
@@ -99,14 +110,14 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         summary="Erase the person of a verification",
         text="Erases signals, `subjectId` and feature rows of the person of this verification. The verdict stays.",
         shown="Verification",
-        example=examples.VERIFICATION,
+        example=example(Verification),
     ),
     ("GET", "/scoring/v1/webhooks"): _Words(
         name="listWebhooks",
         summary="List webhooks",
         text="In the order of creation. The next page, if there is one, stands in `Link`.",
         shown="Webhook",
-        example=[examples.WEBHOOK],
+        example=[example(Webhook)],
     ),
     ("POST", "/scoring/v1/webhooks"): _Words(
         name="createWebhook",
@@ -114,7 +125,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         text=f"{_SHOWN_ONCE} At most 50 per client.",
         sent="WebhookInput",
         shown="Webhook",
-        example=examples.WEBHOOK_WITH_SECRET,
+        example=_WITH_SECRET,
         conflict=True,
     ),
     ("GET", "/scoring/v1/webhooks/{id}"): _Words(
@@ -122,7 +133,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         summary="Get a webhook",
         text="`secret` is null here.",
         shown="Webhook",
-        example=examples.WEBHOOK,
+        example=example(Webhook),
         cached=True,
     ),
     ("PUT", "/scoring/v1/webhooks/{id}"): _Words(
@@ -131,14 +142,14 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         text="`active: true` enables a webhook that the service disabled, and clears `disabledReason`.",
         sent="WebhookUpdate",
         shown="Webhook",
-        example=examples.WEBHOOK,
+        example=example(Webhook),
     ),
     ("DELETE", "/scoring/v1/webhooks/{id}"): _Words(
         name="deleteWebhook",
         summary="Delete a webhook",
         text="What waits to be delivered to it is dropped. Answers with the webhook as it was.",
         shown="Webhook",
-        example=examples.WEBHOOK,
+        example=example(Webhook),
     ),
     ("POST", "/scoring/v1/webhooks/{id}/test"): _Words(
         name="testWebhook",
@@ -146,7 +157,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         text="Sends `webhook.test` to this webhook alone, whatever its event types and even when it is inactive.",
         sent="Nothing",
         shown="Webhook",
-        example=examples.WEBHOOK,
+        example=example(Webhook),
         conflict=True,
     ),
     ("POST", "/scoring/v1/webhooks/{id}/rotate-secret"): _Words(
@@ -155,7 +166,7 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
         text=f"{_SHOWN_ONCE} The old one signs too for 24 hours; a second rotation ends the oldest at once.",
         sent="Nothing",
         shown="Webhook",
-        example=examples.WEBHOOK_WITH_SECRET,
+        example=_WITH_SECRET,
         conflict=True,
     ),
 }
@@ -270,12 +281,12 @@ def _success(operation: Operation, words: _Words, status: int) -> _Json:
     shown: _Json = schema(words.shown)
     if operation.parameters:
         shown = {"type": "array", "maxItems": PAGE, "items": shown}
-    example = examples.PENDING if status == 202 else words.example
+    answered = _PENDING if status == 202 else words.example
     said = {200: "Done.", 201: "Created.", 202: "Taken; it is finished later."}[status]
     return {
         "description": said,
         "headers": headers(*names),
-        "content": {"application/json": {"schema": shown, "example": example}},
+        "content": {"application/json": {"schema": shown, "example": answered}},
     }
 
 
@@ -335,7 +346,7 @@ def _delivery() -> _Json:
         "parameters": parameters,
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": schema("Event"), "example": examples.EVENT}},
+            "content": {"application/json": {"schema": schema("Event"), "example": example(Event)}},
         },
         "responses": {
             "2XX": {"description": "Delivered."},
