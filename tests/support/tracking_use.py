@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Final
 
-from mlflow import MlflowClient
 from mlflow.entities import Run, ViewType
 
 from scoring_model.training.tracking import RunRecord
 from scoring_model.training.tracking.record import files_below
+from scoring_model.training.tracking.store import client_of
 
 TABLE: Final = {
     "columns": ["trial", "value", "rounds"],
@@ -54,11 +54,6 @@ def record_of(folder: Path, *, number: int = 1, use: str = "identities") -> RunR
 def contents(folder: Path) -> dict[str, bytes]:
     """Read all files below a folder."""
     return {name: path.read_bytes() for name, path in files_below(folder).items()}
-
-
-def client_of(uri: str) -> MlflowClient:
-    """A client of tracking and registry."""
-    return MlflowClient(tracking_uri=uri, registry_uri=uri)
 
 
 def runs_of(uri: str, record: RunRecord) -> list[Run]:

@@ -20,7 +20,8 @@ from scoring_model.decision.policy import Policy
 from scoring_model.training.run import Training
 from scoring_model.training.tracking import RunRecord, TrackedRun, TrackingError, track
 from scoring_model.training.tracking.description import column_schema, describe, metrics, requirements, table
-from tracking_use import assert_logged_once, challenger, client_of, contents, record_of, runs_of
+from scoring_model.training.tracking.store import client_of
+from tracking_use import assert_logged_once, challenger, contents, record_of, runs_of
 
 DAY = 86_400_000_000  # microseconds
 

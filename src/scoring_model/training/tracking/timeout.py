@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -17,7 +17,7 @@ _MAX_REQUEST_SECONDS: Final = 60
 
 
 def call_within(seconds: float, call: Callable[[], T]) -> T:
-    """Call a function, and stop waiting for it after some time or at Ctrl-C.
+    """Call a function, and stop waiting for it after some time.
 
     The call runs in a daemon thread, which is abandoned when time is up, because timeouts of requests do not bound
     name resolution, databases, or responses that arrive byte by byte. What an abandoned call still writes is found
@@ -33,7 +33,7 @@ def call_within(seconds: float, call: Callable[[], T]) -> T:
     Raises
     ------
     TrackingError
-        If the call fails, is interrupted, or takes too long.
+        If the call fails or takes too long.
     """
     future: Future[T] = Future()
 
@@ -45,14 +45,13 @@ def call_within(seconds: float, call: Callable[[], T]) -> T:
 
     with _request_limits(min(seconds / 3, _MAX_REQUEST_SECONDS)):
         threading.Thread(target=run, name="tracking", daemon=True).start()
-        try:
-            return future.result(timeout=seconds)
-        except KeyboardInterrupt:
-            raise TrackingError("interrupted") from None
-        except Exception as error:
-            text = summary_of(error) if future.done() else f"it took longer than {seconds:g} s"
-            # The cause would show the credentials of the URI in a traceback.
-            raise TrackingError(text) from None
+        if not wait([future], timeout=seconds).done:
+            raise TrackingError(f"it took longer than {seconds:g} s")
+    try:
+        return future.result()
+    except Exception as error:
+        # The cause would show the credentials of the URI in a traceback.
+        raise TrackingError(summary_of(error)) from None
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: f
     record
     folder : Path
         SQLite database and artifacts: the store if `uri` is None. Otherwise it keeps the run, for `sync`, if the
-        server does not accept it in time.
+        server does not accept it in time, or if Ctrl-C ends the wait.
     uri : str, optional
         Server or database for tracking and registry.
     timeout : float
@@ -42,9 +42,10 @@ def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: f
         return _log_to_folder(folder, record)
     try:
         return call_within(timeout, partial(log_run, uri, record))
-    except TrackingError as error:
+    except (TrackingError, KeyboardInterrupt) as error:
         tags = {**record.tags, SERVER_TAG: without_credentials(uri)}
-        return replace(_log_to_folder(folder, replace(record, tags=tags)), not_logged=str(error))
+        kept = _log_to_folder(folder, replace(record, tags=tags))
+        return replace(kept, not_logged=str(error) or "interrupted")
 
 
 def _log_to_folder(folder: Path, record: RunRecord) -> TrackedRun:
