@@ -76,14 +76,20 @@ def test_a_run_of_an_unreachable_server_is_kept(kept: Path, tmp_path: Path) -> N
     assert b"s3cret" not in (kept / "mlflow.db").read_bytes()
 
 
-def test_a_silent_server_times_out(folder: Path, tmp_path: Path) -> None:
-    """A server that accepts connections and never answers ends the call after the time of one request."""
+@pytest.mark.parametrize(("given", "seconds"), [(None, 1), ("2", 2)])
+def test_a_silent_server_times_out(
+    given: str | None, seconds: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that never answers ends the call after a third of the time, or what the user gives a request."""
+    if given is not None:
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", given)
     record = record_of(tmp_path / "bundle")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         run = track(record, folder=folder, uri=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=3)
-    assert "timed out" in str(run.not_logged)
+    assert f"timeout={seconds})" in str(run.not_logged)
     assert_logged_once(run.uri, record, tmp_path)
-    assert not {"MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"} & os.environ.keys()
+    assert os.environ.get("MLFLOW_HTTP_REQUEST_TIMEOUT") == given
+    assert "MLFLOW_HTTP_REQUEST_MAX_RETRIES" not in os.environ
 
 
 def test_the_total_is_limited_whatever_a_request_may_take(
