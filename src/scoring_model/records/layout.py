@@ -1,10 +1,10 @@
 """Whether a source has the columns that its schema asks for."""
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from typing import Final
 
 from scoring_model.records.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS
+from scoring_model.records.near_misses import near_misses
 from scoring_model.records.schema import RecordSchema
 
 _SHOWN: Final = 3
@@ -75,7 +75,7 @@ def _missing(field: str, columns: Collection[str], schema: RecordSchema) -> str:
     if column in columns:
         return ""
     mapped = f" (to which columns maps {field})" if column != field else ""
-    near = get_close_matches(column.casefold(), [name.casefold() for name in columns], n=_SHOWN)
+    near = near_misses(column.casefold(), map(str.casefold, columns), count=_SHOWN)
     names = [repr(name) for name in columns if name.casefold() in near]
     hint = f", which has {' and '.join(names)}" if names else ""
     delay = ", nor is a label delay set" if field == "labelKnownAt" else ""
