@@ -47,7 +47,8 @@ def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bo
     problems = [_missing(field, columns, schema) for field in _needed(schema, labelled=labelled)]
     held = [field for field in schema.fields if schema.column_of(field) in columns]
     if not set(held) - set(REFERENCE_FIELDS):
-        problems.append("no column holds an identity field or a configured signal")
+        hint = "" if held else ": are the names of the columns in the first row?"
+        problems.append(f"no column holds an identity field or a configured signal{hint}")
     problems += _lookalikes(columns, schema)
     found = tuple(problem for problem in problems if problem)
     if found:
