@@ -184,6 +184,22 @@ def test_an_unusable_file_is_named(
     assert not out.exists()
 
 
+@pytest.mark.parametrize(("options", "mark"), [([], "'"), (["--no-guard-formulas"], "")])
+def test_formulas_in_csv_are_guarded(
+    capsys: pytest.CaptureFixture[str],
+    sealed: Path,
+    tmp_path: Path,
+    options: list[str],
+    mark: str,
+) -> None:
+    """An identifier that a spreadsheet would run gets an apostrophe, unless a flag says not to."""
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("recordId,eventTime,firstName\n=1+1,2026-01-01,Ada\n-5,2026-01-02,Bob\n")
+    assert run(capsys, "score", sealed, source, "--out", out, *options)[0] == 0
+    lines = out.read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines[1:]] == [f'"{mark}=1+1"', f'"{mark}-5"']
+
+
 @pytest.mark.parametrize(("content", "word"), [("", "header row"), ("a;b\n1;2\n", "';'")])
 def test_a_csv_file_without_a_header(
     capsys: pytest.CaptureFixture[str],
