@@ -39,36 +39,37 @@ def read_forest(arrays: Mapping[str, NDArray[np.generic]]) -> Forest:
         If fields are missing or unknown, or are no trees: with one problem of each kind, naming tree and split.
     """
     forest = Forest.from_arrays(arrays)
-    problems = [*_shape_problems(forest)] or [*_link_problems(forest), *_value_problems(forest)]
+    problems = (
+        [*_type_problems(forest)]
+        or [*_shape_problems(forest)]
+        or [*_link_problems(forest), *_value_problems(forest)]
+    )
     if problems:
         raise ValueError("the arrays are not trees: " + "; ".join(problems))
     return forest
 
 
+def _type_problems(forest: Forest) -> Iterator[str]:
+    for name, array in forest.to_arrays().items():
+        wanted = _KINDS.get(name, "i")
+        if name != "feature_count" and (array.ndim != 1 or array.dtype.kind != wanted):
+            yield f"{name} must have one dimension and type {wanted}, got {array.ndim} of {array.dtype}"
+
+
 def _shape_problems(forest: Forest) -> Iterator[str]:
-    arrays = {name: array for name, array in forest.to_arrays().items() if name != "feature_count"}
-    for name, array in arrays.items():
-        if array.ndim != 1 or array.dtype.kind != _KINDS.get(name, "i"):
-            yield f"{name} must have one dimension and another type, got {array.ndim} of {array.dtype}"
-    lengths = {name: array.size for name, array in arrays.items()}
+    lengths = {name: array.size for name, array in forest.to_arrays().items()}
     for name in _SPLITS:
         if lengths[name] != lengths["feature"]:
             yield f"{name} must have {lengths['feature']} values, got {lengths[name]}"
     if lengths["leaf_count"] != lengths["leaf_value"]:
         yield f"leaf_count must have {lengths['leaf_value']} values, got {lengths['leaf_count']}"
-    for name, counted in (
-        ("tree_splits", "feature"),
-        ("tree_leaves", "leaf_value"),
-        ("set_starts", "set_codes"),
+    for name, starts, end in (
+        ("tree_splits", forest.tree_splits, lengths["feature"]),
+        ("tree_leaves", forest.tree_leaves, lengths["leaf_value"]),
+        ("set_starts", forest.set_starts, lengths["set_codes"]),
     ):
-        starts = arrays[name]
-        if (
-            not starts.size
-            or starts[0] != 0
-            or starts[-1] != lengths[counted]
-            or (starts[1:] < starts[:-1]).any()
-        ):
-            yield f"{name} must ascend from 0 to {lengths[counted]}"
+        if not starts.size or starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
+            yield f"{name} must ascend from 0 to {end}"
 
 
 def _link_problems(forest: Forest) -> Iterator[str]:
@@ -111,7 +112,7 @@ def _first(wrong: BoolArray, tree: IntArray, split: IntArray, words: str) -> Ite
 
 def _value_problems(forest: Forest) -> Iterator[str]:
     sets = len(forest.set_starts) - 1
-    ranges = {
+    ranges: dict[str, tuple[NDArray[np.integer], int, int]] = {
         "feature": (forest.feature, 0, forest.feature_count - 1),
         "category_set": (forest.category_set, -1, sets - 1),
         "missing": (forest.missing, min(Missing), max(Missing)),
