@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from scoring_model.bundle import Bundle, BundleError, Contents, read_bundle
-from scoring_model.bundle.codec import json_bytes, read_json
+from scoring_model.bundle.codec import json_bytes, npz_bytes, read_json, read_npz
 from scoring_model.bundle.contents import DECIDING, FEATURES, POLICY
 from scoring_model.bundle.errors import (
     AlteredFile,
@@ -171,6 +172,29 @@ def test_a_sealed_file_of_another_kind_is_named(sealed: Path, tmp_path: Path, na
     files = {n: content for n, content in read_bundle(sealed).files.items() if n != name}
     with pytest.raises(ContentInvalid, match=name):
         Contents.from_files(files)
+
+
+def test_a_cycle_in_sealed_trees_is_refused(sealed: Path, tmp_path: Path) -> None:
+    """Trees without an end are refused when the bundle is loaded, by file, tree and split."""
+    trees = read_npz(read_bundle(sealed).files["trees.npz"])
+    inner = int(np.argmax(trees["right"] >= 0))
+    right = trees["right"].copy()
+    right[inner] = inner
+    path = reseal(sealed, tmp_path / "other", {"trees.npz": npz_bytes({**trees, "right": right})})
+    with pytest.raises(ContentInvalid, match=rf"^trees.npz: .*split {inner} leads back .* a cycle"):
+        Scorer.load(path)
+
+
+def test_a_cycle_in_a_sealed_graph_is_refused(sealed: Path, tmp_path: Path) -> None:
+    """So is a graph whose first split leads back to itself, by the runtime."""
+    graph = onnx.load_from_string(read_bundle(sealed).files["model.onnx"])
+    trees = next(node for node in graph.graph.node if node.op_type == "TreeEnsemble")
+    attributes = {attribute.name: attribute for attribute in trees.attribute}
+    attributes["nodes_truenodeids"].ints[0] = 0
+    attributes["nodes_trueleafs"].ints[0] = 0
+    path = reseal(sealed, tmp_path / "other", {"model.onnx": graph.SerializeToString()})
+    with pytest.raises(ContentInvalid, match=r"^model.onnx: "):
+        Scorer.load(path)
 
 
 def test_a_sealed_graph_that_is_none_is_refused(sealed: Path, tmp_path: Path) -> None:

@@ -184,12 +184,57 @@ def test_an_unusable_file_is_named(
     assert not out.exists()
 
 
-@pytest.mark.parametrize("name", ["empty.csv", "empty.jsonl"])
-def test_an_empty_file(
-    capsys: pytest.CaptureFixture[str], sealed: Path, config: Path, tmp_path: Path, name: str
+@pytest.mark.parametrize(("options", "mark"), [([], "'"), (["--no-guard-formulas"], "")])
+def test_formulas_in_csv_are_guarded(
+    capsys: pytest.CaptureFixture[str],
+    sealed: Path,
+    tmp_path: Path,
+    options: list[str],
+    mark: str,
 ) -> None:
-    """An empty file has no records: scored to none, not evaluated, not trained on, each for its reason."""
-    empty, out = tmp_path / name, tmp_path / "out"
+    """An identifier that a spreadsheet would run gets an apostrophe, unless a flag says not to."""
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("recordId,eventTime,firstName\n=1+1,2026-01-01,Ada\n-5,2026-01-02,Bob\n")
+    assert run(capsys, "score", sealed, source, "--out", out, *options)[0] == 0
+    lines = out.read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines[1:]] == [f'"{mark}=1+1"', f'"{mark}-5"']
+
+
+@pytest.mark.parametrize(("content", "word"), [("", "header row"), ("a;b\n1;2\n", "';'")])
+def test_a_csv_file_without_a_header(
+    capsys: pytest.CaptureFixture[str],
+    sealed: Path,
+    config: Path,
+    few: Path,
+    tmp_path: Path,
+    content: str,
+    word: str,
+) -> None:
+    """Every command that reads a table refuses it by name, and leaves nothing behind."""
+    empty, out, record = tmp_path / "empty.csv", tmp_path / "out.csv", tmp_path / "record.json"
+    empty.write_text(content)
+    record.write_text('{"eventTime": "2026-01-01T00:00:00Z", "firstName": "Ada"}')
+    for words in (
+        ["check", empty, "--config", config],
+        ["train", empty, "--config", config, "--out", out],
+        ["score", sealed, empty, "--out", out],
+        ["score", sealed, few, "--history", empty, "--out", out],
+        ["evaluate", sealed, empty],
+        ["evaluate", sealed, few, "--history", empty],
+        ["explain-record", sealed, record, "--history", empty],
+        ["labels", "import", empty, "--database", f"sqlite:///{tmp_path}/none.db"],
+    ):
+        said = refused(capsys, *words)
+        assert "empty.csv: " in said
+        assert word in said
+    assert not out.exists()
+
+
+def test_an_empty_file(
+    capsys: pytest.CaptureFixture[str], sealed: Path, config: Path, tmp_path: Path
+) -> None:
+    """Empty JSON Lines are no records: scored to none, not evaluated, not trained on, each for its reason."""
+    empty, out = tmp_path / "empty.jsonl", tmp_path / "out"
     empty.write_bytes(b"")
     code, said, _ = run(capsys, "score", sealed, empty, "--out", tmp_path / "out.csv")
     assert (code, said.startswith("0 records")) == (0, True)

@@ -13,6 +13,7 @@ from scoring_model.decision.policy import Policy
 from scoring_model.decision.probability import calibration_json, read_calibration
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.decision.scale import ScoreScale
+from scoring_model.decision.structure import read_forest
 from scoring_model.features import (
     FeatureMatrix,
     FeatureSettings,
@@ -104,7 +105,7 @@ class Contents:
             schema=_checked(FEATURES, _schema, plain),
             features=_checked(FEATURES, _matrix, plain),
             graph=files[GRAPH],
-            forest=_checked(TREES, Forest.from_arrays, _read(TREES, files, read_npz)),
+            forest=_checked(TREES, read_forest, _read(TREES, files, read_npz)),
             rules=DecisionRules(
                 scale=_checked(SCALE, ScoreScale.from_json, _read(SCALE, files, read_json)),
                 calibration=_checked(PROBABILITY, read_calibration, _read(PROBABILITY, files, read_json)),

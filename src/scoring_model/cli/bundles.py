@@ -24,6 +24,9 @@ History = Annotated[
     typer.Option(exists=True, dir_okay=False, help="File of earlier records; may be given several times."),
 ]
 MaxBadShare = Annotated[float, typer.Option(min=0, max=1, help="Share of bad rows that is accepted.")]
+GuardFormulas = Annotated[
+    bool, typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula.")
+]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; they change no bit.")]
 
 
@@ -34,6 +37,7 @@ def score(
     reasons: Annotated[bool, typer.Option("--reasons", help="Say why for STEPPED_UP and FAILED.")] = False,
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
+    guard_formulas: GuardFormulas = True,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
@@ -44,7 +48,13 @@ def score(
     scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
     scored = score_file(
-        scorer, path, out, histories=history or [], reasons=reasons, max_bad_share=max_bad_share
+        scorer,
+        path,
+        out,
+        histories=history or [],
+        reasons=reasons,
+        max_bad_share=max_bad_share,
+        guard_formulas=guard_formulas,
     )
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
     console.say(f"{scored.records} records in {out}: {outcomes}")

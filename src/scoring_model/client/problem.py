@@ -53,6 +53,7 @@ def problem(response: httpx.Response) -> ApiError:
         _request_id(response),
         _field_errors(fields),
         retry_after(response),
+        _errors_omitted(fields),
     )
 
 
@@ -96,3 +97,10 @@ def _field_errors(fields: Fields) -> tuple[FieldError, ...]:
         return tuple(FieldError(e.text("pointer"), e.text("code"), e.text("detail")) for e in errors)
     except Malformed:
         return ()
+
+
+def _errors_omitted(fields: Fields) -> int:
+    try:
+        return max(0, fields.maybe_whole("errorsOmitted") or 0)
+    except Malformed:
+        return 0

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 from scoring_model.configuration.policy import PolicySettings
@@ -11,6 +10,7 @@ from scoring_model.configuration.training import SplitSettings, TrainingSettings
 from scoring_model.features import FAMILIES, FamilyName, FeatureSettings, LinkSettings, SignalSettings
 from scoring_model.records import LabelSchema, RecordSchema
 from scoring_model.records.fields import IDENTITY_FIELDS, signal_field
+from scoring_model.records.near_misses import near_misses
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,6 +140,6 @@ def _problems(configuration: Configuration) -> Iterator[str]:
     for key in configuration.links.link_keys:
         for field_ in key.fields:
             if field_ not in (*IDENTITY_FIELDS, *signals):
-                near = get_close_matches(field_, signals, n=1)
+                near = near_misses(field_, signals)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 yield f"links.keys.{key.name}: there is no signal of the field {field_}{hint}"

@@ -10,7 +10,6 @@ forms send it for what was left open; it is refused where the contract asks for 
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from enum import StrEnum
@@ -21,6 +20,7 @@ import numpy as np
 from scoring_model.records import times
 from scoring_model.records.countries import COUNTRIES
 from scoring_model.records.fields import SIGNAL_PREFIX
+from scoring_model.records.normal_form import EXPANSION, normal_form
 from scoring_model.records.schema import RecordSchema, SignalType
 
 NAME_LENGTH: Final = 100
@@ -93,23 +93,30 @@ def wrong_type(wanted: str, value: object) -> RuleError:
 
 
 def text(value: object, *, limit: int) -> str | None:
-    """Check text that may be anything: Unicode of at most `limit` characters after NFC and trimming."""
+    """Check text that may be anything: Unicode of at most `limit` characters after NFC and trimming.
+
+    Text that can't shrink to the limit is refused by its length alone, before anything but trimming.
+    """
     if value is None:
         return None
     if not isinstance(value, str):
         raise wrong_type("text", value)
-    normal = value.strip() if value.isascii() else _normal_form(value)
-    if len(normal) > limit:
-        raise RuleError(Rule.TOO_LONG, f"must have at most {limit} characters, got {len(normal)}")
-    return normal or None
+    trimmed = value.strip()
+    if not trimmed.isascii():
+        _check_unicode(trimmed)
+        if len(trimmed) > EXPANSION * limit:
+            raise RuleError(Rule.TOO_LONG, f"must have at most {limit} characters, got more")
+        trimmed = normal_form(trimmed).strip()
+    if len(trimmed) > limit:
+        raise RuleError(Rule.TOO_LONG, f"must have at most {limit} characters, got {len(trimmed)}")
+    return trimmed or None
 
 
-def _normal_form(value: str) -> str:
+def _check_unicode(value: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise RuleError(Rule.LONE_SURROGATE, "must be Unicode text, got a lone surrogate") from error
-    return unicodedata.normalize("NFC", value).strip()
 
 
 def definite_text(value: object, *, limit: int) -> str | None:
@@ -244,8 +251,10 @@ def instant(value: object) -> int | None:
     """Check a time: RFC 3339 text, a datetime or a date, to microseconds since 1970-01-01 UTC."""
     if value is None:
         return None
-    if isinstance(value, str) and not _normal_form(value):
-        raise RuleError(Rule.BLANK, "must be a time, got none but blanks")
+    if isinstance(value, str):
+        _check_unicode(value)
+        if not value.strip():
+            raise RuleError(Rule.BLANK, "must be a time, got none but blanks")
     try:
         return times.microseconds(value)
     except TypeError as error:

@@ -7,11 +7,11 @@ import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self
 
 from scoring_model.records.durations import Duration
+from scoring_model.records.near_misses import near_misses
 from scoring_model.service.egress import Egress, egress_problems, network_problems
 
 PREFIX: Final = "SCORING_MODEL_"
@@ -261,7 +261,7 @@ def load_settings(
         named |= {name: PREFIX + name.upper() for name in variables}
         named |= {name: f"--{name.replace('_', '-')}" for name in given}
         told = (line for problem in error.problems for line in _told(problem, named))
-        raise ConfigurationError((*told, *unknown)) from None
+        raise ConfigurationError((*told, *unknown), omitted=error.omitted) from None
     if unknown:
         raise ConfigurationError(unknown)
     return settings
@@ -278,7 +278,7 @@ def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple
         name, text = known.get(variable), environment[variable]
         if name is None:
             short = variable.removeprefix(PREFIX).lower()
-            near = get_close_matches(short, known.values(), n=1)
+            near = near_misses(short, known.values())
             hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else f"known are {', '.join(known)}"
             unknown.append(f"{variable}: unknown variable; {hint}")
         elif text:

@@ -6,8 +6,23 @@ from typing import Final
 from scoring_model.records.rules import Rule, RuleError, ValueRule
 from scoring_model.service.core.errors import FieldError, Invalid
 
+MOST_ERRORS: Final = 100
+"""How many errors an answer lists. It counts the others."""
+
 UNKNOWN: Final = "is not a field that can be sent here"
 MISSING: Final = "must be there"
+
+
+class Errors(list[FieldError]):
+    """Errors found in a request, in the order of discovery.
+
+    Attributes
+    ----------
+    omitted : int
+        How many more were counted without being described.
+    """
+
+    omitted = 0
 
 
 def pointer(*names: str | int) -> str:
@@ -106,22 +121,25 @@ def checked(value: object, rule: ValueRule, where: str, errors: list[FieldError]
         return None
 
 
-def unknown_fields(names: Iterable[str], known: Collection[str], *inside: str) -> list[FieldError]:
-    """Note the fields that are not known, in the order in which they came.
+def note_unknown(names: Iterable[str], known: Collection[str], errors: Errors, *inside: str) -> None:
+    """Describe the first `MOST_ERRORS` fields that are not known, and count the others.
 
     Parameters
     ----------
     names : iterable of str
         What was sent.
     known : collection of str
+    errors : Errors
+        Grows by them, in the order in which they came.
     *inside : str
         Names of the objects that hold them, from the outermost.
     """
-    return [
+    unknown = [name for name in names if name not in known]
+    errors += [
         FieldError(pointer(*inside, name), Rule.UNKNOWN_FIELD.value, UNKNOWN)
-        for name in names
-        if name not in known
+        for name in unknown[:MOST_ERRORS]
     ]
+    errors.omitted += len(unknown[MOST_ERRORS:])
 
 
 def missing(where: str) -> FieldError:
@@ -129,13 +147,14 @@ def missing(where: str) -> FieldError:
     return FieldError(where, Rule.MISSING.value, MISSING)
 
 
-def refuse_if(errors: list[FieldError]) -> None:
+def refuse_if(errors: Errors) -> None:
     """Raise what has been noted.
 
     Raises
     ------
     Invalid
-        If it is anything at all.
+        If it is anything at all: with the first `MOST_ERRORS` errors and the number of the others.
     """
     if errors:
-        raise Invalid(tuple(errors))
+        omitted = errors.omitted + len(errors[MOST_ERRORS:])
+        raise Invalid(tuple(errors[:MOST_ERRORS]), omitted=omitted)

@@ -39,15 +39,18 @@ class Invalid(RequestError):
     Parameters
     ----------
     errors : tuple of FieldError
-        All of them, at least one.
+        The first of them, at least one.
+    omitted : int
+        How many there are besides.
     """
 
     code = "invalid_request"
     detail = "The request breaks the rules that are listed."
 
-    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+    def __init__(self, errors: tuple[FieldError, ...], *, omitted: int = 0) -> None:
         super().__init__("; ".join(f"{error.pointer}: {error.detail}" for error in errors))
         self.errors = errors
+        self.omitted = omitted
 
 
 class BatchUnsupported(Invalid):

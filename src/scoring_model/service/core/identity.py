@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from scoring_model.records import rfc3339
 from scoring_model.records.fields import ADDRESS_PARTS, PERSON_FIELDS
-from scoring_model.records.rules import IDENTITY_RULES, Rule, image_url, image_urls
-from scoring_model.service.core.body import checked, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.records.rules import IDENTITY_RULES, URLS, Rule, image_url, image_urls
+from scoring_model.service.core.body import Errors, checked, note_unknown, pointer, refuse_if, wrong_type
 from scoring_model.service.core.compact import from_json, to_json
 from scoring_model.service.core.errors import FieldError
 from scoring_model.service.core.resources import IdentityStatus, Implausible
@@ -55,9 +55,10 @@ def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
     ------
     Invalid
         If any rule is broken, with all that are: those of fields in the order of the contract, then unknown
-        fields in the order of the body. Codes are the names of `records.Rule`.
+        fields in the order of the body. Codes are the names of `records.Rule`. Of a list of URLs that is too
+        long only the first 10 are looked at.
     """
-    errors: list[FieldError] = []
+    errors = Errors()
     values: dict[str, object | None] = {
         name: checked(body.get(name), rule, pointer(name), errors) for name, rule in _RULES.items()
     }
@@ -65,7 +66,7 @@ def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
         errors.append(_FUTURE)
     values["imageUrls"] = _image_urls(body.get("imageUrls"), errors)
     values |= _address(body.get("address"), errors)
-    errors += unknown_fields(body, _FIELDS)
+    note_unknown(body, _FIELDS, errors)
     refuse_if(errors)
     return {name: value for name, value in values.items() if value is not None}
 
@@ -80,7 +81,7 @@ def _image_urls(value: object, errors: list[FieldError]) -> object | None:
     urls = checked(value, image_urls, "/imageUrls", noted)
     if noted and isinstance(value, list | tuple):
         of_items: list[FieldError] = []
-        for place, item in enumerate(value):
+        for place, item in enumerate(value[:URLS]):
             checked(item, image_url, pointer("imageUrls", place), of_items)
         of_list = [error for error in noted if error.code == Rule.TOO_MANY]
         noted = of_list + of_items
@@ -88,7 +89,7 @@ def _image_urls(value: object, errors: list[FieldError]) -> object | None:
     return urls
 
 
-def _address(value: object, errors: list[FieldError]) -> dict[str, object | None]:
+def _address(value: object, errors: Errors) -> dict[str, object | None]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -97,7 +98,7 @@ def _address(value: object, errors: list[FieldError]) -> dict[str, object | None
     parts = {
         field: checked(value.get(part), IDENTITY_RULES[field], where, errors) for part, field, where in _PARTS
     }
-    errors += unknown_fields(value, ADDRESS_PARTS, "address")
+    note_unknown(value, ADDRESS_PARTS, errors, "address")
     return parts
 
 

@@ -3,13 +3,22 @@
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from scoring_model.records import RecordSchema
 from scoring_model.records.fields import SIGNAL_PREFIX
 from scoring_model.records.rules import SIGNAL_RULES, SIGNALS, Rule, RuleError, any_signal, reference
 from scoring_model.service.core import ids
-from scoring_model.service.core.body import broken, checked, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.body import (
+    Errors,
+    broken,
+    checked,
+    note_unknown,
+    pointer,
+    refuse_if,
+    wrong_type,
+)
 from scoring_model.service.core.compact import from_json, to_json
 from scoring_model.service.core.errors import FieldError, Invalid
 
@@ -68,16 +77,16 @@ def parse_request(body: Mapping[str, object], schema: RecordSchema) -> Verificat
     ------
     Invalid
         If any rule is broken, with all that are: identifiers, subject, signals in the order of the body, then
-        unknown fields.
+        unknown fields. Of more than 200 signals only the first 200 are looked at.
     """
-    errors: list[FieldError] = []
+    errors = Errors()
     identity_id = _identifier(body.get("identityId"), "/identityId", errors)
     previous_id = _identifier(body.get("previousVerificationId"), "/previousVerificationId", errors)
     subject_id = checked(body.get("subjectId"), reference, "/subjectId", errors)
     signals, values = _signals(body.get("signals"), schema, errors)
     if body.get("identityId") is None and body.get("signals") is None:
         errors.append(_NEITHER)
-    errors += unknown_fields(body, _FIELDS)
+    note_unknown(body, _FIELDS, errors)
     refuse_if(errors)
     if not isinstance(subject_id, str):
         return VerificationRequest(identity_id, previous_id, None, signals, values)
@@ -111,7 +120,7 @@ def _signals(
         errors.append(FieldError("/signals", Rule.TOO_MANY.value, detail))
     used = schema.signals
     values: dict[str, object] = {}
-    for name, value in sent.items():
+    for name, value in islice(sent.items(), SIGNALS):
         kind = used.get(name)
         try:
             canonical = any_signal(value) if kind is None else SIGNAL_RULES[kind](value)
@@ -170,7 +179,7 @@ def canonical_values(
     Invalid
         If this schema asks for another type of a signal than it has.
     """
-    errors: list[FieldError] = []
+    errors = Errors()
     values = _signals(signals, schema, errors)[1]
     refuse_if(errors)
     return values if subject_id is None else {**values, "subjectId": subject_id}

@@ -11,7 +11,15 @@ from functools import partial
 from typing import Final
 
 from scoring_model.records.rules import Rule, text
-from scoring_model.service.core.body import checked, missing, pointer, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.body import (
+    Errors,
+    checked,
+    missing,
+    note_unknown,
+    pointer,
+    refuse_if,
+    wrong_type,
+)
 from scoring_model.service.core.errors import FieldError
 from scoring_model.service.core.event import EventType
 
@@ -154,12 +162,12 @@ def parse_webhook_update(body: Mapping[str, object], *, development: bool) -> We
     Invalid
         If any rule is broken, with all that are.
     """
-    errors = [missing(pointer(name)) for name in ("destinationUrl", "active") if body.get(name) is None]
+    errors = Errors(missing(pointer(name)) for name in ("destinationUrl", "active") if body.get(name) is None)
     url = _destination(body.get("destinationUrl"), errors, development=development)
     active = _active(body.get("active"), errors)
     event_types = _event_types(body.get("eventTypes"), errors)
     description = _description(body.get("description"), errors)
-    errors += unknown_fields(body, _FIELDS)
+    note_unknown(body, _FIELDS, errors)
     refuse_if(errors)
     return WebhookUpdate(
         destination_url=url,
@@ -196,7 +204,7 @@ def _event_types(value: object, errors: list[FieldError]) -> tuple[str, ...] | N
     if len(value) > MOST_TYPES:
         detail = f"must hold at most {MOST_TYPES} names, got {len(value)}"
         errors.append(FieldError("/eventTypes", Rule.TOO_MANY.value, detail))
-    for place, item in enumerate(value):
+    for place, item in enumerate(value[:MOST_TYPES]):
         errors += _broken_selector(item, pointer("eventTypes", place))
     return tuple(dict.fromkeys(value)) if not errors else ()
 
@@ -225,6 +233,7 @@ def _broken_url(url: str, *, development: bool) -> Iterator[tuple[str, str]]:
     """All that is wrong with a destination: code and detail of each rule."""
     if len(url) > URL_LENGTH:
         yield Rule.TOO_LONG.value, f"must have at most {URL_LENGTH} characters, got {len(url)}"
+        return
     if not _CHARACTERS.fullmatch(url):
         yield NOT_A_URL, "must be written in the characters of RFC 3986, all others percent-encoded"
     parts = _URL.fullmatch(url)

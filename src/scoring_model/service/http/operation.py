@@ -4,13 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeVar
-from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from scoring_model.service.core import resources
-from scoring_model.service.core.body import unknown_fields, wrong_type
+from scoring_model.service.core.body import Errors, note_unknown, refuse_if, wrong_type
 from scoring_model.service.core.errors import BatchUnsupported, FieldError, Invalid
 from scoring_model.service.core.ids import from_text, to_text
 from scoring_model.service.core.resources import Caller, Once
@@ -18,7 +17,7 @@ from scoring_model.service.http.bodies import check_length, check_media_type, re
 from scoring_model.service.http.exchange import exchange_of, header_values
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.ijson import read_json
-from scoring_model.service.http.parameters import check_names
+from scoring_model.service.http.parameters import check_names, pairs_of
 from scoring_model.service.http.refusals import Forbidden, MethodNotAllowed, allow
 from scoring_model.service.http.settings import HttpSettings
 
@@ -190,8 +189,7 @@ def _query(operation: Operation, scope: Scope) -> Mapping[str, str]:
     text: bytes = scope["query_string"]
     if not text:
         return {}
-    pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
-    return check_names(pairs, operation.parameters)
+    return check_names(pairs_of(text.decode("latin-1")), operation.parameters)
 
 
 def _object(operation: Operation, value: object) -> Mapping[str, object]:
@@ -199,6 +197,8 @@ def _object(operation: Operation, value: object) -> Mapping[str, object]:
         raise BatchUnsupported
     if not isinstance(value, dict):
         raise Invalid((wrong_type("", "an object", value),))
-    if operation.body is Body.EMPTY and value:
-        raise Invalid(tuple(unknown_fields(value, ())))
+    if operation.body is Body.EMPTY:
+        errors = Errors()
+        note_unknown(value, (), errors)
+        refuse_if(errors)
     return value

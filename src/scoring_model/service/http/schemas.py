@@ -16,6 +16,7 @@ from scoring_model.records.rules import (
     URLS,
 )
 from scoring_model.service.core import request, webhook
+from scoring_model.service.core.body import MOST_ERRORS
 from scoring_model.service.core.event import EventType
 from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
 from scoring_model.service.http import examples, patterns
@@ -357,7 +358,19 @@ def _validation_problem() -> Schema:
             "detail": {"type": "string"},
         }
     )
-    errors = {"type": "array", "minItems": 1, "items": error, "description": "All of them at once."}
-    return _output(
+    errors = {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MOST_ERRORS,
+        "items": error,
+        "description": f"All of them at once, up to {MOST_ERRORS}.",
+    }
+    shown = _output(
         {**_PROBLEM, "errors": errors}, description="RFC 9457.", examples=[examples.VALIDATION_PROBLEM]
     )
+    shown["properties"]["errorsOmitted"] = {
+        "type": "integer",
+        "minimum": 1,
+        "description": f"How many errors there are beyond the first {MOST_ERRORS}; absent when there are none.",
+    }
+    return shown
