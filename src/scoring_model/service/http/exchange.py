@@ -47,11 +47,11 @@ class Exchange:
 
 
 def open_exchange(scope: Scope) -> Exchange:
-    """Begin the exchange of a request."""
+    """Begin the exchange of a request. Blanks behind a header value are none of it (RFC 9110, section 5.5)."""
     exchange = Exchange(scope["method"])
     scope[_KEY] = exchange
     for name, value in scope["headers"]:
-        exchange.received.setdefault(name, []).append(value)
+        exchange.received.setdefault(name, []).append(value.rstrip(b" \t"))
     return exchange
 
 
@@ -59,6 +59,12 @@ def exchange_of(scope: Scope) -> Exchange:
     """The exchange that was begun for this request."""
     exchange: Exchange = scope[_KEY]
     return exchange
+
+
+def is_authenticated(scope: Scope) -> bool:
+    """Whether the exchange of a request was begun, and its caller is known."""
+    exchange: Exchange | None = scope.get(_KEY)
+    return exchange is not None and exchange.caller is not None
 
 
 def header_values(scope: Scope, name: bytes) -> list[bytes]:
