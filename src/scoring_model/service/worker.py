@@ -15,9 +15,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
+from scoring_model.service.core.faults import log_fault
 from scoring_model.service.descriptors import connections_within_descriptors
 from scoring_model.service.failures import is_told, text_of
 from scoring_model.service.settings import ServiceSettings
+from scoring_model.service.standard_error import install
 from scoring_model.service.stopping import cancelled_by_signals
 
 if TYPE_CHECKING:
@@ -67,11 +69,16 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         from scoring_model.service.http.server import run
 
         configure()
+        install()
         settle_memory()
         ready()
         # From its first step on the server handles the signals itself.
         grace, notice = (settings.shutdown_grace / _MICROSECONDS, settings.shutdown_notice / _MICROSECONDS)
-        await run(app, http, sockets=[listener], close=close, grace_seconds=grace, notice_seconds=notice)
+        try:
+            await run(app, http, sockets=[listener], close=close, grace_seconds=grace, notice_seconds=notice)
+        except Exception as error:
+            log_fault("serving", error)
+            raise SystemExit(1) from None
 
 
 def _http_settings(settings: ServiceSettings) -> HttpSettings:

@@ -306,18 +306,14 @@ class Protocol(HttpToolsProtocol):
         """Answer with an error in the place of the application, unless it answered already, and end."""
         self._is_refused = True
         cycle: RequestResponseCycle | None = self.cycle
-        is_begun = (
-            cycle is not None
-            and cycle.scope is self.scope
-            and not (self._is_whole and cycle.response_complete)
-        )
+        is_over = self._is_whole and cycle is not None and cycle.response_complete
         self._drop()
         _cancel(self._deadline)
         self._unset_keepalive_if_required()
-        if is_begun and cycle.response_started:
-            self.transport.close() if cycle.response_complete else self.transport.abort()
-            return
-        if is_begun:
+        if cycle is not None and cycle.scope is self.scope and not is_over:
+            if cycle.response_started:
+                self.transport.close() if cycle.response_complete else self.transport.abort()
+                return
             cycle.disconnected = True
             cycle.message_event.set()
         self._write_problem(error)
