@@ -47,11 +47,11 @@ class Exchange:
 
 
 def open_exchange(scope: Scope) -> Exchange:
-    """Begin the exchange of a request. Blanks behind a header value are none of it (RFC 9110, section 5.5)."""
+    """Begin the exchange of a request."""
     exchange = Exchange(scope["method"])
     scope[_KEY] = exchange
     for name, value in scope["headers"]:
-        exchange.received.setdefault(name, []).append(value.rstrip(b" \t"))
+        exchange.received.setdefault(name, []).append(value)
     return exchange
 
 

@@ -23,7 +23,7 @@ _REQUEST_LINE: Final = re.compile(
 )
 _UPGRADE: Final = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 _FIELDS: Final = re.compile(rb"\r\n(host|content-length|transfer-encoding):[ \t]*([^\r\n]*)")
-_BLANKS: Final = b" \t"
+_TRAILING_BLANKS: Final = re.compile(rb"(?<![ \t])[ \t]++(?=\r\n)")  # linear: tried once for each run of blanks
 _LENGTH_DIGITS: Final = 18
 _SIZE_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[^\r\n]*)?\r\n")
 _TRAILERS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n)*\r\n")
@@ -63,7 +63,7 @@ class Body(Protocol):
 def take_head(data: bytes) -> tuple[bytes, bytes, Body | None]:
     """Split the request line and headers off, as the parser shall see them.
 
-    Without `Upgrade`, which is ignored (RFC 9110, section 7.8).
+    Without `Upgrade`, which is ignored (RFC 9110, section 7.8), and without blanks behind values (section 5.5).
 
     Parameters
     ----------
@@ -95,6 +95,8 @@ def take_head(data: bytes) -> tuple[bytes, bytes, Body | None]:
             raise BadFraming
         return b"", data, None
     head = data[:end]
+    if head.find(b" \r\n") >= 0 or head.find(b"\t\r\n") >= 0:
+        head = _TRAILING_BLANKS.sub(b"", head)
     lower = head.lower()
     if lower.find(b"\nupgrade:") >= 0:
         head = _UPGRADE.sub(b"", head)
@@ -122,8 +124,8 @@ def _body_of(lower: bytes) -> Body | None:
     if length is None and coding is None:
         return None
     if coding is None and length is not None:
-        return _sized(length.rstrip(_BLANKS))
-    if length is None and coding is not None and coding.rstrip(_BLANKS) == b"chunked" and line[2] == b"1":
+        return _sized(length)
+    if length is None and coding == b"chunked" and line[2] == b"1":
         return ChunkedBody()
     raise BadFraming
 
