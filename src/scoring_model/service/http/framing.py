@@ -23,7 +23,9 @@ _REQUEST_LINE: Final = re.compile(
 )
 _UPGRADE: Final = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 _FIELDS: Final = re.compile(rb"\r\n(host|content-length|transfer-encoding):[ \t]*([^\r\n]*)")
-_TRAILING_BLANKS: Final = re.compile(rb"(?<![ \t])[ \t]++(?=\r\n)")  # linear: tried once for each run of blanks
+_TRAILING_BLANKS: Final = re.compile(
+    rb"(?<![ \t])[ \t]++(?=\r\n)"
+)  # linear: tried once for each run of blanks
 _LENGTH_DIGITS: Final = 18
 _SIZE_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[^\r\n]*)?\r\n")
 _TRAILERS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n)*\r\n")

@@ -108,9 +108,9 @@ class Protocol(HttpToolsProtocol):
     @property
     def is_authenticated(self) -> bool:
         """Whether a request on it had good credentials."""
-        if not self._was_authenticated and self.cycle is not None:
-            self._was_authenticated = is_authenticated(cast(Scope, self.cycle.scope))
-        return self._was_authenticated
+        return self._was_authenticated or (
+            self.cycle is not None and is_authenticated(cast(Scope, self.cycle.scope))
+        )
 
     def abort(self) -> None:
         """End it at once, whatever was not sent."""
@@ -187,6 +187,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Go on with the next request."""
+        if not self._was_authenticated:
+            self._was_authenticated = is_authenticated(cast(Scope, self.cycle.scope))
         super().on_response_complete()
         self._body_bytes = 0
         self._proceed()
