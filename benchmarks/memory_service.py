@@ -140,12 +140,13 @@ class MemoryService:
 async def serve(bundle: Path) -> None:
     """Serve until SIGTERM."""
     service = MemoryService(Scorer.load(bundle))
-    app = create_app(cast(Any, service), HttpSettings(access_log=False), clock=SystemClock())
+    settings = HttpSettings(access_log=False)
+    app = create_app(cast(Any, service), settings, clock=SystemClock())
     with listen("127.0.0.1", 0) as listener:
         settle_memory()
         headers = {"X-Client-Id": CLIENT, "X-Api-Key": API_KEY}
         print(json.dumps({"url": base_url(listener), "headers": headers}), flush=True)
-        await run(app, sockets=[listener], close=_nothing, grace_seconds=5)
+        await run(app, settings, sockets=[listener], close=_nothing, grace_seconds=5)
 
 
 async def _nothing() -> None:

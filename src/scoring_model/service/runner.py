@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring_model.service.bundles import BundleShelf
+from scoring_model.service.core.faults import log_notice
 from scoring_model.service.listening import base_url, listen
 from scoring_model.service.settings import ServiceSettings, sqlite_path
+from scoring_model.service.standard_error import install
 from scoring_model.service.supervisor import supervise
 from scoring_model.service.worker import serve
 
@@ -34,7 +36,7 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
     say : callable
         Told the base URL, once requests are answered.
     report : callable
-        Told what is worth knowing on the way.
+        Called with what is worth knowing until requests are answered; then standard error is JSON.
 
     Raises
     ------
@@ -52,12 +54,13 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
         def ready() -> None:
             say(url)
             report(f"answering on {url}; documentation at {url}/docs; Ctrl-C ends it")
+            install()
 
         if settings.workers == 1:
             serve(prepared, listener, ready=ready)
         else:
-            supervise(prepared, listener, ready=ready, report=report)
-    report("stopped")
+            supervise(prepared, listener, ready=ready, report=log_notice)
+    log_notice("stopped")
 
 
 async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettings:

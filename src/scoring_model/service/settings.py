@@ -20,6 +20,16 @@ PREFIX: Final = "SCORING_MODEL_"
 _MILLISECOND: Final = 1000
 _SECOND: Final = 1_000_000
 _LISTS: Final = ("trusted_proxies", "egress_networks")
+_COUNTS: Final = ("workers", "queue_limit", "max_batch", "max_connections", "max_connections_per_address")
+_DURATIONS: Final = (
+    "scoring_timeout",
+    "commit_timeout",
+    "head_timeout",
+    "body_timeout",
+    "write_timeout",
+    "shutdown_notice",
+    "shutdown_grace",
+)
 # Up to the last @ of a word: a password that was not percent-encoded may hold one itself.
 _USER_PASSWORD: Final = re.compile(r"(://[^\s:/?#]*):\S*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&]password=)[^&\s]*", re.IGNORECASE)
@@ -79,6 +89,17 @@ class ServiceSettings:
         Changes that may wait for a transaction, at least 1; the next one is refused.
     max_batch : int
         Changes that share one transaction at most, at least 1.
+    max_connections : int
+        Connections that one process holds, at least 1. Above it the oldest one without good credentials makes room.
+    max_connections_per_address : int
+        Of those without good credentials, from one IPv4 address or /64 of IPv6, at least 1. Not counted for
+        `trusted_proxies`.
+    head_timeout : int
+        Microseconds within which a connection's first byte, and then the headers of a request, have to arrive.
+    body_timeout : int
+        Microseconds within which a body has to arrive.
+    write_timeout : int
+        Microseconds within which a client has to read what was written for it.
     shutdown_notice : int
         Microseconds for which a process that was asked to stop still takes connections, while it says that it is not
         ready.
@@ -109,6 +130,11 @@ class ServiceSettings:
     commit_timeout: Duration = 5 * _SECOND
     queue_limit: int = 2000
     max_batch: int = 32
+    max_connections: int = 4096
+    max_connections_per_address: int = 1024
+    head_timeout: Duration = 20 * _SECOND
+    body_timeout: Duration = 30 * _SECOND
+    write_timeout: Duration = 30 * _SECOND
     shutdown_notice: Duration = 0
     shutdown_grace: Duration = 30 * _SECOND
 
@@ -154,10 +180,10 @@ def _number_problems(settings: ServiceSettings) -> Iterator[str]:
         yield "host must be a name or an address; 0.0.0.0 is all of this machine"
     if not 0 <= settings.port <= 65535:
         yield f"port must fulfil 0 <= port <= 65535, got {settings.port}"
-    for name in ("workers", "queue_limit", "max_batch"):
+    for name in _COUNTS:
         if getattr(settings, name) < 1:
             yield f"{name} must be at least 1, got {getattr(settings, name)}"
-    for name in ("scoring_timeout", "commit_timeout", "shutdown_notice", "shutdown_grace"):
+    for name in _DURATIONS:
         value = getattr(settings, name)
         is_off = name == "shutdown_notice" and value == 0
         if value < _MILLISECOND and not is_off:  # a bare number, which would be one of microseconds

@@ -61,6 +61,12 @@ def exchange_of(scope: Scope) -> Exchange:
     return exchange
 
 
+def is_authenticated(scope: Scope) -> bool:
+    """Whether the exchange of a request was begun, and its caller is known."""
+    exchange: Exchange | None = scope.get(_KEY)
+    return exchange is not None and exchange.caller is not None
+
+
 def header_values(scope: Scope, name: bytes) -> list[bytes]:
     """All values of a header, in the order in which they came.
 

@@ -10,10 +10,16 @@ from scoring_model.service.http.facade import Service
 from scoring_model.service.http.public import PublicPage
 from scoring_model.service.http.refusals import NotReady
 
+_PREFIX: Final = b"/health/"
 LIVE: Final = "/health/live"
 READY: Final = "/health/ready"
 LEAVING: Final = "leaving"
 """In the state of a request when the process was asked to stop (ASGI lifespan protocol, lifespan state)."""
+
+
+def is_health(target: bytes) -> bool:
+    """Whether a request target is that of one of both pages, or would be."""
+    return target.startswith(_PREFIX)
 
 
 def health_pages(service: Service) -> list[PublicPage]:
