@@ -107,6 +107,20 @@ def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
     tell(store_url, story, limits=limits)
 
 
+def test_webhooks_a_process_goes_on_as_soon_as_it_has_room(store_url: str) -> None:
+    """Where it leases one at a time, the next is leased once the result is written, not at the next look in an hour."""
+    limits = DeliveryLimits(interval=3_600, gather=0.0, taken=1)
+
+    async def story(world: World) -> None:
+        await world.hook()
+        await world.events(5)
+        async with running(world.deliverer), asyncio.timeout(30):
+            await eventually(lambda: len(world.sender.sent) == 5)
+        assert await world.statuses() == {"DELIVERED": 5}
+
+    tell(store_url, story, limits=limits)
+
+
 def test_webhooks_stopping_ends_what_is_under_way(store_url: str) -> None:
     """A deliverer that is cancelled lets its attempts end and writes what came of them; nothing new is begun."""
     limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=4)

@@ -344,8 +344,8 @@ class Transaction(Reader, Protocol):
         """
         ...
 
-    async def due_webhooks(self, now: int, limit: int) -> list[DueWebhook]:
-        """Find the webhooks with deliveries that are due and that nobody has leased, in the order of their ids.
+    async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
+        """Find webhooks with deliveries that are due and that nobody has leased, in the order of their ids.
 
         What waits for a webhook that is gone is dropped instead.
 
@@ -354,7 +354,10 @@ class Transaction(Reader, Protocol):
         now : int
             Deliveries count that are due by then, and whose lease was over before.
         limit : int
-            With fewer deliveries than this their number is known for each webhook.
+            When fewer deliveries are due, all of their webhooks are found, each with their number. Otherwise so many
+            webhooks are found at most.
+        after : bytes
+            The webhook after whose id to begin then.
         """
         ...
 

@@ -134,6 +134,7 @@ class Deliverer:
         self._rng = rng or Random()
         self._queue = FairQueue(at_once=self._limits.at_once, per_destination=self._limits.per_destination)
         self._last_fanned_out = 0
+        self._last_due = b""
         self._attempts: set[asyncio.Task[None]] = set()
         self._results: list[_Result] = []
         self._disabled: dict[bytes, tuple[WebhookRow, DisabledReason]] = {}
@@ -188,7 +189,9 @@ class Deliverer:
     async def _lease(
         self, transaction: Transaction, now: int, room: int, batch: int
     ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
-        due = await transaction.due_webhooks(now, self._limits.batch)
+        limit = self._limits.batch
+        due = await transaction.due_webhooks(now, limit, self._last_due)
+        self._last_due = due[-1].id if len(due) == limit else b""
         shares = self._queue.shares(due, room=room, batch=batch)
         return await transaction.lease_deliveries(now, now + LEASE, shares)
 

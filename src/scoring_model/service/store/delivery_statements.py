@@ -36,22 +36,22 @@ def _free(now: str) -> str:
 
 _WEBHOOK: Final = "due.webhook, webhooks.client, webhooks.destination_url"
 _OF_WEBHOOKS: Final = "LEFT JOIN webhooks ON webhooks.id = due.webhook"
-FIRST_DUE: Final = (
+SOME_DUE: Final = (
     f"SELECT {_WEBHOOK}, due.number FROM (SELECT webhook, count(*) AS number FROM "
-    f"(SELECT webhook FROM deliveries WHERE {_free('$1')} ORDER BY due_at LIMIT $2) AS first GROUP BY webhook) "
-    f"AS due {_OF_WEBHOOKS} ORDER BY due.webhook"
+    f"(SELECT webhook FROM deliveries WHERE {_free('$1')} LIMIT $2) AS found GROUP BY webhook) "
+    f"AS due {_OF_WEBHOOKS}"
 )
-"""The webhooks of the deliveries that are due first, and how many of these are theirs."""
+"""The webhooks of some deliveries that are due, whichever are found first, and how many of these are theirs."""
 
-_TARGET: Final = "SELECT webhook FROM deliveries WHERE status = 'WAITING'"
-ALL_DUE: Final = (
-    f"WITH RECURSIVE due(webhook) AS (SELECT ({_TARGET} ORDER BY webhook LIMIT 1) UNION ALL "
-    f"SELECT ({_TARGET} AND webhook > due.webhook ORDER BY webhook LIMIT 1) FROM due "
+_TARGET: Final = "SELECT webhook FROM deliveries WHERE status = 'WAITING' AND webhook >"
+NEXT_DUE: Final = (
+    f"WITH RECURSIVE due(webhook) AS (SELECT ({_TARGET} $3 ORDER BY webhook LIMIT 1) UNION ALL "
+    f"SELECT ({_TARGET} due.webhook ORDER BY webhook LIMIT 1) FROM due "
     f"WHERE due.webhook IS NOT NULL) SELECT {_WEBHOOK}, NULL FROM due {_OF_WEBHOOKS} "
-    "WHERE due.webhook IS NOT NULL AND EXISTS "
-    f"(SELECT 1 FROM deliveries WHERE webhook = due.webhook AND {_free('$1')}) ORDER BY due.webhook"
+    # A server would join EXISTS, and read everything that is due.
+    f"WHERE (SELECT 1 FROM deliveries WHERE webhook = due.webhook AND {_free('$1')} LIMIT 1) = 1 LIMIT $2"
 )
-"""The webhooks for which anything is due: two index searches for each, however many deliveries wait."""
+"""The next webhooks after an id for which anything is due: two index searches for each, however much that is."""
 
 
 def _due(webhook: str, most: str, now: str) -> str:

@@ -322,16 +322,16 @@ class SqlTransaction(SqlReader):
         rows = map(EventRow._make, await self._each(delivery_sql.TAKE_EVENTS, list(shares.items())))
         return sorted(rows, key=lambda row: row.id)
 
-    async def due_webhooks(self, now: int, limit: int) -> list[DueWebhook]:
+    async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
         """See `Transaction.due_webhooks`."""
-        rows = await self._rows(delivery_sql.FIRST_DUE, now, limit)
+        rows = await self._rows(delivery_sql.SOME_DUE, now, limit)
         if sum(row[3] for row in rows) >= limit:
-            rows = await self._rows(delivery_sql.ALL_DUE, now)
+            rows = await self._rows(delivery_sql.NEXT_DUE, now, limit, after)
         for webhook, client, *_ in rows:
             if client is None:
                 # Whoever made a delivery may not have known that its webhook was being deleted.
                 await self.drop_deliveries(webhook, now)
-        return [DueWebhook._make(row) for row in rows if row[1] is not None]
+        return sorted(DueWebhook._make(row) for row in rows if row[1] is not None)
 
     async def lease_deliveries(
         self, now: int, until: int, shares: Mapping[bytes, int]
