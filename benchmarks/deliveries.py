@@ -203,7 +203,7 @@ def post_by_httpx(world: World, core: int, count: int) -> dict[str, float]:
 
 def measure_fairness(store: str, options: argparse.Namespace) -> dict[str, float]:
     """Time another client's events, without a client that does harm and beside each kind of one."""
-    found = {}
+    found: dict[str, float] = {}
     for harm in (None, *HARMS):
         times = arrival_times(store, harm, options.samples)
         p50, p99 = np.percentile(times, [50, 99])
