@@ -171,7 +171,12 @@ def test_the_head_is_the_newest_migration() -> None:
 
 @pytest.mark.parametrize(
     ("version", "loss"),
-    [("0001", "delete all data"), ("0002", "delete all deliveries"), ("0003", "delete all amounts")],
+    [
+        ("0001", "delete all data"),
+        ("0002", "delete all deliveries"),
+        ("0003", "delete all amounts"),
+        ("0004", "slow all deliveries down"),
+    ],
 )
 def test_no_version_can_be_taken_back(version: str, loss: str) -> None:
     """A downgrade is refused by a text that says what it would do."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
 from scoring_model.service.core.rows import (
@@ -52,6 +52,15 @@ class Bucket:
     left: int
     full_in: float
     next_in: float
+
+
+class DueWebhook(NamedTuple):
+    """A webhook with deliveries that are due: its id, its client, where it leads, and how many if that is known."""
+
+    id: bytes
+    client: int
+    destination_url: str
+    due: int | None
 
 
 class Reader(Protocol):
@@ -314,30 +323,57 @@ class Transaction(Reader, Protocol):
         """All webhooks of some clients, inactive ones too, in the order of their ids."""
         ...
 
-    async def take_events(self, limit: int) -> list[EventRow]:
-        """Take events that wait, those of the lowest ids first: from now on they wait no longer.
+    async def waiting_clients(self) -> list[int]:
+        """Clients with events that wait, in the order of their numbers."""
+        ...
+
+    async def take_events(self, shares: Mapping[int, int]) -> list[EventRow]:
+        """Take events that wait: from now on they wait no longer.
 
         Those that another transaction is taking are left to it.
+
+        Parameters
+        ----------
+        shares : mapping of int to int
+            How many events of each client to take at most, those of the lowest ids first.
+
+        Returns
+        -------
+        list of EventRow
+            In the order of their ids.
         """
         ...
 
-    async def lease_deliveries(
-        self, now: int, until: int, limit: int, avoiding: Sequence[bytes] = ()
-    ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
-        """Take deliveries that are due and that nobody has leased, and lease them.
+    async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
+        """Find webhooks with deliveries that are due and that nobody has leased, in the order of their ids.
 
-        A delivery whose webhook is gone is dropped instead.
+        What waits for a webhook that is gone is dropped instead.
 
         Parameters
         ----------
         now : int
-            WAITING deliveries that are due by then, and whose lease was over before, are taken.
+            Deliveries count that are due by then, and whose lease was over before.
+        limit : int
+            When fewer deliveries are due, all of their webhooks are found, each with their number. Otherwise so many
+            webhooks are found at most.
+        after : bytes
+            The webhook after whose id to begin then.
+        """
+        ...
+
+    async def lease_deliveries(
+        self, now: int, until: int, shares: Mapping[bytes, int]
+    ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
+        """Lease deliveries that are due and that nobody has leased.
+
+        Parameters
+        ----------
+        now : int
+            See `due_webhooks`.
         until : int
             When the lease is over.
-        limit : int
-            How many at most; there can be fewer while others are taking some.
-        avoiding : sequence of bytes
-            Webhooks that get nothing now, however much waits for them.
+        shares : mapping of bytes to int
+            How many deliveries of each webhook to lease at most; it gets fewer while others are leasing some.
 
         Returns
         -------

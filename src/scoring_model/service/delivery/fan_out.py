@@ -4,8 +4,9 @@ An event is taken while it waits and no longer waits afterwards, all in one tran
 has come: events are committed in another order than that of their ids.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from scoring_model.service.core import ids
 from scoring_model.service.core.delivery_status import DeliveryStatus
@@ -14,10 +15,21 @@ from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.core.webhook import unpack_event_types, wants
 from scoring_model.service.delivery.schedule import DELAYS
+from scoring_model.service.delivery.turns import in_turn
+
+MOST_CLIENTS: Final = 32
+"""Clients whose events one transaction takes."""
 
 
-async def fan_out(transaction: Transaction, *, now: int, limit: int) -> int:
-    """Write the deliveries of some events that wait.
+class FannedOut(NamedTuple):
+    """How many events were taken, and the client after which the next transaction begins."""
+
+    events: int
+    last: int
+
+
+async def fan_out(transaction: Transaction, *, now: int, limit: int, after: int) -> FannedOut:
+    """Write the deliveries of some events that wait; clients take turns.
 
     Parameters
     ----------
@@ -26,21 +38,35 @@ async def fan_out(transaction: Transaction, *, now: int, limit: int) -> int:
     now : int
         Microseconds since 1970-01-01 UTC.
     limit : int
-        The most events.
-
-    Returns
-    -------
-    int
-        How many events were taken.
+        About how many deliveries to write. There are more where each client gets no more than one event.
+    after : int
+        The client that was served last.
     """
-    events = await transaction.take_events(limit)
-    if not events:
-        return 0
-    webhooks = await transaction.webhooks_of(sorted({event.client for event in events}))
+    clients = in_turn(await transaction.waiting_clients(), after=after)[:MOST_CLIENTS]
+    if not clients:
+        return FannedOut(0, after)
+    webhooks = await transaction.webhooks_of(clients)
+    events = await transaction.take_events(event_shares(clients, webhooks, limit=limit))
     rows = deliveries_of(events, webhooks, now=now)
     if rows:
         await transaction.insert(rows)
-    return len(events)
+    return FannedOut(len(events), clients[-1])
+
+
+def event_shares(clients: Sequence[int], webhooks: Sequence[WebhookRow], *, limit: int) -> dict[int, int]:
+    """Divide a number of deliveries evenly: how many events of each client may be taken, at least one.
+
+    An event costs its client as many deliveries as the client has active webhooks, so that many webhooks are no
+    greater share.
+
+    Examples
+    --------
+    >>> event_shares([1, 2], [], limit=20)
+    {1: 10, 2: 10}
+    """
+    active = Counter(webhook.client for webhook in webhooks if webhook.active)
+    share = limit // len(clients)
+    return {client: max(1, share // max(1, active[client])) for client in clients}
 
 
 def deliveries_of(

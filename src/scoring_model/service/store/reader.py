@@ -20,7 +20,7 @@ from scoring_model.service.core.rows import (
     VerificationRow,
     WebhookRow,
 )
-from scoring_model.service.core.store import Past
+from scoring_model.service.core.store import DueWebhook, Past
 from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.expiry_statements import EXPIRY, RESEAL, VERIFICATIONS
@@ -201,9 +201,6 @@ class SqlTransaction(SqlReader):
     """A `Transaction` over a connection that has begun one."""
 
     _lease = sql.LEASE
-    _take_events = delivery_sql.TAKE_EVENTS
-    _lease_deliveries = delivery_sql.LEASE
-    _lease_avoiding = delivery_sql.LEASE_AVOIDING
     _drop_deliveries = delivery_sql.DROP
     _skipping = False
 
@@ -216,10 +213,6 @@ class SqlTransaction(SqlReader):
         self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
     ) -> list[list[Past]]:
         """See `Transaction.histories`."""
-
-    @abstractmethod
-    def _list(self, ids: Sequence[bytes]) -> object:
-        """Identifiers as one argument of a statement."""
 
     @abstractmethod
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
@@ -320,27 +313,34 @@ class SqlTransaction(SqlReader):
         )
         return sorted(rows, key=lambda row: row.id)
 
-    async def take_events(self, limit: int) -> list[EventRow]:
+    async def waiting_clients(self) -> list[int]:
+        """See `Transaction.waiting_clients`."""
+        return [row[0] for row in await self._rows(delivery_sql.WAITING_CLIENTS)]
+
+    async def take_events(self, shares: Mapping[int, int]) -> list[EventRow]:
         """See `Transaction.take_events`."""
-        rows = map(EventRow._make, await self._rows(self._take_events, limit))
+        rows = map(EventRow._make, await self._each(delivery_sql.TAKE_EVENTS, list(shares.items())))
         return sorted(rows, key=lambda row: row.id)
 
+    async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
+        """See `Transaction.due_webhooks`."""
+        rows = await self._rows(delivery_sql.SOME_DUE, now, limit)
+        if sum(row[3] for row in rows) >= limit:
+            rows = await self._rows(delivery_sql.NEXT_DUE, now, limit, after)
+        for webhook, client, *_ in rows:
+            if client is None:
+                # Whoever made a delivery may not have known that its webhook was being deleted.
+                await self.drop_deliveries(webhook, now)
+        return sorted(DueWebhook._make(row) for row in rows if row[1] is not None)
+
     async def lease_deliveries(
-        self, now: int, until: int, limit: int, avoiding: Sequence[bytes] = ()
+        self, now: int, until: int, shares: Mapping[bytes, int]
     ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
         """See `Transaction.lease_deliveries`."""
-        if avoiding:
-            taken = await self._rows(self._lease_avoiding, now, until, limit, self._list(avoiding))
-        else:
-            taken = await self._rows(self._lease_deliveries, now, until, limit)
-        found = [
-            _leased(tuple(row))
-            for row in await self._each(delivery_sql.LEASED, [tuple(row) for row in taken])
-        ]
-        # Whoever made a delivery may not have known that its webhook was being deleted.
-        gone = {row[0] for row in taken} - {delivery.id for delivery, _, _ in found}
-        await self._each(delivery_sql.DROP_EACH, [(delivery, now) for delivery in sorted(gone)])
-        return sorted(found, key=lambda leased: (leased[0].due_at, leased[0].id))
+        wanted = [(webhook, most, now, until) for webhook, most in shares.items()]
+        taken = await self._each(delivery_sql.LEASE, wanted)
+        rows = await self._each(delivery_sql.LEASED, [tuple(row) for row in taken])
+        return sorted(map(_leased, rows), key=lambda leased: (leased[0].due_at, leased[0].id))
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
         """See `Transaction.settle_deliveries`."""
@@ -372,7 +372,8 @@ def _singles(keys: Sequence[object]) -> list[tuple[object]]:
     return [(key,) for key in keys]
 
 
-def _leased(values: Values) -> tuple[DeliveryRow, EventRow, WebhookRow]:
+def _leased(row: Values) -> tuple[DeliveryRow, EventRow, WebhookRow]:
+    values = tuple(row)
     return (
         DeliveryRow._make(values[:_DELIVERY_FIELDS]),
         EventRow._make(values[_DELIVERY_FIELDS:_EVENT_END]),

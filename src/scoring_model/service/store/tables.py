@@ -189,7 +189,13 @@ events: Final = Table(
     _column("data", Text),
     _column("waiting", Integer),
     Index("events_sequence", "client", "sequence", unique=True),
-    Index("events_waiting", "id", sqlite_where=text("waiting = 1"), postgresql_where=text("waiting = 1")),
+    Index(
+        "events_waiting",
+        "client",
+        "id",
+        sqlite_where=text("waiting = 1"),
+        postgresql_where=text("waiting = 1"),
+    ),
 )
 
 webhooks: Final = Table(

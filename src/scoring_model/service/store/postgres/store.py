@@ -109,9 +109,6 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
     """A `Transaction` over a connection that has begun one."""
 
     _lease = sql.LEASE_SKIPPING
-    _take_events = delivery_sql.TAKE_EVENTS_SKIPPING
-    _lease_deliveries = delivery_sql.LEASE_SKIPPING
-    _lease_avoiding = delivery_sql.LEASE_AVOIDING_SKIPPING
     _drop_deliveries = delivery_sql.DROP_IN_ORDER
     _skipping = True
 
@@ -157,9 +154,6 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         """See `Transaction.settle_deliveries`. An update locks in the order of its plan, which may be any."""
         await self._rows(delivery_sql.LOCK_IN_ORDER, [row.id for row in rows])
         return await super().settle_deliveries(rows)
-
-    def _list(self, ids: Sequence[bytes]) -> object:
-        return list(ids)
 
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
         return [value for (value,) in await self._rows(_APPEND, hashes, time, packed)]

@@ -5,7 +5,6 @@ for the disk or for others, the commit and the turn to write, does so in a threa
 """
 
 import asyncio
-import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
@@ -92,9 +91,6 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
             return [execute(statement, (value, since, cap)).fetchall() for value in hashes]
         except sqlite3.Error as error:
             raise self._failed(error) from None
-
-    def _list(self, ids: Sequence[bytes]) -> object:
-        return json.dumps([value.hex().upper() for value in ids])
 
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
         there = []
