@@ -680,7 +680,6 @@ def test_erasure_takes_the_key_and_what_it_sealed(store_url: str) -> None:
         for now in (50, 60):
             async with store.writing(POOLS) as transaction:
                 await transaction.erase(key.key_id, now)
-            await store.after_erasure()
         async with store.reading() as reader:
             assert await reader.person_keys([key.key_id, other.key_id]) == {other.key_id: other}
             assert await reader.identity(1, identity.id) == identity._replace(

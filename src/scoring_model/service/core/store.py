@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
 from scoring_model.service.core.rows import (
@@ -22,6 +22,14 @@ from scoring_model.service.core.rows import (
 
 Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | None]
 """Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
+
+
+TRUNCATION_FACT: Final = "truncation_required"
+"""Name of the fact that is there from an erasure on SQLite until the write-ahead log is truncated. It says since when:
+microseconds since 1970-01-01 UTC, in decimal digits."""
+
+WHOLE_DATABASE: Final = "*"
+"""A pool that no client has: what the whole database agrees on is written under its lock."""
 
 
 class StoreUnavailable(Exception):
@@ -176,6 +184,13 @@ class Reader(Protocol):
         """All deliveries of an event, in the order of their ids: for operators' commands."""
         ...
 
+    async def newest_event(self, after: int) -> int | None:
+        """The latest event after an instant, if there is one; None too where its link records are gone.
+
+        It looks at the newest completed verification of each client.
+        """
+        ...
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -264,6 +279,18 @@ class Transaction(Reader, Protocol):
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """Write a fact, whether or not it was there."""
+        ...
+
+    async def delete_fact(self, name: str) -> None:
+        """Delete a fact, if it is there."""
+        ...
+
+    async def require_truncation(self) -> None:
+        """Have the write-ahead log of SQLite truncated after the commit: it still holds what this overwrites.
+
+        That is done in the background and tried again until it succeeds; meanwhile `TRUNCATION_FACT` is there. `erase`
+        and `reseal` require it by themselves. A server truncates nothing.
+        """
         ...
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
@@ -401,10 +428,6 @@ class Store(Protocol):
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """Take a token from the bucket of this name, shared by all processes of the database."""
-        ...
-
-    async def after_erasure(self) -> None:
-        """Make sure that what was deleted is gone from the files too."""
         ...
 
     async def close(self) -> None:

@@ -19,6 +19,7 @@ from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, WebhookRow
 from scoring_model.service.core.secrets import Secrets
 from scoring_model.service.core.store import Store, StoreUnavailable
+from scoring_model.service.core.webhook_sealing import destination_of
 from scoring_model.service.delivery.disabling import disable
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.delivery.pace import BEAT, Pace
@@ -299,7 +300,7 @@ class Deliverer:
             secrets = secrets_of(job.webhook, self._secrets, now=now)
             headers = signed_headers(message_id(job.delivery.id), body, secrets, now=now)
             async with asyncio.timeout(ATTEMPT / SECOND):  # the sender's own is shorter
-                return await self._sender.send(job.webhook.destination_url, headers, body)
+                return await self._sender.send(destination_of(job.webhook, self._secrets), headers, body)
         except Exception as error:
             log_fault("sending a delivery", error)
             return Reply(None, None, "the attempt could not be made")

@@ -183,6 +183,11 @@ class SqlReader(ABC):
         """See `Reader.deliveries_of`."""
         return [DeliveryRow._make(row) for row in await self._rows(delivery_sql.OF_EVENT, event)]
 
+    async def newest_event(self, after: int) -> int | None:
+        """See `Reader.newest_event`."""
+        newest: int | None = (await self._rows(sql.NEWEST_EVENT, after))[0][0]
+        return newest
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -220,6 +225,10 @@ class SqlTransaction(SqlReader):
     @abstractmethod
     def _list(self, ids: Sequence[bytes]) -> object:
         """Identifiers as one argument of a statement."""
+
+    @abstractmethod
+    async def require_truncation(self) -> None:
+        """See `Transaction.require_truncation`."""
 
     @abstractmethod
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
@@ -274,10 +283,15 @@ class SqlTransaction(SqlReader):
         """See `Transaction.erase`."""
         for statement, dated in sql.ERASE:
             await self._rows(statement, *((key_id, now) if dated else (key_id,)))
+        await self.require_truncation()
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """See `Transaction.set_fact`."""
         await self._rows(sql.SET_FACT, name, value)
+
+    async def delete_fact(self, name: str) -> None:
+        """See `Transaction.delete_fact`."""
+        await self._rows(sql.DELETE_FACT, name)
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
         """See `Transaction.forget_answers`."""
@@ -291,7 +305,9 @@ class SqlTransaction(SqlReader):
 
     async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
         """See `Transaction.reseal`."""
-        return frozenset([row[0] for row in await self._each(RESEAL, payloads)])
+        resealed = frozenset([row[0] for row in await self._each(RESEAL, payloads)])
+        await self.require_truncation()
+        return resealed
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """See `Transaction.rewrap`."""

@@ -158,6 +158,9 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         await self._rows(delivery_sql.LOCK_IN_ORDER, [row.id for row in rows])
         return await super().settle_deliveries(rows)
 
+    async def require_truncation(self) -> None:
+        """See `Transaction.require_truncation`."""
+
     def _list(self, ids: Sequence[bytes]) -> object:
         return list(ids)
 
@@ -203,9 +206,6 @@ class PostgresStore:
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
         return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
-
-    async def after_erasure(self) -> None:
-        """See `Store.after_erasure`: a server overwrites nothing; what was erased has lost its key."""
 
     async def close(self) -> None:
         """See `Store.close`."""
