@@ -191,6 +191,10 @@ class Reader(Protocol):
         """
         ...
 
+    async def future_links(self, first: int, after: int) -> list[int]:
+        """The instants of link records later than an instant, of the hashes that begin with a byte."""
+        ...
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -271,6 +275,10 @@ class Transaction(Reader, Protocol):
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
         """The latest instant under any of the hashes, labels told of them included."""
+        ...
+
+    async def delete_future_links(self, first: int, after: int) -> list[int]:
+        """Delete what `future_links` finds; returns its instants."""
         ...
 
     async def erase(self, key_id: bytes, now: int) -> None:

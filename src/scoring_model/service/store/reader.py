@@ -188,6 +188,10 @@ class SqlReader(ABC):
         newest: int | None = (await self._rows(sql.NEWEST_EVENT, after))[0][0]
         return newest
 
+    async def future_links(self, first: int, after: int) -> list[int]:
+        """See `Reader.future_links`."""
+        return [row[0] for row in await self._rows(sql.FUTURE_LINKS, *_beginning_with(first), after)]
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -278,6 +282,10 @@ class SqlTransaction(SqlReader):
         """See `Transaction.newest`."""
         rows = await self._each(sql.NEWEST, _singles(hashes))
         return max((instant for row in rows for instant in row if instant is not None), default=None)
+
+    async def delete_future_links(self, first: int, after: int) -> list[int]:
+        """See `Transaction.delete_future_links`."""
+        return [row[0] for row in await self._rows(sql.DELETE_FUTURE_LINKS, *_beginning_with(first), after)]
 
     async def erase(self, key_id: bytes, now: int) -> None:
         """See `Transaction.erase`."""
@@ -382,6 +390,11 @@ class SqlTransaction(SqlReader):
     async def revoke_client(self, client: int, at: int) -> None:
         """See `Transaction.revoke_client`."""
         await self._rows(sql.REVOKE_CLIENT, client, at)
+
+
+def _beginning_with(first: int) -> tuple[bytes, bytes]:
+    """The bounds of all hashes, of 32 bytes at most, whose first byte this is."""
+    return bytes([first]), bytes([first]) + b"\xff" * 32
 
 
 def _singles(keys: Sequence[object]) -> list[tuple[object]]:

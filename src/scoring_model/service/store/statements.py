@@ -242,6 +242,10 @@ NEWEST: Final = Each(
 )
 """The newest event of each hash, and the newest label told of any."""
 
+_FUTURE_LINKS: Final = "FROM links WHERE hash >= $1 AND hash <= $2 AND time > $3"
+FUTURE_LINKS: Final = f"SELECT time {_FUTURE_LINKS}"
+DELETE_FUTURE_LINKS: Final = f"DELETE {_FUTURE_LINKS} RETURNING time"
+
 LABEL_TIMES: Final = Each(
     "INSERT INTO label_times (hash, time) VALUES ($1, $2) ON CONFLICT (hash) "
     "DO UPDATE SET time = max(label_times.time, excluded.time)",
