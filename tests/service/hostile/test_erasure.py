@@ -5,7 +5,7 @@ import logging
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ def test_an_erasure_outlives_its_process(sqlite_url: str) -> None:
     asyncio.run(complete())
 
 
-async def guessed(world: World, caller: Caller, dictionary: list[Mapping[str, Any]]) -> dict[str, int]:
+async def guessed(world: World, caller: Caller, dictionary: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Who has the database and the master key hashes every guess; in how many rows of each table that is found."""
     linker = Linker(await load_or_create(world.store, MASTERS), ())
     hashes = set()

@@ -24,6 +24,9 @@ T = TypeVar("T")
 ROWS: Final = 2_000
 """Changed rows after which a checkpoint is due: about as many pages, 8 MB of log."""
 
+BUSY_SECONDS: Final = 0.25
+"""How long a statement waits for a process that mends the log of one that has died. No checkpoint waits."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -33,7 +36,7 @@ class Checkpoints:
     Parameters
     ----------
     connection : sqlite3.Connection
-        For nothing else. It waits for no lock: whoever asks tries again.
+        For nothing else.
     turn : Turn
     readable : asyncio.Event
         Not set for the moment in which this process must not begin to read.
@@ -75,11 +78,12 @@ class Checkpoints:
         """
         await self._call(lambda: self._checkpoint("PASSIVE"))
         await self._turn.take()
-        self._readable.clear()
         try:
-            return await self._call(self._truncate)
+            done = await self._truncate()
+            if done:
+                await self._call(lambda: self._connection.execute(native(DELETE_FACT), (TRUNCATION_FACT,)))
+            return done
         finally:
-            self._readable.set()
             self._turn.give_back()
 
     async def close(self) -> None:
@@ -112,14 +116,20 @@ class Checkpoints:
         return work.result()
 
     def _checkpoint(self, kind: str) -> bool:
-        busy, _, _ = self._connection.execute(f"PRAGMA wal_checkpoint({kind})").fetchone()
+        # Nobody writes while this waits for readers: it does not wait, and is tried again.
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            busy, _, _ = self._connection.execute(f"PRAGMA wal_checkpoint({kind})").fetchone()
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
         return not busy
+
+    async def _truncate(self) -> bool:
+        self._readable.clear()
+        try:
+            return await self._call(lambda: self._checkpoint("TRUNCATE"))
+        finally:
+            self._readable.set()
 
     def _truncation_required(self) -> bool:
         return self._connection.execute(native(FACT), (TRUNCATION_FACT,)).fetchone() is not None
-
-    def _truncate(self) -> bool:
-        if not self._checkpoint("TRUNCATE"):
-            return False
-        self._connection.execute(native(DELETE_FACT), (TRUNCATION_FACT,))
-        return True

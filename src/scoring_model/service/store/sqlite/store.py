@@ -27,7 +27,7 @@ from scoring_model.service.core.store import (
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
 from scoring_model.service.store.sqlite.bucket_file import BucketFile
-from scoring_model.service.store.sqlite.checkpoints import Checkpoints
+from scoring_model.service.store.sqlite.checkpoints import BUSY_SECONDS, Checkpoints
 from scoring_model.service.store.sqlite.connection import connect, native
 from scoring_model.service.store.sqlite.errors import translate
 from scoring_model.service.store.sqlite.truncation import Truncation
@@ -222,12 +222,14 @@ class SqliteStore:
         self._private = private
         self._writer = connect(path, cache_mebibytes=_WRITER_CACHE, sync=sync)
         # A reader waits for nobody but, for a moment, a process that mends the log of one that has died.
-        self._reader = connect(path, cache_mebibytes=_READER_CACHE, sync=sync, busy_seconds=0.25)
+        self._reader = connect(path, cache_mebibytes=_READER_CACHE, sync=sync, busy_seconds=BUSY_SECONDS)
         self._turn = Turn(path, seconds=seconds)
         self._buckets = BucketFile(path.with_name(path.name + ".buckets"), seconds=seconds)
         readable = asyncio.Event()
         readable.set()
-        self._checkpoints = Checkpoints(connect(path, cache_mebibytes=1, sync=sync), self._turn, readable)
+        self._checkpoints = Checkpoints(
+            connect(path, cache_mebibytes=1, sync=sync, busy_seconds=BUSY_SECONDS), self._turn, readable
+        )
         self._commits = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._reading = _Reading(PausableReader(self._reader, readable))
         self._transaction: SqliteTransaction | None = None

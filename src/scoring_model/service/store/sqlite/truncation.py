@@ -10,6 +10,7 @@ import contextlib
 from typing import Final
 
 from scoring_model.service.core.faults import log_fault, log_notice, log_warning
+from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.store.sqlite.checkpoints import Checkpoints
 
 FIRST_DELAY: Final = 0.01
@@ -63,9 +64,15 @@ class Truncation:
 
     async def _truncate(self) -> None:
         delay = FIRST_DELAY
-        while not await self._checkpoints.truncate():
+        while not await self._attempt():
             await asyncio.sleep(delay)
             if delay < LAST_DELAY <= 2 * delay:
                 log_warning(DELAYED)
             delay = min(2 * delay, LAST_DELAY)
         log_notice(COMPLETE)
+
+    async def _attempt(self) -> bool:
+        try:
+            return await self._checkpoints.truncate()
+        except StoreUnavailable:  # others have been writing for too long
+            return False

@@ -45,10 +45,10 @@ def upgrade() -> None:
         # A dropped column stays in the rows: those of erased persons are written anew without its value.
         op.execute("UPDATE identities SET person = NULL WHERE status = 'REDACTED'")
         _extend_webhooks()
-        _note("unsealed_webhooks", "''::bytea", "query IS NOT NULL OR description IS NOT NULL")
+        _ask_for_sealing("''::bytea")
     else:
         _copy_webhooks()
-        _note("unsealed_webhooks", "x''", "query IS NOT NULL OR description IS NOT NULL")
+        _ask_for_sealing("x''")
         op.execute(
             "INSERT INTO facts (name, value) SELECT 'truncation_required', "
             "CAST(strftime('%s', 'now') || '000000' AS BLOB) "
@@ -62,10 +62,10 @@ def downgrade() -> None:
     raise NotImplementedError("Taking version 0004 back would delete the queries of all webhooks")
 
 
-def _note(fact: str, value: str, condition: str) -> None:
+def _ask_for_sealing(no_bytes: str) -> None:
     op.execute(
-        f"INSERT INTO facts (name, value) SELECT '{fact}', {value} "
-        f"WHERE EXISTS (SELECT 1 FROM webhooks WHERE {condition})"
+        f"INSERT INTO facts (name, value) SELECT 'unsealed_webhooks', {no_bytes} "
+        "WHERE EXISTS (SELECT 1 FROM webhooks WHERE query IS NOT NULL OR description IS NOT NULL)"
     )
 
 
