@@ -499,13 +499,15 @@ def test_webhooks_change_and_go(store_url: str) -> None:
         destination_url="https://example.org/",
         active=0,
         event_types="[]",
-        description="d",
+        description=b"d",
         disabled_reason="r",
         secret=b"s",
         old_secret=b"o",
         old_secret_until=5,
         updated_at=99,
         succeeded_at=98,
+        query=b"q",
+        since_sequence=7,
     )
 
     async def story(store: Store) -> None:
