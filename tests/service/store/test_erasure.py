@@ -2,6 +2,7 @@ import asyncio
 import os
 import random
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from scoring_model.service.core.rows import PersonKeyRow
 from scoring_model.service.core.store import TRUNCATION_FACT, Store
 from scoring_model.service.store import open_store
 from scoring_model.service.store.sqlite import truncation
+from scoring_model.service.store.sqlite.checkpoints import Checkpoints
 from scoring_model.service.store.statements import ERASE
 from service_use import eventually
 from stored_rows import identity_row, person_key_row, verification_row
@@ -50,9 +52,12 @@ async def erase(store: Store, *keys: PersonKeyRow) -> None:
             await transaction.erase(key.key_id, 5)
 
 
-def test_nothing_that_was_erased_is_left_in_the_files(sqlite_url: str, tmp_path: Path) -> None:
+def test_nothing_that_was_erased_is_left_in_the_files(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Privacy, Erasure: after it the bytes of keys and payloads are in no file of the database, in no free place."""
     canary = os.urandom(12)
+    monkeypatch.setattr(truncation, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
 
     async def run() -> None:
         store = await open_store(sqlite_url)
@@ -84,24 +89,32 @@ def test_signals_that_were_taken_out_leave_the_log_too(sqlite_url: str, tmp_path
     asyncio.run(run())
 
 
-def test_readers_of_the_same_process_do_not_keep_the_log(sqlite_url: str, tmp_path: Path) -> None:
-    """Tasks that read without a pause see every truncation succeed: their statements wait for it."""
+def test_readers_of_the_same_process_pause_for_the_truncation(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that would keep the log from being truncated waits until that is over."""
+    began, go_on, checkpoint = threading.Event(), threading.Event(), Checkpoints._checkpoint
 
-    async def read(store: Store, stop: asyncio.Event) -> None:
-        while not stop.is_set():
-            async with store.reading() as reader:
-                await reader.clients()
-            await asyncio.sleep(0)
+    def slow(self: Checkpoints, kind: str) -> bool:
+        if kind == "TRUNCATE":
+            began.set()
+            go_on.wait()
+        return checkpoint(self, kind)
 
     async def run() -> None:
-        store, stop = await open_store(sqlite_url), asyncio.Event()
-        readers = [asyncio.create_task(read(store, stop)) for _ in range(4)]
-        for key in await fill(store, b"canary", 5):
-            await erase(store, key)
-            await eventually(lambda: is_complete(store))
-        assert occurrences(tmp_path, b"canary") == 0
-        stop.set()
-        await asyncio.gather(*readers)
+        store = await open_store(sqlite_url)
+        keys = await fill(store, b"canary", 1)
+        monkeypatch.setattr(Checkpoints, "_checkpoint", slow)
+        await erase(store, *keys)
+        await asyncio.to_thread(began.wait)
+        reading = asyncio.create_task(is_complete(store))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        waits = not reading.done()
+        go_on.set()
+        await reading
+        assert waits
+        await eventually(lambda: is_complete(store))
         await store.close()
 
     asyncio.run(run())
