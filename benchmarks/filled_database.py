@@ -183,9 +183,7 @@ class _Maker:
         )
         key_id = self.keys[customer.person].key_id
         self.identities.append(
-            IdentityRow(
-                resource, self._caller.client, key_id, customer.person, status.value, payload, now, now
-            )
+            IdentityRow(resource, self._caller.client, key_id, status.value, payload, now, now)
         )
         return {"identityId": ids.to_text(resource), "signals": body["signals"]}, customer
 

@@ -63,6 +63,8 @@ async def new_webhook(
         created_at=1,
         updated_at=1,
         succeeded_at=now,
+        query=None,
+        since_sequence=0,
     )
     await insert(url, WebhookRow, [row])
 

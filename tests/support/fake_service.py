@@ -19,6 +19,7 @@ from scoring_model.service.core.errors import (
 )
 from scoring_model.service.core.identity import assess, parse_identity
 from scoring_model.service.core.ids import new_id
+from scoring_model.service.core.readiness import Readiness
 from scoring_model.service.core.request import parse_request
 from scoring_model.service.core.resources import (
     Answer,
@@ -86,7 +87,7 @@ class FakeService:
         self.failures_left = 60
         self.failed_from: list[str] = []
         self.tokens: list[str] = []
-        self.is_ready = True
+        self.readiness: Readiness | None = Readiness(erasure_incomplete_since=None, clock_behind=0)
         self.pending = False
         self.delay = 0.0
         self.fault: BaseException | None = None
@@ -110,10 +111,10 @@ class FakeService:
         self.failures_left -= 1
         return Bucket(self.failures_left >= 0, max(0, self.failures_left), 60.0, 0.4)
 
-    async def ready(self) -> bool:
+    async def ready(self) -> Readiness | None:
         """As the facade says."""
         self._stumble()
-        return self.is_ready
+        return self.readiness
 
     async def check_once(self, caller: Caller, once: Once) -> Answer[Any] | None:
         """As the facade says."""

@@ -1,6 +1,6 @@
 """Nothing leaks: canaries in every field are found in no log, event, error text or representation, nor in the database.
 
-Webhooks' destinations and descriptions are not of persons: they may stand in their own columns, where finding
+Webhooks' destinations without their queries are not of persons: they may stand in their own column, where finding
 them shows that the search is not blind, and nowhere else.
 """
 
@@ -87,8 +87,10 @@ OF_PERSONS: Final = (
     "unusedCanaryname",
     "canary-malformed",
     "canary-fault",
+    "canary=query",
+    "canary-description",
 )
-OF_HOOKS: Final = ("canary-hook", "canary-description")
+OF_HOOKS: Final = ("canary-hook",)
 
 
 def texts_of(values: tuple[Any, ...]) -> list[str]:

@@ -217,7 +217,7 @@ def test_ready_is_false_when_a_file_is_none_any_more(sqlite_url: str, sealed: Pa
         caller = await world.client()
         assert await world.service.ready()
         # What is in the log would be read instead.
-        await world.store.after_erasure()
+        assert await select(sqlite_url, "PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]
         file = file_of(sqlite_url)
         file.write_bytes(b"\xff" * file.stat().st_size)
         for _ in range(2):

@@ -70,10 +70,13 @@ def test_webhooks_get_what_they_want(kind: EventType, event_types: tuple[str, ..
 
 
 def test_webhooks_created_after_the_event_get_nothing() -> None:
-    """The webhook must have been there when the event came about."""
-    event = event_row(created_at=START)
-    assert got(hook(created_at=START), event)
-    assert not got(hook(created_at=START + 1), event)
+    """The webhook must have been there by the sequence of its client, whatever the clocks say."""
+    event = event_row(sequence=7, created_at=START)
+    for created_at in (START - 1, START + 1):
+        assert got(hook(created_at=created_at, since_sequence=6), event)
+        assert not got(hook(created_at=created_at, since_sequence=7), event)
+    test = event_row(type="webhook.test", sequence=7)
+    assert got(hook(id=test.resource, since_sequence=9), test)
 
 
 def test_webhooks_inactive_get_nothing() -> None:

@@ -371,8 +371,8 @@ def test_the_last_success_never_moves_back(store_url: str) -> None:
             await transaction.touch_webhook(new_id(), 60)
             assert await transaction.webhook(1, row.id) == row._replace(succeeded_at=60)
             # As it was read before the success was told.
-            await transaction.update_webhook(row._replace(description="d"))
-            changed = row._replace(description="d", succeeded_at=60)
+            await transaction.update_webhook(row._replace(description=b"d"))
+            changed = row._replace(description=b"d", succeeded_at=60)
             assert await transaction.webhook(1, row.id) == changed
             await transaction.update_webhook(changed._replace(succeeded_at=70))
             assert await transaction.webhook(1, row.id) == changed._replace(succeeded_at=70)

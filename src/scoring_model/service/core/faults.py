@@ -29,8 +29,8 @@ def log_warning(text: str) -> None:
 
 
 def log_notice(text: str) -> None:
-    """Log a step of the process, in our own words, nothing that was sent."""
-    _faults.warning(json.dumps({"notice": text}, separators=(",", ":")))
+    """Log a step that operators may wait for, in our own words, nothing that was sent."""
+    _faults.info(json.dumps({"notice": text}, separators=(",", ":")))
 
 
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:

@@ -87,7 +87,6 @@ class Identities:
         done = await self._queue.change(
             caller.pool, None, lambda transaction: self._redact(transaction, caller, resource)
         )
-        await self._store.after_erasure()
         return done.value
 
     async def _insert(
@@ -105,7 +104,7 @@ class Identities:
             key_row, key = self._vault.new_key(caller.client, person, now)
             await transaction.insert([key_row])
         sealed = key.seal(pack_identity(values, errors), table="identities", column="payload", row=resource)
-        row = IdentityRow(resource, caller.client, key_row.key_id, person, status.value, sealed, now, now)
+        row = IdentityRow(resource, caller.client, key_row.key_id, status.value, sealed, now, now)
         await transaction.insert([row])
         data = identity_data(resource, status)
         await write_events(

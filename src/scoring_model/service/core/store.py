@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
 from scoring_model.service.core.rows import (
@@ -22,6 +22,14 @@ from scoring_model.service.core.rows import (
 
 Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | None]
 """Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
+
+
+TRUNCATION_FACT: Final = "truncation_required"
+"""Name of the fact that is there from an erasure on SQLite until the write-ahead log is truncated. It says since when:
+microseconds since 1970-01-01 UTC, in decimal digits."""
+
+WHOLE_DATABASE: Final = "*"
+"""A pool that no client has: what the whole database agrees on is written under its lock."""
 
 
 class StoreUnavailable(Exception):
@@ -185,6 +193,17 @@ class Reader(Protocol):
         """All deliveries of an event, in the order of their ids: for operators' commands."""
         ...
 
+    async def newest_event(self, after: int) -> int | None:
+        """The latest event after an instant, if there is one; None too where its link records are gone.
+
+        It looks at the newest completed verification of each client.
+        """
+        ...
+
+    async def future_links(self, first: int, after: int) -> list[int]:
+        """The instants of link records later than an instant, of the hashes that begin with a byte."""
+        ...
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -267,12 +286,28 @@ class Transaction(Reader, Protocol):
         """The latest instant under any of the hashes, labels told of them included."""
         ...
 
+    async def delete_future_links(self, first: int, after: int) -> list[int]:
+        """Delete what `future_links` finds; returns its instants."""
+        ...
+
     async def erase(self, key_id: bytes, now: int) -> None:
         """Delete a person's key, empty the payloads of its identities (REDACTED) and cut its verifications' links."""
         ...
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """Write a fact, whether or not it was there."""
+        ...
+
+    async def delete_fact(self, name: str) -> None:
+        """Delete a fact, if it is there."""
+        ...
+
+    async def require_truncation(self) -> None:
+        """Have the write-ahead log of SQLite truncated after the commit: it still holds what this overwrites.
+
+        That is done in the background and tried again until it succeeds; meanwhile `TRUNCATION_FACT` is there. `erase`
+        and `reseal` require it by themselves. A server truncates nothing.
+        """
         ...
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
@@ -437,10 +472,6 @@ class Store(Protocol):
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """Take a token from the bucket of this name, shared by all processes of the database."""
-        ...
-
-    async def after_erasure(self) -> None:
-        """Make sure that what was deleted is gone from the files too."""
         ...
 
     async def close(self) -> None:

@@ -40,6 +40,9 @@ T = TypeVar("T")
 SKEW: Final = 5_000_000
 """Microseconds by which the newest instant seen may be ahead of the clock."""
 
+LONGEST_RETRY: Final = 60
+"""Seconds after which a client is asked to try again at most, however far the history is ahead: it may be repaired."""
+
 SOURCE_SECONDS: Final = 5
 """After which the master keys may be at hand that were not."""
 
@@ -293,7 +296,7 @@ class Verdicts:
         if newest is None or newest < instant:
             return instant
         if newest - instant > SKEW:
-            raise Unavailable(math.ceil((newest - instant) / 1_000_000))
+            raise Unavailable(min(math.ceil((newest - instant) / 1_000_000), LONGEST_RETRY))
         return newest + 1
 
     def _decide(self, scored: _Scored) -> dict[Candidate, VerificationRow]:

@@ -136,7 +136,6 @@ class Verifications:
             return Done(row, row.id, 200)
 
         done = await self._queue.change(caller.pool, None, cut)
-        await self._store.after_erasure()
         return self.of(done.value, None)
 
     def of(self, row: VerificationRow, subject: str | None) -> Verification:

@@ -301,14 +301,20 @@ def new_secret() -> str:
 
 
 def secret_place(webhook: bytes) -> bytes:
-    """Name the place where a secret of a webhook is sealed: it opens for no other webhook.
+    """Name the place where a secret of a webhook is sealed; see `sealed_place`."""
+    return sealed_place("secret", webhook)
+
+
+def sealed_place(column: str, webhook: bytes) -> bytes:
+    """Name the place where something of a webhook is sealed: it opens in no other column and for no other webhook.
 
     Parameters
     ----------
+    column : str
     webhook : bytes
         Its id.
     """
-    return b"webhooks.secret." + webhook
+    return f"webhooks.{column}.".encode() + webhook
 
 
 def wants(event_types: Collection[str], event_type: str) -> bool:

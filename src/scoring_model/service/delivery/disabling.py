@@ -27,7 +27,9 @@ async def disable(transaction: Transaction, webhook: WebhookRow, reason: Disable
         succeeded meanwhile.
     """
     found = await transaction.webhook(webhook.client, webhook.id)
-    if found is None or not found.active or found.destination_url != webhook.destination_url:
+    if found is None or not found.active:
+        return False
+    if (found.destination_url, found.query) != (webhook.destination_url, webhook.query):
         return False
     if reason is DisabledReason.FAILING and not is_stale(found, now):
         return False

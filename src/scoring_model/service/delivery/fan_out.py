@@ -112,16 +112,16 @@ def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bo
     -------
     bool
         A test goes to the webhook that it tests, whatever that wants and even when it is inactive; that a webhook
-        was disabled goes to the others. Nothing goes to a webhook that was made after the event.
+        was disabled goes to the others. Nothing goes to a webhook that was created or enabled after the event, by the
+        sequence of the client: clocks may step back.
     """
-    if webhook.created_at > event.created_at:
-        return False
     is_its_own = event.resource == webhook.id
     if event.type == EventType.WEBHOOK_TEST:
         return is_its_own
     if event.type == EventType.WEBHOOK_DISABLED and is_its_own:
         return False
-    return bool(webhook.active) and wants(event_types, event.type)
+    is_later = event.sequence > webhook.since_sequence
+    return is_later and bool(webhook.active) and wants(event_types, event.type)
 
 
 def _delivery(event: EventRow, webhook: WebhookRow, now: int) -> DeliveryRow:

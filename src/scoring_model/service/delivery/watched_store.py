@@ -39,10 +39,6 @@ class WatchedStore(Store):
         """See `Store.take`."""
         return await self._store.take(key, capacity=capacity, per_second=per_second, now=now)
 
-    async def after_erasure(self) -> None:
-        """See `Store.after_erasure`."""
-        await self._store.after_erasure()
-
     async def close(self) -> None:
         """See `Store.close`."""
         await self._store.close()

@@ -19,6 +19,7 @@ from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.secrets import Secrets
 from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
+from scoring_model.service.core.webhook_sealing import destination_of
 from scoring_model.service.delivery.disabling import disable
 from scoring_model.service.delivery.fair_queue import FairQueue, Job
 from scoring_model.service.delivery.fan_out import fan_out
@@ -287,7 +288,7 @@ class Deliverer:
             secrets = secrets_of(job.webhook, self._secrets, now=now)
             headers = signed_headers(message_id(job.delivery.id), body, secrets, now=now)
             async with asyncio.timeout(ATTEMPT / SECOND):  # the sender's own is shorter
-                url, client = job.webhook.destination_url, job.webhook.client
+                url, client = destination_of(job.webhook, self._secrets), job.webhook.client
                 return await self._sender.send(url, headers, body, client=client)
         except Exception as error:
             log_fault("sending a delivery", error)

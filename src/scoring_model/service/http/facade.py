@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from scoring_model.service.core.readiness import Readiness
 from scoring_model.service.core.resources import Answer, Caller, Identity, Once, Verification, Webhook
 from scoring_model.service.core.store import Bucket
 
@@ -22,8 +23,8 @@ class Service(Protocol):
         """Spend one failed authentication of an address."""
         ...
 
-    async def ready(self) -> bool:
-        """Whether the database answers and a model is loaded."""
+    async def ready(self) -> Readiness | None:
+        """What there is to say when the database answers and a model is loaded, else None."""
         ...
 
     async def check_once(self, caller: Caller, once: Once) -> Answer[Any] | None:

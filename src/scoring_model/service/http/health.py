@@ -5,6 +5,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
+from scoring_model.records.times import rfc3339
 from scoring_model.service.http.answers import plain
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.public import PublicPage
@@ -35,8 +36,16 @@ def health_pages(service: Service) -> list[PublicPage]:
         return plain({"status": "live"})
 
     async def ready(scope: Scope) -> Response:
-        if LEAVING in scope.get("state", {}) or not await service.ready():
+        found = None if LEAVING in scope.get("state", {}) else await service.ready()
+        if found is None:
             raise NotReady
-        return plain({"status": "ready"})
+        since = found.erasure_incomplete_since
+        return plain(
+            {
+                "status": "ready",
+                "erasureIncompleteSince": None if since is None else rfc3339(since),
+                "clockBehindSeconds": found.clock_behind // 1_000_000,
+            }
+        )
 
     return [PublicPage(LIVE, live), PublicPage(READY, ready)]

@@ -70,6 +70,21 @@ _PERSON: Final[dict[str, Schema]] = {
 }
 
 
+_READINESS: Final[dict[str, Schema]] = {
+    "status": {"enum": ["ready"]},
+    "erasureIncompleteSince": {
+        "type": ["string", "null"],
+        "format": "date-time",
+        "description": "Since when an erasure waits for the truncation of the write-ahead log (SQLite).",
+    },
+    "clockBehindSeconds": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "How far the newest event is ahead of this process's clock; 0 up to the tolerance of 5 s.",
+    },
+}
+
+
 def reference(name: str) -> Schema:
     """Refer to one of `schemas`."""
     return {"$ref": f"#/components/schemas/{name}"}
@@ -94,7 +109,8 @@ def schemas() -> dict[str, Schema]:
             "description": "An object without fields.",
         },
         "Event": _event(),
-        "Health": _output({"status": {"enum": ["live", "ready"]}}),
+        "Health": _output({"status": {"enum": ["live"]}}),
+        "Readiness": _output(_READINESS),
         "Problem": _problem(),
         "ValidationProblem": _validation_problem(),
     }

@@ -183,6 +183,15 @@ class SqlReader(ABC):
         """See `Reader.deliveries_of`."""
         return [DeliveryRow._make(row) for row in await self._rows(delivery_sql.OF_EVENT, event)]
 
+    async def newest_event(self, after: int) -> int | None:
+        """See `Reader.newest_event`."""
+        newest: int | None = (await self._rows(sql.NEWEST_EVENT, after))[0][0]
+        return newest
+
+    async def future_links(self, first: int, after: int) -> list[int]:
+        """See `Reader.future_links`."""
+        return [row[0] for row in await self._rows(sql.FUTURE_LINKS, *_beginning_with(first), after)]
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -213,6 +222,10 @@ class SqlTransaction(SqlReader):
         self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
     ) -> list[list[Past]]:
         """See `Transaction.histories`."""
+
+    @abstractmethod
+    async def require_truncation(self) -> None:
+        """See `Transaction.require_truncation`."""
 
     @abstractmethod
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
@@ -263,14 +276,23 @@ class SqlTransaction(SqlReader):
         rows = await self._each(sql.NEWEST, _singles(hashes))
         return max((instant for row in rows for instant in row if instant is not None), default=None)
 
+    async def delete_future_links(self, first: int, after: int) -> list[int]:
+        """See `Transaction.delete_future_links`."""
+        return [row[0] for row in await self._rows(sql.DELETE_FUTURE_LINKS, *_beginning_with(first), after)]
+
     async def erase(self, key_id: bytes, now: int) -> None:
         """See `Transaction.erase`."""
         for statement, dated in sql.ERASE:
             await self._rows(statement, *((key_id, now) if dated else (key_id,)))
+        await self.require_truncation()
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """See `Transaction.set_fact`."""
         await self._rows(sql.SET_FACT, name, value)
+
+    async def delete_fact(self, name: str) -> None:
+        """See `Transaction.delete_fact`."""
+        await self._rows(sql.DELETE_FACT, name)
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
         """See `Transaction.forget_answers`."""
@@ -284,7 +306,9 @@ class SqlTransaction(SqlReader):
 
     async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
         """See `Transaction.reseal`."""
-        return frozenset([row[0] for row in await self._each(RESEAL, payloads)])
+        resealed = frozenset([row[0] for row in await self._each(RESEAL, payloads)])
+        await self.require_truncation()
+        return resealed
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """See `Transaction.rewrap`."""
@@ -366,6 +390,11 @@ class SqlTransaction(SqlReader):
     async def revoke_client(self, client: int, at: int) -> None:
         """See `Transaction.revoke_client`."""
         await self._rows(sql.REVOKE_CLIENT, client, at)
+
+
+def _beginning_with(first: int) -> tuple[bytes, bytes]:
+    """The bounds of all hashes, of 32 bytes at most, whose first byte this is."""
+    return bytes([first]), bytes([first]) + b"\xff" * 32
 
 
 def _singles(keys: Sequence[object]) -> list[tuple[object]]:

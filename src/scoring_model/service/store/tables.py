@@ -107,7 +107,6 @@ identities: Final = Table(
     _column("id", LargeBinary, key=True),
     _column("client", BigInteger),
     _column("key_id", LargeBinary),
-    _column("person", LargeBinary, null=True),
     _column("status", Text),
     _column("payload", LargeBinary, null=True),
     _column("created_at", BigInteger),
@@ -206,7 +205,7 @@ webhooks: Final = Table(
     _column("destination_url", Text),
     _column("active", Integer),
     _column("event_types", Text),
-    _column("description", Text, null=True),
+    _column("description", LargeBinary, null=True),
     _column("disabled_reason", Text, null=True),
     _column("secret", LargeBinary),
     _column("old_secret", LargeBinary, null=True),
@@ -214,6 +213,8 @@ webhooks: Final = Table(
     _column("created_at", BigInteger),
     _column("updated_at", BigInteger),
     _column("succeeded_at", BigInteger),
+    _column("query", LargeBinary, null=True),
+    _column("since_sequence", BigInteger),
     Index("webhooks_client", "client", "id"),
 )
 

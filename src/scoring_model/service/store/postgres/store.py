@@ -155,6 +155,9 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         await self._rows(delivery_sql.LOCK_IN_ORDER, [row.id for row in rows])
         return await super().settle_deliveries(rows)
 
+    async def require_truncation(self) -> None:
+        """See `Transaction.require_truncation`."""
+
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
         return [value for (value,) in await self._rows(_APPEND, hashes, time, packed)]
 
@@ -197,9 +200,6 @@ class PostgresStore:
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
         return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
-
-    async def after_erasure(self) -> None:
-        """See `Store.after_erasure`: a server overwrites nothing; what was erased has lost its key."""
 
     async def close(self) -> None:
         """See `Store.close`."""
