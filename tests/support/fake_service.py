@@ -15,6 +15,7 @@ from scoring_model.service.core.errors import (
     IdentityNotValidated,
     InProgress,
     NotFound,
+    Overloaded,
     WebhookLimit,
 )
 from scoring_model.service.core.identity import assess, parse_identity
@@ -86,6 +87,9 @@ class FakeService:
         self.failures_left = 60
         self.failed_from: list[str] = []
         self.tokens: list[str] = []
+        self.limited: list[bool] = []
+        self.overload: Overloaded | None = None
+        self.under_load = 0
         self.is_ready = True
         self.pending = False
         self.delay = 0.0
@@ -95,9 +99,20 @@ class FakeService:
         self.under_way: set[str] = set()
         self.seen_once: list[Once | None] = []
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """As the facade says."""
+        self.limited.append(limited)
         return self.callers.get((client_id, api_key))
+
+    def enter(self, caller: Caller) -> None:
+        """As the facade says."""
+        if self.overload is not None:
+            raise self.overload
+        self.under_load += 1
+
+    def leave(self, caller: Caller) -> None:
+        """As the facade says."""
+        self.under_load -= 1
 
     async def take_token(self, caller: Caller) -> Bucket:
         """As the facade says."""

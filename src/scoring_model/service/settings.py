@@ -75,8 +75,10 @@ class ServiceSettings:
         Microseconds that a client waits for its verification before it is told to come back.
     commit_timeout : int
         Microseconds after which a change that could not be committed is refused; more than `scoring_timeout`.
+    queue_wait : int
+        Microseconds of estimated wait above which a change is refused at arrival.
     queue_limit : int
-        Changes that may wait for a transaction, at least 1; the next one is refused.
+        Changes that one may have before it at arrival, at least 1; else it is refused.
     max_batch : int
         Changes that share one transaction at most, at least 1.
     shutdown_notice : int
@@ -107,6 +109,7 @@ class ServiceSettings:
     request_log: bool = True
     scoring_timeout: Duration = 2 * _SECOND
     commit_timeout: Duration = 5 * _SECOND
+    queue_wait: Duration = _SECOND
     queue_limit: int = 2000
     max_batch: int = 32
     shutdown_notice: Duration = 0
@@ -157,7 +160,7 @@ def _number_problems(settings: ServiceSettings) -> Iterator[str]:
     for name in ("workers", "queue_limit", "max_batch"):
         if getattr(settings, name) < 1:
             yield f"{name} must be at least 1, got {getattr(settings, name)}"
-    for name in ("scoring_timeout", "commit_timeout", "shutdown_notice", "shutdown_grace"):
+    for name in ("scoring_timeout", "commit_timeout", "queue_wait", "shutdown_notice", "shutdown_grace"):
         value = getattr(settings, name)
         is_off = name == "shutdown_notice" and value == 0
         if value < _MILLISECOND and not is_off:  # a bare number, which would be one of microseconds
