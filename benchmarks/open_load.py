@@ -131,8 +131,15 @@ class OpenLoad:
             if connection.transport is not None:
                 connection.transport.abort()
 
-    async def at_rate(self, rate: float, seconds: float) -> Answered:
-        """Send so many requests a second, each when it is due; those that find no idle connection are missing."""
+    async def at_rate(self, rate: float, seconds: float, *, whole: bool = False) -> Answered:
+        """Send so many requests a second, each when it is due; those that find no idle connection are missing.
+
+        Parameters
+        ----------
+        rate, seconds : float
+        whole : bool
+            Whether answers count that come later; else those that come in time, whenever they were asked for.
+        """
         self._begin()
         began, sent, missing = time.monotonic(), 0, 0
         while (now := time.monotonic()) < began + seconds:
@@ -143,7 +150,10 @@ class OpenLoad:
                     missing += 1
                 sent += 1
             await asyncio.sleep(TICK)
-        return self._end(time.monotonic() - began, missing)
+        taken = time.monotonic() - began
+        if whole:
+            await self.settle()
+        return self._end(taken, missing)
 
     async def obeying(self, connections: int, seconds: float) -> Answered:
         """Send again on each connection as soon as it was answered, or as `Retry-After` says."""

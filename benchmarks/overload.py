@@ -145,7 +145,7 @@ async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdic
     """Let one client keep many connections busy while another one sends a few requests."""
     flooding = asyncio.create_task(load.flooding(FLOOD, seconds + 1.0))
     await asyncio.sleep(1.0)
-    found = _shown("honest", await honest.at_rate(HONEST_RATE, seconds))
+    found = _shown("honest", await honest.at_rate(HONEST_RATE, seconds, whole=True))
     _shown("flood", await flooding)
     await load.settle()
     refused = sum(found.count(status) for status in found.latencies if status != 201) + found.missing

@@ -68,6 +68,14 @@ def test_other_scopes_are_left_alone() -> None:
     assert drained(queue, "b") == [Job(2, 0, "b")]
 
 
+def test_clients_of_locked_scopes_pass_their_turn() -> None:
+    """They come behind the others, in their order."""
+    queue = queue_of(*(Job(client, 0, scope) for client, scope in enumerate("abca")))
+    queue.pass_turn({"a", "b"})
+    assert queue.scopes(10) == ["c", "a", "b"]
+    assert [job.client for job in drained(queue, "a", "b", "c")] == [2, 0, 1, 3]
+
+
 def test_old_jobs_that_are_wanted_are_removed() -> None:
     """Of some scopes, whoever's turn it is; what is not wanted keeps its place."""
     old = [Job(1, number, queued_at=number) for number in range(4)]

@@ -369,7 +369,7 @@ def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait
             batches.append((len(is_pending) - sum(is_pending), sum(is_pending)))
             return await apply(transaction, batch)
 
-        world.verdicts.apply = counted  # type: ignore[method-assign]
+        world.verdicts.apply = counted  # type: ignore[assignment, method-assign]
         finishing = [world.queue.finish(candidate) for candidate in candidates if candidate is not None]
         first = await blocked(world)
         tasks = [asyncio.ensure_future(work) for work in finishing]

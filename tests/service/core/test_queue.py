@@ -15,7 +15,17 @@ from scoring_model.service.core.resources import Caller, VerificationStatus
 from scoring_model.service.core.store import StoreUnavailable, Transaction
 from scoring_model.service.core.verdicts import Done
 from scoring_model.service.store.postgres.store import lock_number
-from service_use import Owner, World, applicants, blocked, signals_of, tell, together, verification_body
+from service_use import (
+    Owner,
+    World,
+    applicants,
+    blocked,
+    eventually,
+    signals_of,
+    tell,
+    together,
+    verification_body,
+)
 
 Change = Callable[[Transaction], Awaitable[Done[str]]]
 
@@ -262,6 +272,7 @@ def test_what_became_late_while_its_lock_was_waited_for_is_kept_as_pending(
         caller = await world.client()
         world.store.gate.clear()
         verifying = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}))
+        await eventually(lambda: world.queue.waiting == 1)
         await asyncio.sleep(0.1)
         world.store.gate.set()
         assert (await verifying).pending

@@ -195,7 +195,7 @@ def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(
             await scored.wait()
             return await apply(*arguments)
 
-        world.verdicts.apply = slowly  # type: ignore[method-assign]
+        world.verdicts.apply = slowly  # type: ignore[assignment, method-assign]
         with pytest.raises(Unavailable):
             await world.verify(caller, signals={"vpn": True}, key="k")
         second = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))

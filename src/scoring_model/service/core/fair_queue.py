@@ -61,6 +61,11 @@ class FairQueue(Generic[J]):
         """Whether a job of a scope waits."""
         return any(jobs[0].scope == scope for jobs in self._clients.values())
 
+    def pass_turn(self, scopes: Container[str]) -> None:
+        """Put the clients of some scopes behind the others."""
+        for client in [client for client, jobs in self._clients.items() if jobs[0].scope in scopes]:
+            self._clients[client] = self._clients.pop(client)
+
     def take(self, scopes: Container[str]) -> J | None:
         """Remove the job whose turn it is among those of some scopes; None where none waits."""
         for client, jobs in self._clients.items():

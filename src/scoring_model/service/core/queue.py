@@ -161,18 +161,15 @@ class CommitQueue:
         StoreUnavailable
             When the database can't be written.
         """
-        return await self._submit(owner, mark, apply)
+        return await self._submit(owner, mark, apply, self._requests)
 
     async def score(self, candidate: Candidate, mark: Mark | None) -> Done[VerificationRow]:
         """Score a candidate in a transaction; raises as `change` does."""
-        return await self._submit(candidate, mark, candidate)
+        return await self._submit(candidate, mark, candidate, self._requests)
 
     async def finish(self, candidate: Candidate) -> Done[VerificationRow]:
-        """Score a candidate that is PENDING, behind requests that wait, however long that takes."""
-        job = self._job(candidate, None, candidate)
-        self._pending.push(job)
-        self._start()
-        return await job.answer
+        """Score a candidate that is PENDING, in the share of such ones; raises as `change` does."""
+        return await self._submit(candidate, None, candidate, self._pending)
 
     async def close(self) -> None:
         """Wait until everything that was taken has been answered."""
@@ -190,9 +187,11 @@ class CommitQueue:
         oldest = self._requests.oldest()
         return 0.0 if oldest is None else asyncio.get_running_loop().time() - oldest.queued_at
 
-    def _job(self, owner: Owner, mark: Mark | None, what: Change[Any] | Candidate) -> _Job:
+    async def _submit(
+        self, owner: Owner, mark: Mark | None, what: Change[Any] | Candidate, queue: FairQueue[_Job]
+    ) -> Done[Any]:
         loop = asyncio.get_running_loop()
-        return _Job(
+        job = _Job(
             client=owner.client,
             scope=owner.pool,
             mark=mark,
@@ -200,12 +199,9 @@ class CommitQueue:
             queued_at=loop.time(),
             answer=loop.create_future(),
         )
-
-    async def _submit(self, owner: Owner, mark: Mark | None, what: Change[Any] | Candidate) -> Done[Any]:
-        job = self._job(owner, mark, what)
-        self._requests.push(job)
+        queue.push(job)
         self._start()
-        deadline = asyncio.get_running_loop().call_later(self._limits.commit_seconds, _give_up, job)
+        deadline = loop.call_later(self._limits.commit_seconds, _give_up, job)
         try:
             return await job.answer
         finally:
@@ -271,10 +267,12 @@ class CommitQueue:
         return bool(transaction.locked)
 
     def _set_aside(self, scopes: Sequence[str]) -> None:
-        """Let what waits in scopes that others have locked wait for its lock alone."""
-        for scope in scopes[: _CONTENDED - len(self._contended)]:
+        """Let what waits in scopes that others have locked wait for its lock alone, or for its next turn."""
+        room = _CONTENDED - len(self._contended)
+        for scope in scopes[:room]:
             self._contended.add(scope)
             self._spawn(self._run_contended(scope))
+        self._requests.pass_turn(scopes[room:])
 
     def _take(self, scopes: Collection[str]) -> tuple[list[_Job], list[_Job]]:
         """The next batch: verifications that are late, and jobs to be done, at most a batch of them.

@@ -11,6 +11,7 @@ from scoring_model.service.core.errors import Overloaded, Unavailable
 from scoring_model.service.http.exchange import Exchange, open_exchange
 from scoring_model.service.http.logs import RequestLog, log_fault
 from scoring_model.service.http.problems import MEDIA_TYPE, problem, status_of
+from scoring_model.service.http.turnstile import Turnstile
 
 _SOME_ID: Final = "00000000-0000-0000-0000-000000000000"
 _OVERLOADED: Final = bytes(problem(Overloaded(), _SOME_ID).body).split(_SOME_ID.encode())
@@ -30,6 +31,7 @@ class Envelope:
     def __init__(self, app: ASGIApp, log: RequestLog) -> None:
         self._app = app
         self._log = log
+        self._turnstile = Turnstile()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; websockets are refused, and there is nothing to start or stop."""
@@ -57,6 +59,7 @@ class Envelope:
             pass  # nobody is left to be told
         except Overloaded as error:
             exchange.overloaded = True
+            await self._turnstile.turn()
             await _overloaded(error, exchange, sealed)
         except asyncio.CancelledError:
             # The process ends. Whether the request was carried out is not known: it may be sent again.
