@@ -68,10 +68,16 @@ class MemoryService:
         self._kept: dict[bytes, Verification] = {}
         self._latest = 0
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """The one client there is."""
         same = hmac.compare_digest(key_digest(api_key), self._digest)
         return self._caller if same and client_id == CLIENT else None
+
+    def enter(self, caller: Caller) -> None:
+        """Admit every request."""
+
+    def leave(self, caller: Caller) -> None:
+        """Nothing was counted."""
 
     async def take_token(self, _caller: Caller) -> Bucket:
         """Spend one request."""

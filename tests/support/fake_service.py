@@ -15,6 +15,7 @@ from scoring_model.service.core.errors import (
     IdentityNotValidated,
     InProgress,
     NotFound,
+    Overloaded,
     WebhookLimit,
 )
 from scoring_model.service.core.identity import assess, parse_identity
@@ -88,6 +89,9 @@ class FakeService:
         self.failed_from: list[str] = []
         self.tokens: list[str] = []
         self.readiness: Readiness | None = Readiness(erasure_incomplete_since=None, clock_behind=0)
+        self.limited: list[bool] = []
+        self.overload: Overloaded | None = None
+        self.under_load = 0
         self.pending = False
         self.delay = 0.0
         self.fault: BaseException | None = None
@@ -96,9 +100,20 @@ class FakeService:
         self.under_way: set[str] = set()
         self.seen_once: list[Once | None] = []
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """As the facade says."""
+        self.limited.append(limited)
         return self.callers.get((client_id, api_key))
+
+    def enter(self, caller: Caller) -> None:
+        """As the facade says."""
+        if self.overload is not None:
+            raise self.overload
+        self.under_load += 1
+
+    def leave(self, caller: Caller) -> None:
+        """As the facade says."""
+        self.under_load -= 1
 
     async def take_token(self, caller: Caller) -> Bucket:
         """As the facade says."""

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import asyncpg
 import numpy as np
@@ -97,7 +97,7 @@ class HeldStore:
         return getattr(self._store, name)
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str]) -> AsyncIterator[Transaction]:
+    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
         self.knocking += 1
         await self.gate.wait()
@@ -106,7 +106,7 @@ class HeldStore:
             await self.before_each()
         if self.error is not None:
             raise self.error
-        async with self._store.writing(pools) as transaction:
+        async with self._store.writing(pools, wait=wait) as transaction:
             self.pools.append(list(pools))
             yield transaction
             if self.error_on_commit is not None:
@@ -218,6 +218,13 @@ class World:
     async def link_rows(self) -> set[LinkRow]:
         """All link rows."""
         return set(await table(self.url, LinkRow))
+
+
+class Owner(NamedTuple):
+    """Who changes something, where a test needs no client."""
+
+    pool: str
+    client: int = 0
 
 
 Story = Callable[[World], Awaitable[T]]
@@ -420,8 +427,8 @@ async def blocked(world: World) -> "asyncio.Future[Done[str]]":
         return Done("", b"")
 
     world.store.gate.clear()
-    first = asyncio.ensure_future(world.queue.change("first", None, nothing))
-    while world.queue.waiting or not world.store.knocking:
+    first = asyncio.ensure_future(world.queue.change(Owner("first", -1), None, nothing))
+    while not world.store.knocking:
         await asyncio.sleep(0)
     return first
 

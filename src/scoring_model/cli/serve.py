@@ -51,6 +51,9 @@ def serve(
         str | None, typer.Option(help="After which a verification is PENDING.")
     ] = None,
     commit_timeout: Annotated[str | None, typer.Option(help="After which a change is refused.")] = None,
+    queue_wait: Annotated[
+        str | None, typer.Option(help="Estimated wait above which a change is refused at arrival.")
+    ] = None,
     queue_limit: Annotated[int | None, typer.Option(help="Changes that may wait.")] = None,
     max_batch: Annotated[int | None, typer.Option(help="Changes that share a transaction.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Connections that one process holds.")] = None,

@@ -24,6 +24,7 @@ _COUNTS: Final = ("workers", "queue_limit", "max_batch", "max_connections", "max
 _DURATIONS: Final = (
     "scoring_timeout",
     "commit_timeout",
+    "queue_wait",
     "head_timeout",
     "body_timeout",
     "write_timeout",
@@ -85,8 +86,10 @@ class ServiceSettings:
         Microseconds that a client waits for its verification before it is told to come back.
     commit_timeout : int
         Microseconds after which a change that could not be committed is refused; more than `scoring_timeout`.
+    queue_wait : int
+        Microseconds of estimated wait above which a change is refused at arrival.
     queue_limit : int
-        Changes that may wait for a transaction, at least 1; the next one is refused.
+        Changes that one may have before it at arrival, at least 1; else it is refused.
     max_batch : int
         Changes that share one transaction at most, at least 1.
     max_connections : int
@@ -128,6 +131,7 @@ class ServiceSettings:
     request_log: bool = True
     scoring_timeout: Duration = 2 * _SECOND
     commit_timeout: Duration = 5 * _SECOND
+    queue_wait: Duration = _SECOND
     queue_limit: int = 2000
     max_batch: int = 32
     max_connections: int = 4096

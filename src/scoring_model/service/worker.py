@@ -136,6 +136,7 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
         limits=QueueLimits(
             batch=settings.max_batch,
             waiting=settings.queue_limit,
+            wait_seconds=settings.queue_wait / _MICROSECONDS,
             scoring_seconds=settings.scoring_timeout / _MICROSECONDS,
             commit_seconds=settings.commit_timeout / _MICROSECONDS,
         ),

@@ -29,6 +29,7 @@ from scoring_model.service.label_file import LabelLine
 from service_use import (
     MASTERS,
     START,
+    Owner,
     World,
     blob,
     file_of,
@@ -207,7 +208,7 @@ async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest
         assert answer.pending
         await world.pending.step()
     with pytest.raises(ValueError, match="canary-fault"):  # to the one who asked for it, and not to the log
-        await world.queue.change("p", None, poison)
+        await world.queue.change(Owner("p"), None, poison)
     row = await world.row(answer.resource.id)
     assert row.payload is not None
     statement = f"payload = {blob(world.url, row.payload[::-1])} WHERE id = {blob(world.url, row.id)}"

@@ -189,12 +189,18 @@ def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(
 
     async def story(world: World) -> None:
         caller = await world.client()
-        world.store.gate.clear()
+        apply, scored = world.verdicts.apply, asyncio.Event()
+
+        async def slowly(*arguments: Any) -> Any:
+            await scored.wait()
+            return await apply(*arguments)
+
+        world.verdicts.apply = slowly  # type: ignore[assignment, method-assign]
         with pytest.raises(Unavailable):
             await world.verify(caller, signals={"vpn": True}, key="k")
         second = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
         await asyncio.sleep(0.01)
-        world.store.gate.set()
+        scored.set()
         assert (await second).replayed
         assert len(await world.events(caller)) == 2
 

@@ -138,12 +138,12 @@ class Failing:
         return getattr(self._store, name)
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str]) -> AsyncIterator[Transaction]:
+    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
         self._left -= 1
         if self._left < 0:
             raise StoreUnavailable("gone")
-        async with self._store.writing(pools) as transaction:
+        async with self._store.writing(pools, wait=wait) as transaction:
             yield transaction
 
 

@@ -23,6 +23,7 @@ from service_use import (
     MASTERS,
     SECOND,
     START,
+    Owner,
     World,
     applicants,
     opened,
@@ -382,7 +383,7 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
 
         world.store.before_each = armed
         refused, broken = await together(
-            world, world.verify(caller, identity=identity), world.queue.change("p", None, poison)
+            world, world.verify(caller, identity=identity), world.queue.change(Owner("p"), None, poison)
         )
         assert isinstance(broken, RuntimeError)
         assert isinstance(refused, IdentityNotValidated)

@@ -210,8 +210,10 @@ def test_clients_get_numbers_and_pools(store_url: str) -> None:
         async with store.reading() as reader:
             assert await reader.clients() == clients
             assert await reader.api_keys(one) == [keys[1], keys[0]]
-            assert await reader.credentials(keys[2].digest) == (keys[2], clients[1])
-            assert await reader.credentials(os.urandom(32)) is None
+            assert await reader.credentials([keys[2].digest, os.urandom(32), keys[0].digest]) == {
+                keys[2].digest: (keys[2], clients[1]),
+                keys[0].digest: (keys[0], clients[0]),
+            }
 
     tell(store_url, story)
 

@@ -120,3 +120,9 @@ class Unavailable(RequestError):
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__(self.detail)
         self.retry_after = retry_after
+
+
+class Overloaded(Unavailable):
+    """A request was refused at arrival: it would have waited too long."""
+
+    detail = "The service is overloaded. Wait as Retry-After says."

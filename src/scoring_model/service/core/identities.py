@@ -59,7 +59,7 @@ class Identities:
         async def action(mark: Mark | None) -> Answer[Identity]:
             values = parse_identity(body, self._clock.now())
             done = await self._queue.change(
-                caller.pool, mark, lambda transaction: self._insert(transaction, caller, values)
+                caller, mark, lambda transaction: self._insert(transaction, caller, values)
             )
             return Answer(done.value)
 
@@ -85,7 +85,7 @@ class Identities:
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         """Erase the person of an identity; doing it again answers the same."""
         done = await self._queue.change(
-            caller.pool, None, lambda transaction: self._redact(transaction, caller, resource)
+            caller, None, lambda transaction: self._redact(transaction, caller, resource)
         )
         return done.value
 

@@ -145,9 +145,17 @@ class Service:
         """For how many seconds the longest waiting request has waited for its transaction; 0 when none waits."""
         return self._queue.oldest_waits
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """The client with these credentials; the same work is done for known and unknown ones."""
-        return await self._credentials.authenticate(client_id, api_key)
+        return await self._credentials.authenticate(client_id, api_key, limited=limited)
+
+    def enter(self, caller: Caller) -> None:
+        """Admit a request that will change something, or raise `Overloaded`; `leave` must follow."""
+        self._queue.enter(caller.client)
+
+    def leave(self, caller: Caller) -> None:
+        """End a request that was admitted."""
+        self._queue.leave(caller.client)
 
     async def take_token(self, caller: Caller) -> Bucket:
         """Spend one request of a client."""

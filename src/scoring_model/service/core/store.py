@@ -82,8 +82,8 @@ class Reader(Protocol):
         """Every bundle that ever served, in the order in which they first did."""
         ...
 
-    async def credentials(self, digest: bytes) -> tuple[ApiKeyRow, ClientRow] | None:
-        """The API key with this SHA-256 and its client, whether or not it is still good."""
+    async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
+        """API keys and their clients by SHA-256 of the keys, whether or not they are still good."""
         ...
 
     async def clients(self) -> list[ClientRow]:
@@ -224,6 +224,11 @@ class Reader(Protocol):
 
 class Transaction(Reader, Protocol):
     """A transaction that holds the locks of its pools. It commits when its context ends without an error."""
+
+    @property
+    def locked(self) -> frozenset[str]:
+        """The pools whose locks it holds."""
+        ...
 
     async def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows, all of one kind. A number of a new client is given by `new_client`.
@@ -458,8 +463,14 @@ class Store(Protocol):
         """Read what has been committed."""
         ...
 
-    def writing(self, pools: Sequence[str]) -> AbstractAsyncContextManager[Transaction]:
+    def writing(self, pools: Sequence[str], *, wait: bool = True) -> AbstractAsyncContextManager[Transaction]:
         """Begin a transaction under the locks of some pools, taken in their order.
+
+        Parameters
+        ----------
+        pools : sequence of str
+        wait : bool
+            Whether to wait for locks that others hold; else the transaction begins without those.
 
         Raises
         ------

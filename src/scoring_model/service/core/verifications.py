@@ -135,7 +135,7 @@ class Verifications:
                 await erase(transaction, row.key_id, self._clock.now())
             return Done(row, row.id, 200)
 
-        done = await self._queue.change(caller.pool, None, cut)
+        done = await self._queue.change(caller, None, cut)
         return self.of(done.value, None)
 
     def of(self, row: VerificationRow, subject: str | None) -> Verification:

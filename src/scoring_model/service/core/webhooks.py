@@ -129,7 +129,7 @@ class Webhooks:
             await transaction.update_webhook(changed)
             return Done(self._webhook(changed), resource, 200)
 
-        return (await self._queue.change(caller.pool, None, change)).value
+        return (await self._queue.change(caller, None, change)).value
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
         """Delete a webhook and drop what waits for it; returns it as it was."""
@@ -140,7 +140,7 @@ class Webhooks:
             await transaction.delete_webhook(resource)
             return Done(self._webhook(row), resource, 200)
 
-        return (await self._queue.change(caller.pool, None, change)).value
+        return (await self._queue.change(caller, None, change)).value
 
     async def test(self, caller: Caller, resource: bytes, once: Once | None) -> Answer[Webhook]:
         """Send a test event to a webhook, whatever its event types and even when it is inactive."""
@@ -209,7 +209,7 @@ class Webhooks:
         return self._done(self._webhook(row, secret), mark)
 
     async def _changed(self, caller: Caller, mark: Mark | None, change: Change[Webhook]) -> Answer[Webhook]:
-        return Answer((await self._queue.change(caller.pool, mark, change)).value)
+        return Answer((await self._queue.change(caller, mark, change)).value)
 
     def _webhook(self, row: WebhookRow, secret: str | None = None) -> Webhook:
         fields = fields_of(row, self._secrets)

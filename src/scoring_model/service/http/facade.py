@@ -11,8 +11,19 @@ from scoring_model.service.core.store import Bucket
 class Service(Protocol):
     """The domain, as `core` offers it. Any call may raise `RequestError` or `StoreUnavailable`."""
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
-        """The client with these credentials; the same work is done for known and unknown ones."""
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
+        """The client with these credentials; the same work is done for known and unknown ones.
+
+        Those from addresses that failed too often (`limited`) must not delay others.
+        """
+        ...
+
+    def enter(self, caller: Caller) -> None:
+        """Admit a request that will change something, or raise `Overloaded`; `leave` must follow."""
+        ...
+
+    def leave(self, caller: Caller) -> None:
+        """End a request that was admitted."""
         ...
 
     async def take_token(self, caller: Caller) -> Bucket:

@@ -57,13 +57,12 @@ class SqlReader(ABC):
         """See `Reader.bundles`."""
         return [BundleRow._make(row) for row in await self._rows(sql.BUNDLES)]
 
-    async def credentials(self, digest: bytes) -> tuple[ApiKeyRow, ClientRow] | None:
+    async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """See `Reader.credentials`."""
-        rows = await self._rows(sql.CREDENTIALS, digest)
-        if not rows:
-            return None
-        values = tuple(rows[0])
-        return ApiKeyRow._make(values[:_KEY_FIELDS]), ClientRow._make(values[_KEY_FIELDS:])
+        rows = map(tuple, await self._each(sql.CREDENTIALS, _singles(digests)))
+        return {
+            row[0]: (ApiKeyRow._make(row[:_KEY_FIELDS]), ClientRow._make(row[_KEY_FIELDS:])) for row in rows
+        }
 
     async def clients(self) -> list[ClientRow]:
         """See `Reader.clients`."""

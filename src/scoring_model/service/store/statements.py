@@ -127,10 +127,11 @@ SET_FACT: Final = (
 )
 DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
 BUNDLES: Final = select(BundleRow, "ORDER BY first_served_at, model_version, policy_version")
-CREDENTIALS: Final = (
+_CREDENTIALS: Final = (
     f"SELECT {columns(ApiKeyRow, 'k.')}, {columns(ClientRow, 'c.')} "
-    "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest = $1"
+    "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest ="
 )
+CREDENTIALS: Final = Each(f"{_CREDENTIALS} $1", f"{_CREDENTIALS} any($1::bytea[])")
 CLIENTS: Final = select(ClientRow, "ORDER BY client")
 _NEW_CLIENT: Final = ", ".join(name for name in ClientRow._fields if name != "client")
 _NEW_CLIENT_PLACES: Final = ", ".join(f"${place}" for place in range(1, len(ClientRow._fields)))

@@ -96,7 +96,17 @@ class PausableReader(SqliteReader):
 
 
 class SqliteTransaction(SqliteReader, SqlTransaction):
-    """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed."""
+    """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+    locked : frozenset of str
+    """
+
+    def __init__(self, connection: sqlite3.Connection, locked: frozenset[str]) -> None:
+        super().__init__(connection)
+        self.locked = locked
 
     requires_truncation = False
 
@@ -169,11 +179,12 @@ class _Reading:
 class _Writing:
     """The context of one transaction."""
 
-    def __init__(self, store: "SqliteStore") -> None:
+    def __init__(self, store: "SqliteStore", pools: Sequence[str]) -> None:
         self._store = store
+        self._pools = pools
 
     async def __aenter__(self) -> Transaction:
-        return await self._store.begin()
+        return await self._store.begin(frozenset(self._pools))
 
     async def __aexit__(
         self,
@@ -236,9 +247,9 @@ class SqliteStore:
         """See `Store.reading`."""
         return self._reading
 
-    def writing(self, pools: Sequence[str]) -> _Writing:
-        """See `Store.writing`. There is one writer, whatever the pools."""
-        return _Writing(self)
+    def writing(self, pools: Sequence[str], *, wait: bool = True) -> _Writing:
+        """See `Store.writing`. There is one writer, whatever the pools, which is waited for in any case."""
+        return _Writing(self, pools)
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
@@ -263,7 +274,7 @@ class SqliteStore:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def begin(self) -> Transaction:
+    async def begin(self, pools: frozenset[str]) -> Transaction:
         """Wait for the turn to write and begin a transaction; `end` must follow."""
         await self._turn.take()
         try:
@@ -273,7 +284,7 @@ class SqliteStore:
             self._turn.give_back()
             raise
         self._changes = self._writer.total_changes
-        self._transaction = SqliteTransaction(self._writer)
+        self._transaction = SqliteTransaction(self._writer, pools)
         return self._transaction
 
     async def end(self, *, commit: bool) -> None:
