@@ -16,6 +16,7 @@ from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble
 from scoring_model.training.attacks import AttackReport, attack
 from scoring_model.training.averaging import fit_forest
+from scoring_model.training.certification import refuse_hopeless
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
 from scoring_model.training.tuning import Tuning, tune
@@ -89,6 +90,7 @@ def run_training(
     processes: int = 1,
     progress: bool = True,
     report: Report = lambda text: None,
+    keep_parameters: Callable[[Tuned], object] = lambda tuned: None,
 ) -> Training:
     """Look for leaks, search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
 
@@ -108,7 +110,9 @@ def run_training(
     progress : bool
         Whether to show a bar on a terminal.
     report : callable
-        Told of each step in a line of text.
+        Gets each step as a line of text.
+    keep_parameters : callable
+        Gets the parameters of the model before it is fitted, so that no later error loses what a search found.
 
     Returns
     -------
@@ -116,8 +120,11 @@ def run_training(
 
     Raises
     ------
-    SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
+    SplitError, FoldError, ScaleError, CalibrationError
         When the records do not suffice, saying what is missing.
+    InfeasiblePolicy
+        Before anything is searched when the validation part has too few records for any model to keep the bounds;
+        else when the fitted model can't keep them, with what its thresholds give.
     LeakageError
         Before anything is searched, when features know what they can't know.
     JournalError
@@ -130,6 +137,7 @@ def run_training(
     for stretch in prepared.split.summaries:
         if stretch.records:
             report(str(stretch))
+    refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
     attacks = attack(prepared, configuration.training.attacks, seed=configuration.training.seed)
     report(_attacked(attacks))
     attacks.refuse()
@@ -148,6 +156,7 @@ def run_training(
         )
         tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
         report(f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees")
+    keep_parameters(tuned)
     forest = fit_forest(
         prepared.rows[prepared.split.train],
         prepared.split.train_targets,
