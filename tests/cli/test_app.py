@@ -127,12 +127,15 @@ def test_check_tells_what_is_wrong(
     code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
     found = json.loads(said)
     assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
+    (warning,) = found["warnings"]
+    assert "(1d) never hold a known fraud. Always 0 or missing: link_address_1d_frauds, " in warning
     assert found["problems"] == [{"field": "dob", "rule": "not_a_date", "rows": 5}]
     assert "1.25% of the rows were refused" in error
     assert [line.split(",")[0] for line in quarantine.read_text().splitlines()[1:]] == list("01234")
     code, said, _ = run(capsys, "check", spoiled(few, data, bad=4), "--config", config)
     assert (code, "bad: 4" in said) == (0, True)
     assert "problems: field dob, rule not_a_date, rows 4" in said
+    assert f"warnings: {warning}" in said
     assert "canary" not in said + error + quarantine.read_text()
 
 

@@ -160,8 +160,9 @@ class Certification:
         needed = records_needed(test.observed(threshold), limit=test.limit, delta=test.delta)
         takes = "no number of such records" if needed is None else f"{needed} such records"
         return (
-            f"{test.limit:g} needs step_up_from {end}, but {_PARTNERS[bound]} needs another one; "
-            f"at the nearest, {threshold}, {self._evidence(bound)}; {takes} would certify {test.limit:g} there"
+            f"{test.limit:g} needs step_up_from {end}, which {_PARTNERS[bound]} rules out; "
+            f"at {threshold}, the nearest that it allows, {self._evidence(bound)}; "
+            f"{takes} would certify {test.limit:g} there"
         )
 
     def _evidence(self, bound: str) -> str:

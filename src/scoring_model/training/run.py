@@ -9,6 +9,7 @@ from typing import Any
 from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation import Evaluation
+from scoring_model.features.blind_windows import find_blind_windows
 from scoring_model.records import RecordTable
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -132,6 +133,11 @@ def run_training(
     ClimberError
         When a process of the search ended; what it found until then is in the journal.
     """
+    blind = find_blind_windows(
+        table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
+    )
+    if blind is not None:
+        report(f"warning: {blind}")
     prepared = prepare(table, configuration)
     report(f"{prepared.rows.shape[1]} features")
     for stretch in prepared.split.summaries:
