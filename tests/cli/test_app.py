@@ -127,12 +127,15 @@ def test_check_tells_what_is_wrong(
     code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
     found = json.loads(said)
     assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
+    (warning,) = found["warnings"]
+    assert "(1d) never hold a known fraud. Always 0 or missing: link_address_1d_frauds, " in warning
     assert found["problems"] == [{"field": "dob", "rule": "not_a_date", "rows": 5}]
     assert "1.25% of the rows were refused" in error
     assert [line.split(",")[0] for line in quarantine.read_text().splitlines()[1:]] == list("01234")
     code, said, _ = run(capsys, "check", spoiled(few, data, bad=4), "--config", config)
     assert (code, "bad: 4" in said) == (0, True)
     assert "problems: field dob, rule not_a_date, rows 4" in said
+    assert f"warnings: {warning}" in said
     assert "canary" not in said + error + quarantine.read_text()
 
 
@@ -238,7 +241,7 @@ def test_an_empty_file(
     empty.write_bytes(b"")
     code, said, _ = run(capsys, "score", sealed, empty, "--out", tmp_path / "out.csv")
     assert (code, said.startswith("0 records")) == (0, True)
-    assert "of no record it is known" in refused(capsys, "evaluate", sealed, empty)
+    assert run(capsys, "evaluate", sealed, empty)[0] == 11
     assert "there are no records" in refused(capsys, "train", empty, "--config", config, "--out", out)
     assert not out.exists()
 
@@ -345,8 +348,30 @@ def test_evaluate_counts_bad_rows(
     """Rows that can't be read are told of, and too many of them are refused, as in every other command."""
     data = spoiled(few, tmp_path / "bad.parquet", bad=5)
     assert "1.25% of the rows were refused" in refused(capsys, "evaluate", sealed, data)
-    code, _, error = run(capsys, "evaluate", sealed, data, "--max-bad-share", 0.1, "--as-of", "2026-01-01")
+    report = tmp_path / "report.json"
+    evaluate = ["evaluate", sealed, data, "--max-bad-share", 0.1, "--json", report]
+    code, said, error = run(capsys, *evaluate, "--as-of", "2026-01-01")
     assert (code, "395 records read, 5 rows refused" in error) == (0, True)
+    assert "| breaks the contract of the data | 5 |" in said
+    coverage = json.loads(report.read_text())["coverage"]
+    assert (coverage["rows"], coverage["evaluated"], coverage["left_out"]["invalid"]) == (400, 395, 5)
+
+
+def test_evaluate_judges_matured_records_alone(
+    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """A month in, some labels are known: the mix is warned of, and without it nothing is left, which is code 11."""
+    report = tmp_path / "report.json"
+    evaluate = ["evaluate", sealed, few, "--as-of", "2024-01-25", "--json", report]
+    code, said, _ = run(capsys, *evaluate)
+    assert code == 0
+    assert "**Warning: biased: " in said
+    assert len(json.loads(report.read_text())["coverage"]["warnings"]) == 1
+    report.unlink()
+    code, said, error = run(capsys, *evaluate, "--matured-only")
+    assert (code, said, report.exists()) == (11, "", False)
+    assert "error: nothing to evaluate: no labelled records (" in error
+    assert "younger than 30d, though its label is known" in error
 
 
 def test_names_are_printed_as_they_are(

@@ -29,6 +29,9 @@ GuardFormulas = Annotated[
 ]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; they change no bit.")]
 
+NOTHING_TO_EVALUATE = 11
+"""Exit code of an evaluation without a single labelled record."""
+
 
 def score(
     bundle: BundlePath,
@@ -70,14 +73,21 @@ def evaluate(
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
         str | None,
-        typer.Option(help="Instant from which labels are seen; by default just after the last one known."),
+        typer.Option(help="Instant before which labels count; by default just after the last one known."),
     ] = None,
+    matured_only: Annotated[
+        bool,
+        typer.Option("--matured-only", help="Leave out records younger than the bundle's label maturity."),
+    ] = False,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
-    """Evaluate the decisions of a bundle on labelled records."""
+    """Evaluate the decisions of a bundle on labelled records.
+
+    Exit code 11: nothing to evaluate.
+    """
     from scoring_model.bundle import CONFIGURATION, read_bundle
-    from scoring_model.evaluation import evaluate_table, summary
+    from scoring_model.evaluation import NothingToEvaluate, evaluate_table, summary
     from scoring_model.records import microseconds
     from scoring_model.records.atomic import atomic_file
     from scoring_model.records.quarantine import accept
@@ -91,17 +101,23 @@ def evaluate(
     reading = read_records(path, scorer.contents.schema, labelled=True)
     console.report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
     accept(reading, max_share=max_bad_share)
-    evaluation = evaluate_table(
-        scorer,
-        reading.table,
-        history=read_histories(scorer, history or []),
-        maturity=maturity,
-        as_of=None if as_of is None else microseconds(as_of),
-    )
+    try:
+        found = evaluate_table(
+            scorer,
+            reading.table,
+            history=read_histories(scorer, history or []),
+            maturity=maturity,
+            as_of=None if as_of is None else microseconds(as_of),
+            matured_only=matured_only,
+            invalid=reading.rows - len(reading.table),
+        )
+    except NothingToEvaluate as error:
+        console.fail(str(error))
+        raise typer.Exit(NOTHING_TO_EVALUATE) from None
     if json_path is not None:
         with atomic_file(json_path) as partial:
-            partial.write_text(json.dumps(evaluation.to_json(), indent=2) + "\n", encoding="utf-8")
-    console.say_markdown(summary(evaluation))
+            partial.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
+    console.say_markdown(summary(found.evaluation, coverage=found.coverage))
 
 
 def inspect(

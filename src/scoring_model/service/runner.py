@@ -67,7 +67,8 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     """Check all that can be wrong before a process serves, and do once what processes must not do at the same time.
 
     A new SQLite database gets its tables, and where its default place holds none, a master key. The root secret is
-    made. The bundle is kept with those that served before, and every one of them must be there.
+    made. The bundle is kept with those that served before, and every one of them must be there. Their directory is
+    written into the database.
 
     Parameters
     ----------
@@ -81,6 +82,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     """
     from scoring_model.bundle import read_bundle
     from scoring_model.bundle.seal import load_public_key
+    from scoring_model.service.core.bundle_directory import write_bundle_directory
     from scoring_model.service.store import open_store
 
     key = None if settings.public_key is None else load_public_key(settings.public_key)
@@ -92,6 +94,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
         kept = shelf.keep(settings.bundle, public_key=key)
         async with store.reading() as reader:
             shelf.require((row.model_version, row.policy_version) for row in await reader.bundles())
+        await write_bundle_directory(store, settings.shelf)
         await _prepare_keys(settings, store, report)
     finally:
         await store.close()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -17,10 +18,14 @@ from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.training.attacks import LeakageError
+from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.tracking import TrackedRun, TrackingError, track
 from scoring_model.training.tracking.description import describe
 from scoring_model.training.tracking.errors import without_credentials
+
+_PARAMETERS: Final = "parameters.yaml"
+_THRESHOLDS: Final = "thresholds.csv"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +117,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         After the refused rows were written to ``quarantine.csv``.
     LeakageError
         After what was found was written to ``attacks.json``.
+    InfeasiblePolicy
+        Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
     TrackingError
         After the bundle was sealed, when its run could not be kept beside it either.
     ValueError
@@ -134,9 +141,16 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             threads=job.threads,
             processes=job.processes,
             report=report,
+            keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
         )
     except LeakageError as error:
         _write_file(job, "attacks.json", _json(error.report.to_json()))
+        raise
+    except InfeasiblePolicy as error:
+        if error.alternatives is not None:
+            thresholds = _write_file(job, _THRESHOLDS, error.alternatives.to_csv())
+            report(f"what each pair of thresholds gives: {thresholds}")
+            report(f"with another policy nothing is searched anew: --params {job.folder / _PARAMETERS}")
         raise
     paths = _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
@@ -155,14 +169,14 @@ def _journal(job: Job) -> Path:
 
 def _write(job: Job, training: Training) -> dict[str, Path]:
     texts = {
-        "parameters": ("parameters.yaml", _yaml(training.tuned)),
         "split": ("split.json", _json([asdict(stretch) for stretch in training.split.summaries])),
         "attacks": ("attacks.json", _json(training.attacks.to_json())),
         "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
         "summary": ("evaluation.md", _summary(job, training)),
-        "thresholds": ("thresholds.csv", training.alternatives.to_csv()),
+        "thresholds": (_THRESHOLDS, training.alternatives.to_csv()),
     }
-    return {name: _write_file(job, file, text) for name, (file, text) in texts.items()}
+    written = {name: _write_file(job, file, text) for name, (file, text) in texts.items()}
+    return {"parameters": job.folder / _PARAMETERS, **written}
 
 
 def _write_file(job: Job, name: str, text: str) -> Path:
