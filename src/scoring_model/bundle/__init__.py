@@ -26,7 +26,7 @@ from scoring_model.bundle.manifest import Manifest
 from scoring_model.bundle.profile import measure_profile
 from scoring_model.bundle.reader import SealedFiles, read_bundle
 from scoring_model.bundle.reasons import Use, reason_factors
-from scoring_model.bundle.upgrade import upgrade
+from scoring_model.bundle.upgrade import check_protocol, upgrade
 
 __all__ = [
     "CARD",
@@ -48,6 +48,7 @@ __all__ = [
     "SealedFiles",
     "SplitRow",
     "Use",
+    "check_protocol",
     "check_versions",
     "choose_rows",
     "invent_rows",

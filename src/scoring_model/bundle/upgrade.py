@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.contents import CARD, REASONS, Contents
-from scoring_model.bundle.errors import NewerProtocol
+from scoring_model.bundle.errors import NewerProtocol, OlderProtocol
 from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.bundle.reasons import Use, reason_factors
@@ -81,6 +81,22 @@ def upgrade(
         replace=replace_standing,
     )
     return version
+
+
+def check_protocol(sealed: SealedFiles) -> None:
+    """Refuse a bundle of an earlier protocol, which decides about nothing new.
+
+    Raises
+    ------
+    OlderProtocol
+        Naming the command that seals it again.
+    """
+    protocol = sealed.manifest.protocol
+    if protocol < PROTOCOL:
+        raise OlderProtocol(
+            f"{sealed.path}: is of protocol {protocol}, whose reasons may state what is not so; it decides about no "
+            f"new records. Seal it again: scoring-model upgrade {sealed.path} --out NEW"
+        )
 
 
 def _card(sealed: SealedFiles, version: str) -> bytes:

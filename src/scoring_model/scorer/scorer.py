@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
-from scoring_model.bundle import Contents, Manifest, SealedFiles, check_versions
-from scoring_model.bundle.errors import OlderProtocol
-from scoring_model.bundle.manifest import PROTOCOL
+from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
 from scoring_model.scorer.decider import Decider
@@ -43,11 +41,7 @@ class Scorer(Decider):
         contents = Contents.of(sealed)
         scorer = cls(sealed.manifest, contents, threads=threads)
         check_versions(sealed, contents)
-        if sealed.manifest.protocol < PROTOCOL:
-            raise OlderProtocol(
-                f"{sealed.path}: is of protocol {sealed.manifest.protocol}, whose reasons may state what is not so, "
-                f"and decides about no new records. Seal it again: scoring-model upgrade {sealed.path} --out NEW"
-            )
+        check_protocol(sealed)
         return scorer
 
     def score(self, data: Any, *, history: Any = None) -> Any:
