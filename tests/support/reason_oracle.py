@@ -6,6 +6,7 @@ for links, among the earlier records with the same key.
 
 import re
 import unicodedata
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -33,14 +34,17 @@ class Earlier(NamedTuple):
 
 
 class History:
-    """All records by link key.
+    """All records by link key, and what signals are called.
 
     Parameters
     ----------
     keys : iterable of LinkKey
+    titles : mapping of str to str
+        Signal by its title, for those that have one.
     """
 
-    def __init__(self, keys: Iterable[LinkKey]) -> None:
+    def __init__(self, keys: Iterable[LinkKey], titles: Mapping[str, str] | None = None) -> None:
+        self.titles = titles or {}
         self._keys = {_same(key.name): key for key in keys}
         self._records: dict[tuple[str, tuple[str, ...]], list[Earlier]] = defaultdict(list)
 
@@ -49,13 +53,13 @@ class History:
         for same, key in self._keys.items():
             found = key_of(values, key)
             if found is not None:
-                self._records[same, found].append(record)
+                insort(self._records[same, found], record)
 
     def before(self, values: Values, at: int, same: str) -> list[Earlier]:
         """Records before an instant with a record's key, such as ``with the same device``; the latest first."""
         found = key_of(values, self._keys[same])
         records = [] if found is None else self._records[same, found]
-        return sorted((record for record in records if record.time < at), key=lambda record: -record.time)
+        return records[: bisect_left(records, (at,))][::-1]
 
 
 def is_true(sentence: str, values: Values, at: int, history: History) -> bool:
@@ -70,26 +74,25 @@ def is_true(sentence: str, values: Values, at: int, history: History) -> bool:
     for pattern, judge in _LINKED:
         if match := pattern.fullmatch(sentence):
             return judge(history.before(values, at, match["same"]), at, match)
-    if match := re.fullmatch(r"The (signal \S+|[a-z ]+) counted against the \S+\.", sentence):
-        if match[1] in _THINGS:
-            return _THINGS[match[1]](given)
-        return _signal(match[1]) in given
-    if match := re.fullmatch(r"No (signal \S+) was given\.", sentence):
-        return _signal(match[1]) not in given
-    if re.fullmatch(r"What is known of .+, or is not, counted against the \S+\.", sentence):
-        return True
-    for pattern, about in _CLAIMS:
+    for pattern, judge_given in _CLAIMS:
         if pattern.fullmatch(sentence):
-            return about(given)
+            return judge_given(given)
+    if match := re.fullmatch(r"The ([\w ]+) counted against the \S+\.", sentence):
+        return _signal(match[1], history) in given
+    if match := re.fullmatch(r"No ([\w ]+) was given\.", sentence):
+        return _signal(match[1], history) not in given
     raise AssertionError(f"nobody can judge: {sentence}")
+
+
+def _signal(title: str, history: History) -> str:
+    name = history.titles.get(title) or title.removeprefix("signal ")
+    if name == title:
+        raise AssertionError(f"nobody knows what this is: {title}")
+    return f"signals.{name}"
 
 
 def _same(key: str) -> str:
     return "of the same person" if key == "person" else f"with the same {key.replace('_', ' ')}"
-
-
-def _signal(title: str) -> str:
-    return f"signals.{title.removeprefix('signal ')}"
 
 
 def _is_known_fraud(record: Earlier, at: int) -> bool:
@@ -181,25 +184,27 @@ def _lacks(field: str) -> Callable[[Values], bool]:
     return lambda given: field not in given
 
 
-_THINGS: Final[Mapping[str, Callable[[Values], bool]]] = {
-    "form of the name": _named,
-    "words of the name": _named,
-    "date of birth": _has("dob"),
-    "age": _has("dob"),
-    "type of document": _has("documentType"),
-    "citizenship": _has("citizenship"),
-    "form of the address": _in_writing,
-    "wording of the first line of the address": _has("address.line1"),
-    "kind of place that the address names": _has("address.line1"),
-    "country of the address": _has("address.country"),
-    "references to document images": _has("imageUrls"),
-}
-"""What a sentence says counted against a record, which must then have been given."""
-
 _COUNTRIES: Final = _has("citizenship", "address.country")
 _CLAIMS: Final[Sequence[tuple[re.Pattern[str], Callable[[Values], bool]]]] = tuple(
     (re.compile(pattern), about)
     for pattern, about in (
+        (r"What is known of .+, or is not, counted against the \S+\.", lambda given: True),
+        (r"The (form|words) of the name counted against the \S+\.", _named),
+        (r"The date of birth counted against the \S+\.", _has("dob")),
+        (r"The age counted against the \S+\.", _has("dob")),
+        (r"The type of document counted against the \S+\.", _has("documentType")),
+        (r"The citizenship counted against the \S+\.", _has("citizenship")),
+        (r"The form of the address counted against the \S+\.", _in_writing),
+        (
+            r"The wording of the first line of the address counted against the \S+\.",
+            _has("address.line1"),
+        ),
+        (
+            r"The kind of place that the address names counted against the \S+\.",
+            _has("address.line1"),
+        ),
+        (r"The country of the address counted against the \S+\.", _has("address.country")),
+        (r"The references to document images counted against the \S+\.", _has("imageUrls")),
         (r"How common the name is counted against the \S+\.", _named),
         (r"No name was given\.", lambda given: not _named(given)),
         (r"The name holds a title, a word of companies, or one that stands in for a name\.", _no_person),

@@ -7,16 +7,17 @@ verdicts can be replayed.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
+
+import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.decision.factors import Factors, Rule
+from scoring_model.decision.factors import Factor, Factors, Rule
 
 MAX_REASONS: Final = 5
-
-_Take: TypeAlias = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 class FactualReasons:
@@ -55,22 +56,29 @@ class FactualReasons:
 
     def __init__(self, factors: Factors, names: Sequence[str]) -> None:
         factors.check_columns(names)
-        place = {name: column for column, name in enumerate(names)}
         self.factors = factors
         self.sentences = factors.sentences
+        place = {name: column for column, name in enumerate(names)}
+        facts = list(dict.fromkeys(fact for statement in factors.statements for fact in statement.facts))
+        # A row's present columns, then its positive ones: where the columns of each fact are in there, end to end.
+        self._read = np.array(
+            [
+                place[column] + (fact.rule is Rule.POSITIVE) * len(names)
+                for fact in facts
+                for column in fact.columns
+            ],
+            dtype=np.int64,
+        )
+        self._starts = np.cumsum([0, *(len(fact.columns) for fact in facts[:-1])])[: len(facts)]
+        by_code = Counter(code for factor in factors.factors for code in _codes_of(factor))
         self._plan = [
             (
                 _taking([place[name] for name in factor.features]),
                 [
-                    (
-                        statement.code,
-                        [
-                            (fact.rule is Rule.POSITIVE, _taking([place[column] for column in fact.columns]))
-                            for fact in statement.facts
-                        ],
-                    )
+                    (statement.code, [facts.index(fact) for fact in statement.facts])
                     for statement in factor.statements
                 ],
+                all(by_code[code] == 1 for code in _codes_of(factor)),
             )
             for factor in factors.factors
         ]
@@ -89,17 +97,29 @@ class FactualReasons:
         tuple of str
             One to five codes, strongest first, equal ones by name.
         """
-        shown = ((row == row).tolist(), (row > 0).tolist())  # by rule: present, positive
+        holds = self._holds(row)
         values = contributions.tolist()
+        sums: dict[str, float] = {}
         parts: dict[str, list[float]] = {}
-        for take, statements in self._plan:
-            parts.setdefault(_made(statements, shown), []).extend(take(values))
-        sums = {code: math.fsum(found) for code, found in parts.items()}
+        for take, statements, is_alone in self._plan:
+            if not is_alone:
+                parts.setdefault(_made(statements, holds), []).extend(take(values))
+            elif (total := math.fsum(take(values))) > 0:
+                sums[_made(statements, holds)] = total
+        sums.update((code, math.fsum(found)) for code, found in parts.items())
         pushing = _strongest(sums)
         if not pushing:
             return (self.factors.otherwise.code,)
         least = self.factors.share * math.fsum(sums[code] for code in pushing)
         return (pushing[0], *(code for code in pushing[1:MAX_REASONS] if sums[code] >= least))
+
+    def _holds(self, row: FloatArray) -> list[bool]:
+        """Whether each fact holds in a row."""
+        if not len(self._read):
+            return []
+        shown = np.concatenate((row == row, row > 0))[self._read]
+        holds: list[bool] = np.logical_or.reduceat(shown, self._starts).tolist()
+        return holds
 
 
 class SummedReasons:
@@ -129,24 +149,26 @@ Reasons: TypeAlias = FactualReasons | SummedReasons
 """Either way from contributions to reasons."""
 
 
-def _taking(columns: Sequence[int]) -> _Take:
-    """What gives some columns as a tuple; of one column it gives one value, so a single one is taken with none."""
-    if len(columns) == 1:
-        return lambda values: (values[columns[0]],)
-    return itemgetter(*columns)
+def _codes_of(factor: Factor) -> set[str]:
+    return {statement.code for statement in factor.statements}
 
 
-def _made(
-    statements: Sequence[tuple[str, Sequence[tuple[bool, _Take]]]], shown: tuple[list[bool], list[bool]]
-) -> str:
-    """The code of the first statement whose facts all hold; that of the last one needs none."""
-    for code, facts in statements[:-1]:
-        for rule, columns in facts:
-            if True not in columns(shown[rule]):
+def _taking(places: Sequence[int]) -> Callable[[Sequence[float]], tuple[float, ...]]:
+    """What takes some values as a tuple; `itemgetter` gives no tuple for one of them."""
+    if len(places) == 1:
+        return lambda values: (values[places[0]],)
+    return itemgetter(*places)
+
+
+def _made(statements: Sequence[tuple[str, Sequence[int]]], holds: Sequence[bool]) -> str:
+    """The code of the first statement whose facts all hold."""
+    for code, facts in statements:
+        for fact in facts:
+            if not holds[fact]:
                 break
         else:
             return code
-    return statements[-1][0]
+    raise ValueError("the last statement of a factor needs no fact")
 
 
 def _strongest(sums: Mapping[str, float]) -> list[str]:
