@@ -90,6 +90,7 @@ def test_no_decision_is_without_a_reason() -> None:
     """Of twelve equal factors, each below the share, one is said; where nothing raised the margin it is said so."""
     assert chosen([1.0] * 12) == ("A",)
     assert chosen([0.0, -1.0]) == ("OTHERWISE",)
+    assert chosen([1.0, 1.0, 2.0], share=0.25) == ("C", "A", "B")  # just the share is enough
 
 
 def test_an_absence_is_said_under_its_own_code() -> None:

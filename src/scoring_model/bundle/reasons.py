@@ -126,11 +126,8 @@ def _statements(topic: _Topic, names: Sequence[str], use: Use) -> tuple[Statemen
         return (statement(topic.code, topic.sentence),)
     if not set(topic.fact.columns) <= set(names):
         # Features were left out without which a row does not show whether it was given.
-        return (
-            statement(
-                topic.code, f"What is known of {topic.about}, or is not, counted against the {{event}}."
-            ),
-        )
+        neither = f"What is known of {topic.about}, or is not, counted against the {{event}}."
+        return (statement(f"ABOUT_{topic.code}", neither),)
     said = [statement(topic.code, topic.sentence, topic.fact), statement(*topic.absence)]
     if topic.detail is not None:
         code, sentence, columns = topic.detail

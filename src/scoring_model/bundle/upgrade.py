@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ def upgrade(
     use: Use,
     share: float,
     signing_key: Ed25519PrivateKey | None = None,
-    replace_standing: bool = False,
+    replace: bool = False,
 ) -> str:
     """Seal a bundle of an earlier protocol again, as one of the present protocol.
 
@@ -43,7 +43,7 @@ def upgrade(
     share : float
         Least share, in [0, 1], of all that raised the margin that a further reason must have.
     signing_key : Ed25519PrivateKey, optional
-    replace_standing : bool
+    replace : bool
         Whether a bundle that stands at `out` is replaced.
 
     Returns
@@ -65,7 +65,7 @@ def upgrade(
         raise NewerProtocol(f"{sealed.path}: is of protocol {PROTOCOL} already; there is nothing to upgrade")
     contents = Contents.of(sealed)
     factors = reason_factors(contents.features, use=use, share=share)
-    upgraded = replace(contents, reasons=FactualReasons(factors, contents.features.names))
+    upgraded = dataclasses.replace(contents, reasons=FactualReasons(factors, contents.features.names))
     version = upgraded.policy_version
     write_bundle(
         out,
@@ -78,7 +78,7 @@ def upgrade(
         configuration_sha256=manifest.configuration_sha256,
         libraries=manifest.libraries,
         signing_key=signing_key,
-        replace=replace_standing,
+        replace=replace,
     )
     return version
 

@@ -149,7 +149,7 @@ def upgrade_bundle(
         use=Use(event=event),
         share=reason_share,
         signing_key=None if signing_key is None else load_private_key(signing_key),
-        replace_standing=replace,
+        replace=replace,
     )
     manifest = Scorer.load(out).manifest
     console.say(f"{out}: model {manifest.model_version}, policy {manifest.policy_version}")
