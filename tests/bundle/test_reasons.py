@@ -111,6 +111,24 @@ def test_nothing_untrue_is_said_where_features_are_left_out(told: list[Told], da
     assert untrue(FeatureMatrix(replace(MATRIX.settings, exclude=tuple(out)), STATE), told) == []
 
 
+@pytest.mark.parametrize(
+    ("left_out", "code"),
+    [
+        ("link_device_3s_records", "LINKED_DEVICE"),
+        ("link_device_3s_frauds", "LINKED_FRAUD_DEVICE"),
+        ("region_length", "ADDRESS_FORM"),
+        ("image_count", "DOCUMENT_IMAGES"),
+        ("signal_ip_country", "SIGNAL_IP_COUNTRY"),
+    ],
+)
+def test_without_a_column_that_shows_all_neither_is_claimed(left_out: str, code: str) -> None:
+    """A shorter window, or some parts of an address, do not show that there is nothing."""
+    matrix = FeatureMatrix(replace(MATRIX.settings, exclude=(left_out,)), STATE)
+    said = reason_factors(matrix, use=Use(), share=0.1).sentences
+    assert f"ABOUT_{code}" in said
+    assert {code, f"NO_{code}"}.isdisjoint(said)
+
+
 def test_every_sentence_is_said_of_some_record() -> None:
     """None of the catalogue is there for nothing, but for the one where nothing raised the score."""
     matrix = MATRIX

@@ -4,9 +4,10 @@ import asyncio
 import json
 import shutil
 import sqlite3
+import uuid
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,6 +19,8 @@ from scoring_model.bundle.contents import VERSIONED
 from scoring_model.bundle.golden import Golden
 from scoring_model.cli import main
 from scoring_model.decision.policy import OUTCOMES
+from scoring_model.records import RecordTable
+from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.core.masters import add_master_key, load_master_keys
@@ -25,6 +28,7 @@ from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.request import pack_stored
 from scoring_model.service.core.secrets import Purpose
 from scoring_model.service.core.vault import Vault
+from scoring_model.service.store import open_store
 from service_use import blob, opened
 
 BUNDLES: Final = Path(__file__).parents[1] / "bundle"
@@ -146,15 +150,14 @@ def test_words_and_share_of_an_upgrade_are_those_asked_for(
     assert read_json(read_bundle(tmp_path / "2").files["reasons.json"])["share"] == 0.2
 
 
-def read_table(bundle: Path, path: Path) -> Any:
+def read_table(bundle: Path, path: Path) -> RecordTable:
     """The records of a file."""
-    from scoring_model.records.reading import read_records
-
     return read_records(path, Scorer.load(bundle).contents.schema, labelled=False).table
 
 
-async def past_verdicts(url: str, bundle: Path, key: Path) -> list[tuple[str, str, int]]:
-    """Give a database verdicts that the old bundles made; their ids, protocol and golden row."""
+async def past_verdicts(url: str, bundle: Path, key: Path) -> list[bytes]:
+    """Give a new database verdicts that the old bundles made, three each; their ids."""
+    await (await open_store(url, create=True)).close()
     masters = load_master_keys(f"file:{key}")
     made = []
     async with opened(url, bundle, masters=lambda: masters) as world:
@@ -187,7 +190,7 @@ async def past_verdicts(url: str, bundle: Path, key: Path) -> list[tuple[str, st
                 }
                 changes = ", ".join(f"{name} = {value}" for name, value in values.items())
                 _write(url, f"UPDATE verifications SET {changes} WHERE id = {blob(url, row.id)}")
-                made.append((str(found.id.hex()), str(protocol), place))
+                made.append(found.id)
     return made
 
 
@@ -200,28 +203,18 @@ def test_verdicts_of_old_bundles_are_replayed(
     capsys: pytest.CaptureFixture[str], new: Path, tmp_path: Path
 ) -> None:
     """`verifications replay` gives score, outcome and reasons of either protocol; with other reasons they differ."""
-    import uuid
-
-    from scoring_model.service.store import open_store
-
     database, key, shelf = tmp_path / "scoring.db", tmp_path / "scoring.db.key", tmp_path / "shelf"
     url = f"sqlite:///{database}"
     add_master_key(key)
     for name, path in {"a": FIRST, "b": SECOND, "c": new}.items():
         shutil.copytree(path, shelf / name)
-
-    async def create() -> list[tuple[str, str, int]]:
-        await (await open_store(url, create=True)).close()
-        return await past_verdicts(url, new, key)
-
-    made = asyncio.run(create())
-    assert {protocol for _, protocol, _ in made} == {"1", "2"}
+    made = asyncio.run(past_verdicts(url, new, key))
+    assert len(made) == 6
     replay = ["--database", url, "--bundles", shelf]
-    for found, _, _ in made:
-        assert run(capsys, "verifications", "replay", uuid.UUID(found), *replay)[:2] == (0, "same\n")
-    first = made[0][0]
-    _write(url, f"UPDATE verifications SET reasons = 'NO_NAME' WHERE id = {blob(url, bytes.fromhex(first))}")
-    assert run(capsys, "verifications", "replay", uuid.UUID(first), *replay)[:2] == (3, "different\n")
+    for found in made:
+        assert run(capsys, "verifications", "replay", uuid.UUID(bytes=found), *replay)[:2] == (0, "same\n")
+    _write(url, f"UPDATE verifications SET reasons = 'NO_NAME' WHERE id = {blob(url, made[0])}")
+    assert run(capsys, "verifications", "replay", uuid.UUID(bytes=made[0]), *replay)[:2] == (3, "different\n")
 
 
 def test_reasons_of_the_upgraded_bundle_are_others(new: Path) -> None:

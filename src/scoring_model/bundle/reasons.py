@@ -12,8 +12,7 @@ from typing import Final
 
 from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
 from scoring_model.features import FeatureMatrix, FeatureSettings
-from scoring_model.features.reasons import fraud_link_reason, link_reason, signal_reason
-from scoring_model.features.signals import snake
+from scoring_model.features.reasons import fraud_link_reason, link_reason, signal_reason, snake
 from scoring_model.history import PERSON, LinkKey
 from scoring_model.records import SignalType, format_duration
 

@@ -1,6 +1,11 @@
-"""Codes of the factors that features of signals and links belong to; those of the record name theirs themselves."""
+"""Names that follow from the configuration: of features of signals, and of the factors of signals and links."""
 
 import re
+
+
+def snake(name: str) -> str:
+    """The name of a signal in the name of a feature: ``emailAgeDays`` as ``email_age_days``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def signal_reason(signal: str) -> str:
