@@ -110,7 +110,7 @@ def reason_factors(matrix: FeatureMatrix, *, use: Use, share: float) -> Factors:
             if topic.code in features
         ),
         otherwise=Statement(
-            code="NOT_ENOUGH_IN_FAVOUR", sentence=f"What spoke for the {use.event} was not enough."
+            code="NOTHING_ALONE", sentence=f"Nothing counted against the {use.event} by itself."
         ),
     )
 
