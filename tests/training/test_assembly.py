@@ -203,6 +203,6 @@ def test_costs_reach_the_bundle(prepared: Prepared, training: Training, identity
     targets = prepared.split.validation_targets
     assert alternatives.prevalence == pytest.approx(np.mean(targets == 1))
     card = bundle.files["card.md"].decode()
-    assert f"least expected cost per applicant: {alternatives.chosen.expected_cost:.4g}," in card
+    assert f"least expected cost per application: {alternatives.chosen.expected_cost:.4g}," in card
     assert "lowest thresholds" in training.bundle.files["card.md"].decode()
     assert read_json(bundle.files["configuration.json"])["policy"]["costs"]["fraud_loss"] == 2

@@ -1,4 +1,4 @@
-"""Commands on a bundle: score with it, evaluate it, look into it."""
+"""Commands on a bundle: score with it, evaluate it, look into it, upgrade it."""
 
 import dataclasses
 import json
@@ -11,6 +11,8 @@ from scoring_model.cli import console
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from scoring_model.bundle import SealedFiles
 
 BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
 PublicKey = Annotated[
@@ -125,21 +127,70 @@ def inspect(
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
     public_key: PublicKey = None,
 ) -> None:
-    """Check a bundle, seal and golden rows, and show what it is."""
+    """Check a bundle, seal and golden rows, and show what it is and whether it scores new records."""
     from scoring_model.bundle import CARD, read_bundle
-    from scoring_model.scorer import Scorer
+    from scoring_model.scorer.decider import Decider
 
     sealed = read_bundle(bundle, public_key=key_of(public_key))
-    Scorer.of(sealed)
+    Decider.of(sealed)
+    obstacle = _obstacle(sealed)
     if as_json:
-        console.say_json({**json.loads(sealed.manifest.to_bytes()), "signed": sealed.signed})
+        found = {"signed": sealed.signed, "scores_new_records": obstacle is None}
+        console.say_json({**json.loads(sealed.manifest.to_bytes()), **found})
         return
-    console.say(f"{bundle}: seal, {len(sealed.files)} files, golden rows and fingerprint are sound")
+    console.say(f"{bundle}: seal, {len(sealed.files)} files and golden rows are sound")
+    console.say(f"scores new records: {'yes' if obstacle is None else f'no; {obstacle}'}")
     console.say(f"signed: {'yes' if sealed.signed else 'no'}")
     for field in dataclasses.fields(sealed.manifest):
         if field.name != "files":
             console.say(f"{field.name}: {getattr(sealed.manifest, field.name)}")
     console.say_markdown(sealed.files[CARD].decode())
+
+
+def upgrade_bundle(
+    bundle: BundlePath,
+    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    event: Annotated[str, typer.Option(help="What reasons call a record.")] = "application",
+    reason_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Least share of what raised the score, of reasons after the first."),
+    ] = 0.1,
+    replace: Annotated[bool, typer.Option(help="Replace a bundle that stands at --out.")] = False,
+    signing_key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
+    ] = None,
+    public_key: PublicKey = None,
+) -> None:
+    """Seal a bundle of an earlier protocol again: the same model, scores and outcomes, and reasons that are facts."""
+    from scoring_model.bundle import Use, read_bundle, upgrade
+    from scoring_model.bundle.seal import load_private_key
+    from scoring_model.scorer import Scorer
+    from scoring_model.scorer.decider import Decider
+
+    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    Decider.of(sealed)
+    upgrade(
+        sealed,
+        out,
+        use=Use(event=event),
+        share=reason_share,
+        signing_key=None if signing_key is None else load_private_key(signing_key),
+        replace=replace,
+    )
+    manifest = Scorer.load(out).manifest
+    console.say(f"{out}: model {manifest.model_version}, policy {manifest.policy_version}")
+
+
+def _obstacle(sealed: "SealedFiles") -> str | None:
+    """Why a bundle does not score new records, if it does not."""
+    from scoring_model.bundle.errors import FeaturesUnknown, OlderProtocol
+    from scoring_model.scorer import Scorer
+
+    try:
+        Scorer.of(sealed)
+    except (FeaturesUnknown, OlderProtocol) as error:
+        return str(error)
+    return None
 
 
 def key_of(path: Path | None) -> "Ed25519PublicKey | None":

@@ -9,9 +9,8 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.features.catalogue import MISSING, Feature
-from scoring_model.features.reasons import fraud_link_reason, link_reason
+from scoring_model.features.reasons import fraud_link_reason, link_reason, snake
 from scoring_model.features.settings import FeatureSettings
-from scoring_model.features.signals import snake
 from scoring_model.history import NOTHING_BEFORE, PERSON, Counts, LinkCounts, LinkKey, LinkSums, Sums
 from scoring_model.records import format_duration
 

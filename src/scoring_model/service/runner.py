@@ -80,13 +80,13 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     ServiceSettings
         With the bundle where it is kept: a training may replace what stands where it was named.
     """
-    from scoring_model.bundle import read_bundle
+    from scoring_model.bundle import check_protocol, read_bundle
     from scoring_model.bundle.seal import load_public_key
     from scoring_model.service.core.bundle_directory import write_bundle_directory
     from scoring_model.service.store import open_store
 
     key = None if settings.public_key is None else load_public_key(settings.public_key)
-    read_bundle(settings.bundle, public_key=key)
+    check_protocol(read_bundle(settings.bundle, public_key=key))
     shelf = BundleShelf(settings.shelf)
     store = await open_store(settings.database, create=sqlite_path(settings.database) is not None)
     try:

@@ -116,7 +116,7 @@ class Alternatives:
             f"pair keeps all bounds together with a confidence of {self.confidence:.4g}. The chosen pair is marked *."
         )
         if self.prevalence is not None:
-            text += f" Costs are per applicant, of whom {self.prevalence:.2%} are frauds."
+            text += f" Costs are per record, of which {self.prevalence:.2%} are frauds."
         return text
 
 

@@ -19,10 +19,12 @@ from scoring_model.bundle import (
     invent_rows,
     json_bytes,
     measure_profile,
+    reason_factors,
 )
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
+from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.records import digest, rfc3339
@@ -78,6 +80,10 @@ def assemble(
         graph=graph,
         forest=forest,
         rules=rules,
+        reasons=FactualReasons(
+            reason_factors(prepared.matrix, use=configuration.use, share=configuration.policy.reason_share),
+            names,
+        ),
         golden=_golden(prepared, forest, session, rules, seed=configuration.training.seed),
     )
     data = _data(prepared)

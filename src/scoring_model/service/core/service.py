@@ -348,7 +348,7 @@ async def _write_bundle(transaction: Transaction, scorer: Scorer, clock: Clock) 
     row = BundleRow(
         scorer.manifest.model_version,
         scorer.manifest.policy_version,
-        json.dumps(dict(scorer.matrix.reasons), sort_keys=True),
+        json.dumps(dict(scorer.sentences), sort_keys=True),
         clock.now(),
     )
     await transaction.insert([row])

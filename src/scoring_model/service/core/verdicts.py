@@ -18,7 +18,7 @@ from scoring_model.decision.policy import OUTCOMES, Outcome
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.records.contract import is_empty
-from scoring_model.scorer.decider import Decider
+from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, RequestError, Unavailable
 from scoring_model.service.core.event import events_of_verification, verification_data
@@ -124,17 +124,17 @@ class Verdicts:
 
     Parameters
     ----------
-    decider : Decider
+    scorer : Scorer
     vault : Vault
     secrets : Secrets
     clock : Clock
     """
 
-    def __init__(self, decider: Decider, vault: Vault, secrets: Secrets, clock: Clock) -> None:
-        self._decider = decider
-        self._matrix = decider.matrix
-        self._law = decider.matrix.law
-        self._manifest = decider.manifest
+    def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
+        self._scorer = scorer
+        self._matrix = scorer.matrix
+        self._law = scorer.matrix.law
+        self._manifest = scorer.manifest
         self._vault = vault
         self._secrets = secrets
         self._masks = Masks(secrets)
@@ -303,10 +303,10 @@ class Verdicts:
         if not scored:
             return {}
         rows = np.stack([row for _, _, row in scored])
-        decisions = self._decider.decide(rows)
+        decisions = self._scorer.decide(rows)
         outcomes = decisions.outcomes.tolist()
         to_explain = [i for i, outcome in enumerate(outcomes) if OUTCOMES[outcome] is not Outcome.PASSED]
-        told = dict(zip(to_explain, self._decider.reasons_of(rows[to_explain]), strict=True))
+        told = dict(zip(to_explain, self._scorer.reasons_of(rows[to_explain]), strict=True))
         scores = decisions.scores.tolist()
         return {
             candidate: self._verdict(

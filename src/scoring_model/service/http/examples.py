@@ -46,7 +46,7 @@ VERIFICATION: Final[dict[str, Any]] = {
     "scoringOutcome": "STEPPED_UP",
     "scoringScore": 531,
     "reasonCodes": [
-        {"code": "ADDRESS_INCOMPLETE", "description": "Parts of the address are missing."},
+        {"code": "ADDRESS_INCOMPLETE", "description": "Parts that the address needs were not given."},
     ],
     "modelVersion": "3f9a0c5b7d2e4816",
     "policyVersion": "a41c09e7735d2b68",
