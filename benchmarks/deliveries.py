@@ -223,8 +223,7 @@ def arrival_times(store: str, harm: str | None, samples: int) -> list[float]:
             doing = harmful(harm, here.url, here.masters, receiver=here.receiver, secret=here.secret)
             stack.enter_context(doing)
         stack.enter_context(delivering(here, deliver_on, resolving(here.folder)))
-        time.sleep(_WARM_SECONDS)
-        for number in range(1, samples + 1):
+        for number in range(1, samples + 2):  # the first waits for the process to start
             asyncio.run(write_waiting(here.url, client=here.client, count=1))
             began = time.monotonic()
             while (counts := counts_of(here.hook)).deliveries < number:
@@ -232,11 +231,11 @@ def arrival_times(store: str, harm: str | None, samples: int) -> list[float]:
                     raise SystemExit(f"an event did not arrive: {asyncio.run(kept(here.url))}")
                 time.sleep(0.002)
             times.append(1e3 * (time.monotonic() - began))
-        if (counts.deliveries, counts.again, counts.forged) != (samples, 0, 0):
-            raise SystemExit(f"{samples} events: {counts}")
+        if (counts.deliveries, counts.again, counts.forged) != (samples + 1, 0, 0):
+            raise SystemExit(f"{samples + 1} events: {counts}")
         if harm is not None and not asyncio.run(waiting(here.url)):
             raise SystemExit("nothing waited any more: ask for fewer --samples")
-    return times
+    return times[1:]
 
 
 @dataclass(frozen=True, kw_only=True)

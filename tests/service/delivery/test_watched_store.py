@@ -57,7 +57,7 @@ def test_an_event_that_waits_is_told_of_once_it_is_committed(store_url: str) -> 
             assert rung == []
         assert rung == ["committed"]
         async with store.writing([]) as transaction:
-            assert len(await transaction.take_events(9)) == 2
+            assert len(await transaction.take_events({1: 9})) == 2
 
     tell(store_url, story)
 
