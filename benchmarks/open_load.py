@@ -17,6 +17,7 @@ import numpy as np
 TICK: Final = 0.002
 """Seconds between two looks at which requests are due."""
 
+_SETTLED_SECONDS: Final = 60.0
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 _RETRY: Final = re.compile(rb"\r\nretry-after: (\d+)", re.IGNORECASE)
 
@@ -179,8 +180,9 @@ class OpenLoad:
 
     async def settle(self) -> None:
         """Wait until nothing is under way."""
-        while len(self._idle) < sum(connection.transport is not None for connection in self._all):
-            await asyncio.sleep(TICK)
+        async with asyncio.timeout(_SETTLED_SECONDS):
+            while len(self._idle) < sum(connection.transport is not None for connection in self._all):
+                await asyncio.sleep(TICK)
 
     def _take(self, connections: int) -> list[_Connection]:
         taken, self._idle = self._idle[:connections], self._idle[connections:]

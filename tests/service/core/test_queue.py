@@ -285,8 +285,8 @@ def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url:
 
     async def story(world: World) -> None:
         caller = await world.client()
-        first = await blocked(world)
         person, alone = applicants(sealed)[0], signals_of(sealed)[0]
+        first = await blocked(world)
         late = [
             asyncio.ensure_future(world.verify(caller, signals=alone, subject="s")),
             asyncio.ensure_future(world.verify(caller, signals=person.signals)),
