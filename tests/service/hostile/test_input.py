@@ -138,10 +138,12 @@ def _body(path: str, texts: Mapping[str, tuple[str, str]], copies: int) -> bytes
     def repeated(length: int) -> dict[str, object]:
         fields = {name: start + middle * (length // len(middle)) for name, (start, middle) in texts.items()}
         inner = {f"{name}{place or ''}": text for name, text in fields.items() for place in range(copies)}
-        lists = {"imageUrls": [*inner.values()], "eventTypes": [*inner.values()]}
-        return fields | {"identities": {"address": inner}, "verifications": {"signals": inner}}.get(
-            path, lists
-        )
+        several: dict[str, dict[str, object]] = {
+            "identities": {"address": inner},
+            "verifications": {"signals": inner},
+            "webhooks": {"imageUrls": [*inner.values()], "eventTypes": [*inner.values()]},
+        }
+        return {**fields, **several[path]}
 
     return filled(lambda count: repeated(count // places))
 
