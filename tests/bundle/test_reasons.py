@@ -137,7 +137,7 @@ def test_every_sentence_is_said_of_some_record() -> None:
     found = {reasons.factors.otherwise.code}
     for _ in range(20):
         told = [
-            {n: pool[draw.integers(len(pool))] for n, pool in POOLS.items() if draw.random() < 0.8}
+            {n: pool[int(draw.integers(len(pool)))] for n, pool in POOLS.items() if draw.random() < 0.8}
             for _ in range(12)
         ]
         times = [START + int(n) * STEP for n in draw.integers(0, 12, 12)]

@@ -23,6 +23,7 @@ from scoring_model.service.delivering import delivering
 from scoring_model.service.delivery import worker as deliverers
 from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
 from scoring_model.service.egress import Egress
+from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.runner import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
@@ -150,7 +151,7 @@ def test_an_event_is_sent_as_soon_as_a_request_has_committed_it(
         settings = ServiceSettings(
             bundle=sealed, bundles=tmp_path / "shelf", database=sqlite_url, development=True
         )
-        app, close = await _open(await prepare(settings, report=lambda _: None))
+        app, close = await _open(await prepare(settings, report=lambda _: None), HttpSettings())
         try:
             headers = await credentials(sqlite_url)
             transport = httpx.ASGITransport(app)

@@ -112,7 +112,7 @@ def test_the_command_shows_and_deletes(
 async def told(world: World, hook: bytes) -> list[str]:
     """What a webhook gets, by type: of all that waits and was not handed over yet."""
     async with world.store.writing([]) as transaction:
-        await fan_out(transaction, now=world.clock.now(), limit=100)
+        await fan_out(transaction, now=world.clock.now(), limit=100, after=0)
     async with world.store.reading() as reader:
         rows = await reader.deliveries(webhook=hook, status="WAITING", limit=100)
         pairs = [await reader.delivery(row.id) for row in rows]

@@ -108,8 +108,9 @@ class Protocol(HttpToolsProtocol):
     @property
     def is_authenticated(self) -> bool:
         """Whether a request on it had good credentials."""
+        cycle: object = self.cycle  # None before the first request, whatever uvicorn annotates
         return self._was_authenticated or (
-            self.cycle is not None and is_authenticated(cast(Scope, self.cycle.scope))
+            cycle is not None and is_authenticated(cast(Scope, self.cycle.scope))
         )
 
     def abort(self) -> None:
