@@ -1,6 +1,6 @@
 """Deliveries of webhooks: how many a second, and what they cost the requests that a service answers meanwhile.
 
-Run as ``python benchmarks/deliveries.py --store sqlite``. Two parts, of which ``--part`` names one:
+Run as ``python benchmarks/deliveries.py --store sqlite``. Three parts, of which ``--part`` names one:
 
 alone
     ``scoring-model deliver`` on one core works off events that wait, and a receiver on the other checks every
@@ -10,6 +10,10 @@ drain
     ``scoring-model serve`` on one core creates verifications at full load while events of another client wait, and
     without. PostgreSQL, the receiver and the load have the other core. Needs wrk. When the load is over the rest must
     arrive.
+fairness
+    ``scoring-model deliver`` while 250,000 deliveries of one client wait, to 50 destinations that are quick, that hang,
+    or whose names hang. Another client's events are committed one by one: how long until each arrives, beside the same
+    without such a client. Each must arrive once, signed.
 """
 
 import argparse
@@ -20,11 +24,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -34,6 +40,7 @@ from benchmarks.cores import cpu_seconds, on_core, two_cores
 from benchmarks.counting_receiver import Counts, counting, counts_of
 from benchmarks.create_verification import database
 from benchmarks.filled_database import Filled, fill, new_client, rows_of
+from benchmarks.harmful_client import HARMS, harmful, resolving
 from benchmarks.load import CONNECTIONS, Load, Visits, require_wrk
 from benchmarks.rehearsal import rehearsed
 from benchmarks.served_bundle import served_bundle
@@ -56,6 +63,7 @@ MOST_SLOWING: Final = 0.2
 SLOWEST: Final = 100
 """Deliveries per second below which something is wrong."""
 _WARM_SECONDS: Final = 4
+_LONGEST_SECONDS: Final = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +125,13 @@ def world(
 
 
 @contextmanager
-def delivering(world: World, core: int) -> Iterator["subprocess.Popen[bytes]"]:
+def delivering(
+    world: World, core: int, environment: Mapping[str, str] | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
     """Run `scoring-model deliver` on a core of its own."""
     words = ["deliver", "--database", world.url, "--master-key", world.key, "--development"]
     with on_core(core):
-        process = subprocess.Popen([PROGRAM, *words], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([PROGRAM, *words], stderr=subprocess.DEVNULL, env=environment)
     try:
         yield process
     finally:
@@ -177,7 +187,7 @@ def post_by_httpx(world: World, core: int, count: int) -> dict[str, float]:
                 sys.executable,
                 Path(__file__).with_name("httpx_posts.py"),
                 url,
-                str(DeliveryLimits().per_destination),
+                str(DeliveryLimits().per_destination // 2),  # as many as one client gets
             ],
             input="".join(json.dumps(post) + "\n" for post in posts),
             stdout=subprocess.PIPE,
@@ -189,6 +199,43 @@ def post_by_httpx(world: World, core: int, count: int) -> dict[str, float]:
         raise SystemExit(f"{count} posts: {counts}")
     found: dict[str, float] = json.loads(done.stdout)
     return found
+
+
+def measure_fairness(store: str, options: argparse.Namespace) -> dict[str, float]:
+    """Time another client's events, without a client that does harm and beside each kind of one."""
+    found: dict[str, float] = {}
+    for harm in (None, *HARMS):
+        times = arrival_times(store, harm, options.samples)
+        p50, p99 = np.percentile(times, [50, 99])
+        beside = "alone" if harm is None else f"beside {harm}"
+        print(f"{store}: an event arrives after {p50:6.0f} ms, p99 {p99:6.0f} ms, {beside}", flush=True)
+        found |= {f"p50_ms, {beside}": float(p50), f"p99_ms, {beside}": float(p99)}
+    return found
+
+
+def arrival_times(store: str, harm: str | None, samples: int) -> list[float]:
+    """Milliseconds from the commit of each event to its arrival; refuse anything but one arrival, signed."""
+    deliver_on, load_on = two_cores()
+    times = []
+    with ExitStack() as stack:
+        here, _ = stack.enter_context(world(store, load_on))
+        if harm is not None:
+            doing = harmful(harm, here.url, here.masters, receiver=here.receiver, secret=here.secret)
+            stack.enter_context(doing)
+        stack.enter_context(delivering(here, deliver_on, resolving(here.folder)))
+        for number in range(1, samples + 2):  # the first waits for the process to start
+            asyncio.run(write_waiting(here.url, client=here.client, count=1))
+            began = time.monotonic()
+            while (counts := counts_of(here.hook)).deliveries < number:
+                if time.monotonic() > began + _LONGEST_SECONDS:
+                    raise SystemExit(f"an event did not arrive: {asyncio.run(kept(here.url))}")
+                time.sleep(0.002)
+            times.append(1e3 * (time.monotonic() - began))
+        if (counts.deliveries, counts.again, counts.forged) != (samples + 1, 0, 0):
+            raise SystemExit(f"{samples + 1} events: {counts}")
+        if harm is not None and not asyncio.run(waiting(here.url)):
+            raise SystemExit("nothing waited any more: ask for fewer --samples")
+    return times[1:]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,20 +340,22 @@ def summed(plain: list[Turn], beside: list[Turn], rest: float) -> dict[str, floa
 
 
 def main() -> None:
-    """Measure both parts on the stores that were asked for."""
+    """Measure the parts on the stores that were asked for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--store", choices=["sqlite", "postgresql"], action="append", help="by default both")
-    parser.add_argument("--part", choices=["alone", "drain"], action="append", help="by default both")
+    parts = ["alone", "drain", "fairness"]
+    parser.add_argument("--part", choices=parts, action="append", help="by default all")
     parser.add_argument("--events", type=int, default=100_000, help="that wait")
     parser.add_argument("--posts", type=int, default=10_000, help="of httpx")
     parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
     parser.add_argument("--customers", type=int, default=60_000, help="different bodies of verifications")
     parser.add_argument("--seconds", type=int, default=12, help="of one load")
     parser.add_argument("--repeats", type=int, default=2, help="turns without, with and without a drain")
+    parser.add_argument("--samples", type=int, default=100, help="events whose arrival is timed")
     options = parser.parse_args()
-    stores, parts = options.store or ["sqlite", "postgresql"], options.part or ["alone", "drain"]
+    stores, parts = options.store or ["sqlite", "postgresql"], options.part or parts
     results: dict[str, dict[str, float]] = {}
     if "alone" in parts:
         results |= {f"{store}, alone": measure_alone(store, options) for store in stores}
@@ -314,6 +363,8 @@ def main() -> None:
         require_wrk()
         bundle = served_bundle()
         results |= {f"{store}, drain": measure_drain(store, bundle, options) for store in stores}
+    if "fairness" in parts:
+        results |= {f"{store}, fairness": measure_fairness(store, options) for store in stores}
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "deliveries.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print(f"asked for: {WANTED_RATE:,} deliveries/s or more, slower by at most {MOST_SLOWING:.0%}")

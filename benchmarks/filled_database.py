@@ -21,13 +21,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.served_bundle import HOT_NETWORK, HOT_SHARE, NETWORK, bodies, invented
 
 from scoring_model.bundle import Bundle
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.service.core import ids
 from scoring_model.service.core.clients import caller_of, create_client
 from scoring_model.service.core.identity import assess, pack_identity, parse_identity
 from scoring_model.service.core.linking import Linker
 from scoring_model.service.core.masters import MasterKeys
-from scoring_model.service.core.resources import Caller, IdentityStatus, Scope
+from scoring_model.service.core.resources import Caller, Scope
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
 from scoring_model.service.core.secrets import load_or_create
 from scoring_model.service.core.vault import DataKey, Vault
@@ -184,9 +185,7 @@ class _Maker:
         )
         key_id = self.keys[customer.person].key_id
         self.identities.append(
-            IdentityRow(
-                resource, self._caller.client, key_id, customer.person, status.value, payload, now, now
-            )
+            IdentityRow(resource, self._caller.client, key_id, status.value, payload, now, now)
         )
         return {"identityId": to_text(resource), "signals": body["signals"]}, customer
 

@@ -18,6 +18,7 @@ import numpy as np
 import uvloop
 
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
@@ -27,7 +28,7 @@ from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.linking import Linker, Links
 from scoring_model.service.core.request import parse_request
-from scoring_model.service.core.resources import Answer, Caller, Once, Scope, Verification, VerificationStatus
+from scoring_model.service.core.resources import Answer, Caller, Once, Scope, Verification
 from scoring_model.service.core.secrets import Secrets
 from scoring_model.service.core.store import Bucket, Past
 from scoring_model.service.http import HttpSettings, create_app
@@ -68,10 +69,16 @@ class MemoryService:
         self._kept: dict[bytes, Verification] = {}
         self._latest = 0
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """The one client there is."""
         same = hmac.compare_digest(key_digest(api_key), self._digest)
         return self._caller if same and client_id == CLIENT else None
+
+    def enter(self, caller: Caller) -> None:
+        """Admit every request."""
+
+    def leave(self, caller: Caller) -> None:
+        """Nothing was counted."""
 
     async def take_token(self, _caller: Caller) -> Bucket:
         """Spend one request."""
@@ -140,12 +147,13 @@ class MemoryService:
 async def serve(bundle: Path) -> None:
     """Serve until SIGTERM."""
     service = MemoryService(Scorer.load(bundle))
-    app = create_app(cast(Any, service), HttpSettings(access_log=False), clock=SystemClock())
+    settings = HttpSettings(access_log=False)
+    app = create_app(cast(Any, service), settings, clock=SystemClock())
     with listen("127.0.0.1", 0) as listener:
         settle_memory()
         headers = {"X-Client-Id": CLIENT, "X-Api-Key": API_KEY}
         print(json.dumps({"url": base_url(listener), "headers": headers}), flush=True)
-        await run(app, sockets=[listener], close=_nothing, grace_seconds=5)
+        await run(app, settings, sockets=[listener], close=_nothing, grace_seconds=5)
 
 
 async def _nothing() -> None:

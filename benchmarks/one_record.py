@@ -23,9 +23,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.standard_model import AS_THE_PROJECT_TRAINS
 
 from scoring_model.arrays import FloatArray
+from scoring_model.bundle import reason_factors
 from scoring_model.configuration import load_configuration
 from scoring_model.decision.contributions import Contributions
-from scoring_model.decision.reasons import reasons
+from scoring_model.decision.reasons import FactualReasons
 from scoring_model.features import FeatureMatrix
 from scoring_model.history import Counts, count_before, key_of, pack_label, person_of
 from scoring_model.records import NEVER, Record, RecordSchema, RecordTable, parse_record
@@ -190,15 +191,15 @@ def _past(at: int, size: int, span: int) -> Events:
     return [(at - 1 - place * span // size, place.to_bytes(16), None) for place in range(size)]
 
 
-def time_model(session: MarginSession, contributions: Contributions, rows: FloatArray) -> None:
-    """Time what needs the model alone; each feature stands for a reason of its own."""
-    codes = [str(place) for place in range(rows.shape[1])]
+def time_model(
+    session: MarginSession, contributions: Contributions, reasons: FactualReasons, rows: FloatArray
+) -> None:
+    """Time what needs the model alone."""
+    explained = [contributions.explain(row) for row in rows]
     microseconds("margin", [partial(session.margin, row) for row in rows])
-    microseconds("reasons", [partial(_reasons, contributions, row, codes) for row in rows])
-
-
-def _reasons(contributions: Contributions, row: FloatArray, codes: Sequence[str]) -> tuple[str, ...]:
-    return reasons(contributions.explain(row), codes)
+    microseconds("contributions", [partial(contributions.explain, row) for row in rows])
+    pairs = zip(rows, explained, strict=True)
+    microseconds("reasons of contributions", [partial(reasons.choose, *pair) for pair in pairs])
 
 
 def main() -> None:
@@ -216,7 +217,8 @@ def main() -> None:
     session, contributions = train_as_served(prepared)
     rows = prepared.rows[-TIMED:]
     time_record(prepared.matrix, configuration.schema, bodies[-TIMED:])
-    time_model(session, contributions, rows)
+    factors = reason_factors(prepared.matrix, use=configuration.use, share=configuration.policy.reason_share)
+    time_model(session, contributions, FactualReasons(factors, prepared.matrix.names), rows)
 
 
 if __name__ == "__main__":

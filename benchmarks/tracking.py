@@ -1,10 +1,10 @@
-"""What telling MLflow adds to a training: in the file beside the bundle, and on a server.
+"""What logging to MLflow adds to a training: to the file beside the bundle, and to a server.
 
-Run as ``python benchmarks/tracking.py``. The search has a fixed time; a training without tracking is the same one up
-to the seal of its bundle, so the seconds before and after that are compared. MLflow is imported after the seal, and
-its seconds count. The server is told of the same training, made again from its parameters in a process of its own,
-and its seconds are compared with those of the search too. Before any figure counts, what was told is right: the
-alias gives the bundle byte for byte, and every trial is there.
+Run as ``python benchmarks/tracking.py``. The search has a fixed time. A training without tracking is the same one up
+to the seal of its bundle, so the benchmark compares the seconds before and after that. MLflow is imported after the
+seal, and its seconds count. The server gets the same training, made again from its parameters in a process of its
+own, and its seconds are compared with those of the search too. First the benchmark checks that the runs are right:
+the alias gives the bundle byte for byte, and every trial is there.
 """
 
 import argparse
@@ -41,16 +41,16 @@ class Measured:
 
     Parameters
     ----------
-    training, telling : float
+    training, logging : float
         Seconds until the bundle was sealed, and from then on.
     trials : int
         Of the search; 0 without one.
     uri : str
-        Where it was told.
+        Where it was logged.
     """
 
     training: float
-    telling: float
+    logging: float
     trials: int
     uri: str
 
@@ -76,7 +76,7 @@ def configured(minutes: float, parameters: Path | None) -> Configuration:
 
 
 def measure(source: Path, configuration: Configuration, out: Path, uri: str | None) -> Measured:
-    """Train and tell in this process."""
+    """Train and log in this process."""
     from scoring_model.training.job import Job, run_job
 
     sealed: list[float] = []
@@ -89,15 +89,15 @@ def measure(source: Path, configuration: Configuration, out: Path, uri: str | No
     start = time.perf_counter()
     done = run_job(Job(source=source, configuration=configuration, out=out, tracking_uri=uri), report=report)
     end = time.perf_counter()
-    if done.tracked is None or done.tracked.untold is not None:
-        raise SystemExit("the store was not told: nothing is timed")
-    (told,) = sealed
+    if done.tracked is None or done.tracked.not_logged is not None:
+        raise SystemExit("the store does not have the run: nothing is timed")
+    (seal,) = sealed
     trials = check(done.tracked.uri, done.tracked.run_id, configuration.name, done.bundle)
-    return Measured(training=told - start, telling=end - told, trials=trials, uri=done.tracked.uri)
+    return Measured(training=seal - start, logging=end - seal, trials=trials, uri=done.tracked.uri)
 
 
 def check(uri: str, run_id: str, name: str, bundle: Path) -> int:
-    """Fetch what was told; end if it is not what was made; the number of trials."""
+    """Fetch what was logged and end if it is not what was made; return the number of trials."""
     from mlflow import MlflowClient
     from mlflow.artifacts import download_artifacts
 
@@ -157,7 +157,7 @@ def await_answer(url: str) -> None:
 
 
 def measured_apart(*arguments: object) -> Measured:
-    """Train and tell in a process of its own."""
+    """Train and log in a process of its own."""
     command = [sys.executable, __file__, *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -165,10 +165,10 @@ def measured_apart(*arguments: object) -> Measured:
     return Measured.read(done.stdout)
 
 
-def judged(name: str, telling: float, training: float) -> bool:
-    """Print the seconds of a telling and what they add to a training."""
-    added = telling / training
-    print(f"{name:<24} {telling:6.2f} s, ratio {1 + added:.4f} (at most {1 + MOST_ADDED})")
+def judged(name: str, logging: float, training: float) -> bool:
+    """Print the seconds of logging and what they add to a training."""
+    added = logging / training
+    print(f"{name:<24} {logging:6.2f} s, ratio {1 + added:.4f} (at most {1 + MOST_ADDED})")
     return added <= MOST_ADDED
 
 
@@ -177,9 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0, help="time of the search")
     parser.add_argument("--records", type=int, default=200_000, help="invented records")
-    parser.add_argument("--out", type=Path, help="train and tell in this process")
+    parser.add_argument("--out", type=Path, help="train and log in this process")
     parser.add_argument("--params", type=Path, help="with these parameters, without a search")
-    parser.add_argument("--uri", help="tell this server")
+    parser.add_argument("--uri", help="log to this server")
     options = parser.parse_args(arguments)
     source = invented_file(options.records)
     if options.out is not None:
@@ -197,8 +197,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit("the table of trials is missing: nothing is timed")
     print(f"training of {local.training:.1f} s, {local.trials} trials; the bundles came back byte for byte")
     kept = [
-        judged("file beside the bundle", local.telling, local.training),
-        judged("server", remote.telling, local.training),
+        judged("file beside the bundle", local.logging, local.training),
+        judged("server", remote.logging, local.training),
     ]
     sys.exit(not all(kept))
 

@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.filled_database import insert, rows_of
 
+from scoring_model.contract.event import EventType
 from scoring_model.contract.ids import to_text
 from scoring_model.service.core import ids
-from scoring_model.service.core.event import EventType
 from scoring_model.service.core.masters import MasterKeys
 from scoring_model.service.core.rows import EventRow, WebhookRow
 from scoring_model.service.core.secrets import load_or_create
@@ -64,6 +64,8 @@ async def new_webhook(
         created_at=1,
         updated_at=1,
         succeeded_at=now,
+        query=None,
+        since_sequence=0,
     )
     await insert(url, WebhookRow, [row])
 

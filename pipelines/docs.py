@@ -8,6 +8,7 @@ from typing import Final
 import nbformat
 from nbclient import NotebookClient
 
+from scoring_model.bundle import reason_factors
 from scoring_model.configuration import load_configuration
 from scoring_model.configuration.schema import configuration_schema
 from scoring_model.features import FeatureMatrix, FittedState
@@ -23,8 +24,10 @@ NOTEBOOK: Final = ROOT / "notebooks" / "first_model.ipynb"
 
 def features_page() -> str:
     """The page as it should stand: no fitted state changes which features there are."""
-    settings = load_configuration(CONFIGURATION).feature_settings
-    return reference(FeatureMatrix(settings, FittedState()))
+    configuration = load_configuration(CONFIGURATION)
+    matrix = FeatureMatrix(configuration.feature_settings, FittedState())
+    factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
+    return reference(matrix, factors.sentences)
 
 
 def schema_text() -> str:

@@ -18,7 +18,7 @@ def test_manifest_says_what_the_files_are(training: Training, sealed: Path) -> N
     read = read_bundle(sealed)
     manifest, bundle = read.manifest, training.bundle
     assert manifest.model_version == bundle.model_version == model_version("identity", read.files)
-    assert manifest.policy_version == bundle.contents.rules.policy.version
+    assert manifest.policy_version == bundle.contents.policy_version
     configuration = read.files["configuration.json"]
     assert manifest.configuration_sha256 == hashlib.sha256(configuration).hexdigest()
     assert manifest.data["records"] == 24_000
@@ -33,7 +33,7 @@ def test_the_policy_is_no_part_of_the_models_version(training: Training) -> None
     rules = replace(bundle.contents.rules, policy=policy)
     other = replace(bundle, contents=replace(bundle.contents, rules=rules))
     assert other.model_version == bundle.model_version
-    assert other.contents.rules.policy.version != bundle.contents.rules.policy.version
+    assert other.contents.policy_version != bundle.contents.policy_version
 
 
 @pytest.mark.parametrize("name", VERSIONED)

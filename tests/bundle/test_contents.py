@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from scoring_model.bundle import Bundle, BundleError, Contents, read_bundle
-from scoring_model.bundle.codec import json_bytes, read_json
-from scoring_model.bundle.contents import DECIDING, FEATURES, POLICY
+from scoring_model.bundle.codec import json_bytes, npz_bytes, read_json, read_npz
+from scoring_model.bundle.contents import DECIDING, FEATURES, POLICY, REASONS
 from scoring_model.bundle.errors import (
     AlteredFile,
     ContentInvalid,
+    FeaturesUnknown,
     GoldenMismatch,
     ManifestInvalid,
     MissingFile,
@@ -26,6 +28,8 @@ from scoring_model.bundle.errors import (
     SignatureMissing,
     UnexpectedFile,
 )
+from scoring_model.bundle.feature_file import features_json, read_matrix
+from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.decision.policy import Policy
 from scoring_model.decision.scale import ScoreScale
@@ -88,8 +92,8 @@ def test_an_extra_file_is_named(copy: Path) -> None:
 def test_a_newer_protocol_is_refused_by_name(copy: Path) -> None:
     """A manifest of a later protocol is refused before its fields are looked at."""
     manifest = json.loads((copy / "manifest.json").read_bytes())
-    (copy / "manifest.json").write_bytes(json_bytes({**manifest, "protocol": 3, "unheard": 1}))
-    with pytest.raises(NewerProtocol, match="protocol 3"):
+    (copy / "manifest.json").write_bytes(json_bytes({**manifest, "protocol": PROTOCOL + 1, "unheard": 1}))
+    with pytest.raises(NewerProtocol, match=f"protocol {PROTOCOL + 1}"):
         Scorer.load(copy)
 
 
@@ -130,6 +134,12 @@ def other_trigram(contents: Contents) -> dict[str, bytes]:
     return {FEATURES: json_bytes(plain)}
 
 
+def other_share(contents: Contents) -> dict[str, bytes]:
+    """Reasons that are shown from another share on."""
+    plain = read_json(contents.to_files()[REASONS])
+    return {REASONS: json_bytes({**plain, "share": 0.25})}
+
+
 def other_configuration(contents: Contents) -> dict[str, bytes]:
     """A configuration that was not the one of the training."""
     return {"configuration.json": b"{}\n"}
@@ -139,10 +149,11 @@ def other_configuration(contents: Contents) -> dict[str, bytes]:
     ("alter", "error", "text"),
     [
         (moved_scale, GoldenMismatch, "scores in"),
-        (other_state, GoldenMismatch, "features give other values"),
+        (other_state, FeaturesUnknown, "does not compute the features"),
         (other_order, ManifestInvalid, "model_version: is not that of the files"),
         (other_trigram, ManifestInvalid, "model_version: is not that of the files"),
         (moved_policy, ManifestInvalid, "policy_version: is not that of the files"),
+        (other_share, ManifestInvalid, "policy_version: is not that of the files"),
         (other_configuration, ManifestInvalid, "configuration_sha256: is not that of the files"),
     ],
 )
@@ -168,9 +179,33 @@ def test_a_sealed_file_of_another_kind_is_named(sealed: Path, tmp_path: Path, na
         path = reseal(sealed, tmp_path / "other", {name: b'{"unheard": [1]}'})
         with pytest.raises(ContentInvalid, match=name):
             Scorer.load(path)
-    files = {n: content for n, content in read_bundle(sealed).files.items() if n != name}
+    whole = read_bundle(sealed)
+    files = {n: content for n, content in whole.files.items() if n != name}
     with pytest.raises(ContentInvalid, match=name):
-        Contents.from_files(files)
+        Contents.of(replace(whole, files=files))
+
+
+def test_a_cycle_in_sealed_trees_is_refused(sealed: Path, tmp_path: Path) -> None:
+    """Trees without an end are refused when the bundle is loaded, by file, tree and split."""
+    trees = read_npz(read_bundle(sealed).files["trees.npz"])
+    inner = int(np.argmax(trees["right"] >= 0))
+    right = trees["right"].copy()
+    right[inner] = inner
+    path = reseal(sealed, tmp_path / "other", {"trees.npz": npz_bytes({**trees, "right": right})})
+    with pytest.raises(ContentInvalid, match=rf"^trees.npz: .*split {inner} leads back .* a cycle"):
+        Scorer.load(path)
+
+
+def test_a_cycle_in_a_sealed_graph_is_refused(sealed: Path, tmp_path: Path) -> None:
+    """So is a graph whose first split leads back to itself, by the runtime."""
+    graph = onnx.load_from_string(read_bundle(sealed).files["model.onnx"])
+    trees = next(node for node in graph.graph.node if node.op_type == "TreeEnsemble")
+    attributes = {attribute.name: attribute for attribute in trees.attribute}
+    attributes["nodes_truenodeids"].ints[0] = 0
+    attributes["nodes_trueleafs"].ints[0] = 0
+    path = reseal(sealed, tmp_path / "other", {"model.onnx": graph.SerializeToString()})
+    with pytest.raises(ContentInvalid, match=r"^model.onnx: "):
+        Scorer.load(path)
 
 
 def test_a_sealed_graph_that_is_none_is_refused(sealed: Path, tmp_path: Path) -> None:
@@ -211,39 +246,44 @@ def test_nothing_is_pickled(sealed: Path) -> None:
 def test_contents_round_trip(training: Training, sealed: Path) -> None:
     """What is read from the files writes the same bytes again."""
     files = read_bundle(sealed).files
-    again = Contents.from_files(files)
+    again = Contents.of(read_bundle(sealed))
     assert again.to_files() == {name: files[name] for name in DECIDING}
     assert again.schema == training.bundle.contents.schema
-    assert again.reason_codes == training.bundle.contents.reason_codes
 
 
 def test_an_amount_is_kept(training: Training) -> None:
     """What links sum, and in which unit, is read as it was written; of no amount nothing is written."""
     contents = training.bundle.contents
-    assert "amount" not in read_json(contents.to_files()[FEATURES])["links"]
+    assert "amount" not in features_json(contents.schema, contents.features)["links"]
     settings, state = contents.features.settings, contents.features.state
     links = replace(settings.links, amount=Amount(signal="formSeconds", decimals=1))
-    summing = replace(contents, features=FeatureMatrix(replace(settings, links=links), state))
-    again = Contents.from_files(summing.to_files())
-    assert again.features.settings.links.amount == links.amount
-    assert again.features.names == summing.features.names
-    assert again.to_files() == summing.to_files()
+    summing = FeatureMatrix(replace(settings, links=links), state)
+    written = json_bytes(features_json(contents.schema, summing))
+    again = read_matrix(read_json(written))
+    assert again.settings.links.amount == links.amount
+    assert again.names == summing.names
+    assert json_bytes(features_json(contents.schema, again)) == written
 
 
 def test_the_catalogue_is_told_in_words(sealed: Path, scorer: Scorer) -> None:
-    """`features.json` names every column with its sentence and reason, and every reason with its own."""
+    """`features.json` names every column with its sentence, and `reasons.json` has each in one factor."""
     plain = read_json(read_bundle(sealed).files[FEATURES])
     assert [entry["name"] for entry in plain["catalogue"]] == list(scorer.matrix.names)
     assert all(entry["sentence"].endswith(".") for entry in plain["catalogue"])
-    assert {entry["reason"] for entry in plain["catalogue"]} == set(plain["reasons"])
+    factors = read_json(read_bundle(sealed).files[REASONS])["factors"]
+    assert sorted(name for factor in factors for name in factor["features"]) == sorted(scorer.matrix.names)
 
 
 def test_features_of_another_version_of_the_package_are_refused(sealed: Path, tmp_path: Path) -> None:
     """A catalogue that names other columns than this package makes is refused."""
     plain = read_json(read_bundle(sealed).files[FEATURES])
+    known = plain["catalogue"][0]["name"]
     plain["catalogue"][0]["name"] = "name_unheard"
-    with pytest.raises(ContentInvalid, match=r"features\.json: .*not those of this version"):
-        Scorer.load(reseal(sealed, tmp_path / "other", {FEATURES: json_bytes(plain)}))
+    plain["versions"]["names"] = 1
+    reasons = read_bundle(sealed).files[REASONS].replace(f'"{known}"'.encode(), b'"name_unheard"')
+    altered = reseal(sealed, tmp_path / "other", {FEATURES: json_bytes(plain), REASONS: reasons})
+    with pytest.raises(FeaturesUnknown, match=r"names 2.*names 1.*train a model with this version"):
+        Scorer.load(altered)
 
 
 def test_a_bundle_in_memory_is_what_is_saved(training: Training, sealed: Path) -> None:

@@ -1,21 +1,26 @@
 """Bundles of older protocols, committed when they were current, are read and decide as they did."""
 
+import json
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pytest
 
 from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.bundle.codec import read_json
-from scoring_model.bundle.golden import Golden
+from scoring_model.bundle.errors import BundleError, FeaturesUnknown, OlderProtocol
+from scoring_model.bundle.golden import OUTPUTS, Golden
 from scoring_model.bundle.manifest import PROTOCOL
-from scoring_model.decision.probability import Platt, read_calibration
-from scoring_model.decision.scale import ScoreScale
-from scoring_model.scorer.session import MarginSession
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.decider import Decider
 from scoring_model.training.run import Training
 
-OLD = {1: Path(__file__).with_name("protocol_1")}
+HERE: Final = Path(__file__).parent
+OLD: Final = {1: HERE / "protocol_1", 2: HERE / "protocol_2"}
 """By protocol, a bundle that a version of that protocol sealed. Never to be written again."""
+REASONS: Final = json.loads((HERE / "old_reasons.json").read_text())
+"""By protocol, the reasons of the golden rows of that bundle, as the version that sealed it gave them."""
 
 
 def test_every_older_protocol_has_a_bundle() -> None:
@@ -25,17 +30,33 @@ def test_every_older_protocol_has_a_bundle() -> None:
 
 @pytest.mark.parametrize("protocol", OLD)
 def test_an_old_bundle_decides_as_it_did(protocol: int) -> None:
-    """Its seal is sound, and margins, scores and probabilities of its golden rows are the bits that it holds."""
+    """The whole decision part gives the bits of its golden rows, and the reasons that it gave then."""
     sealed = read_bundle(OLD[protocol])
     assert sealed.manifest.protocol == protocol
-    golden = Golden.from_bytes(sealed.files["golden.npz"])
-    margins = MarginSession(sealed.files["model.onnx"], threads=1).margins(golden.rows)
-    scale = ScoreScale.from_json(read_json(sealed.files["scale.json"]))
-    calibration = read_calibration(read_json(sealed.files["probability.json"]))
-    assert isinstance(calibration, Platt)
-    assert np.array_equal(margins, golden.decisions.margins)
-    assert np.array_equal(scale.scores(margins), golden.decisions.scores)
-    assert np.array_equal(calibration.probabilities(margins), golden.decisions.probabilities)
+    golden, decider = Golden.from_bytes(sealed.files["golden.npz"]), Decider.of(sealed)
+    found = decider.decide(golden.rows)
+    for name in OUTPUTS:
+        assert np.array_equal(getattr(found, name), getattr(golden.decisions, name)), name
+    reasons = [[reason.code for reason in decider.decide_row(row).reasons] for row in golden.rows]
+    assert reasons == REASONS[str(protocol)]
+    assert any(reasons)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "error", "text"),
+    [
+        (
+            1,
+            FeaturesUnknown,
+            "the bundle of protocol 1 has links 1, normalisation 1, signals 1 .*b3b4672af1f2",
+        ),
+        (2, OlderProtocol, "protocol_2: is of protocol 2, .*scoring-model upgrade .*protocol_2 --out NEW"),
+    ],
+)
+def test_an_old_bundle_scores_nothing_new(protocol: int, error: type[BundleError], text: str) -> None:
+    """It is refused by name, with what to do."""
+    with pytest.raises(error, match=text):
+        Scorer.load(OLD[protocol])
 
 
 def test_a_new_bundle_names_its_method(training: Training) -> None:

@@ -25,6 +25,7 @@ from scoring_model.bundle.errors import (
     SignatureMissing,
     UnexpectedFile,
 )
+from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.bundle.reader import read_bundle, read_manifest
 
 REFUSAL = {"manifest.json": (ManifestInvalid, NewerProtocol), "manifest.sig": SignatureInvalid}
@@ -202,7 +203,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path, make: Callable[[Path], Non
 
 def test_a_newer_protocol_is_refused(bundle: Path) -> None:
     """A bundle of a later version is refused by that name, whatever files it holds."""
-    (bundle / "manifest.json").write_bytes(json_bytes({"protocol": 3, "layout": "new"}))
+    (bundle / "manifest.json").write_bytes(json_bytes({"protocol": PROTOCOL + 1, "layout": "new"}))
     (bundle / "extra").touch()
     assert isinstance(refusal(bundle), NewerProtocol)
 

@@ -17,6 +17,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from scoring_model.bundle import durable, writer
+from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.errors import (
     BundleError,
     BundleExists,
@@ -25,6 +26,7 @@ from scoring_model.bundle.errors import (
     NotABundle,
     UnexpectedFile,
 )
+from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.bundle.reader import read_bundle
 
 SCRIPT = Path(__file__).with_name("killed_writer.py")
@@ -110,7 +112,7 @@ def _misnamed(place: Path) -> None:
 
 def _newer(place: Path) -> None:
     _foreign(place)
-    (place / "manifest.json").write_text('{"protocol": 3}')
+    (place / "manifest.json").write_bytes(json_bytes({"protocol": PROTOCOL + 1}))
 
 
 @pytest.mark.parametrize(

@@ -127,12 +127,15 @@ def test_check_tells_what_is_wrong(
     code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
     found = json.loads(said)
     assert (code, found["rows"], found["good"], found["bad"]) == (1, 400, 395, 5)
+    (warning,) = found["warnings"]
+    assert "(1d) never hold a known fraud. Always 0 or missing: link_address_1d_frauds, " in warning
     assert found["problems"] == [{"field": "dob", "rule": "not_a_date", "rows": 5}]
     assert "1.25% of the rows were refused" in error
     assert [line.split(",")[0] for line in quarantine.read_text().splitlines()[1:]] == list("01234")
     code, said, _ = run(capsys, "check", spoiled(few, data, bad=4), "--config", config)
     assert (code, "bad: 4" in said) == (0, True)
     assert "problems: field dob, rule not_a_date, rows 4" in said
+    assert f"warnings: {warning}" in said
     assert "canary" not in said + error + quarantine.read_text()
 
 
@@ -184,16 +187,61 @@ def test_an_unusable_file_is_named(
     assert not out.exists()
 
 
-@pytest.mark.parametrize("name", ["empty.csv", "empty.jsonl"])
-def test_an_empty_file(
-    capsys: pytest.CaptureFixture[str], sealed: Path, config: Path, tmp_path: Path, name: str
+@pytest.mark.parametrize(("options", "mark"), [([], "'"), (["--no-guard-formulas"], "")])
+def test_formulas_in_csv_are_guarded(
+    capsys: pytest.CaptureFixture[str],
+    sealed: Path,
+    tmp_path: Path,
+    options: list[str],
+    mark: str,
 ) -> None:
-    """An empty file has no records: scored to none, not evaluated, not trained on, each for its reason."""
-    empty, out = tmp_path / name, tmp_path / "out"
+    """An identifier that a spreadsheet would run gets an apostrophe, unless a flag says not to."""
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("recordId,eventTime,firstName\n=1+1,2026-01-01,Ada\n-5,2026-01-02,Bob\n")
+    assert run(capsys, "score", sealed, source, "--out", out, *options)[0] == 0
+    lines = out.read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines[1:]] == [f'"{mark}=1+1"', f'"{mark}-5"']
+
+
+@pytest.mark.parametrize(("content", "word"), [("", "header row"), ("a;b\n1;2\n", "';'")])
+def test_a_csv_file_without_a_header(
+    capsys: pytest.CaptureFixture[str],
+    sealed: Path,
+    config: Path,
+    few: Path,
+    tmp_path: Path,
+    content: str,
+    word: str,
+) -> None:
+    """Every command that reads a table refuses it by name, and leaves nothing behind."""
+    empty, out, record = tmp_path / "empty.csv", tmp_path / "out.csv", tmp_path / "record.json"
+    empty.write_text(content)
+    record.write_text('{"eventTime": "2026-01-01T00:00:00Z", "firstName": "Ada"}')
+    for words in (
+        ["check", empty, "--config", config],
+        ["train", empty, "--config", config, "--out", out],
+        ["score", sealed, empty, "--out", out],
+        ["score", sealed, few, "--history", empty, "--out", out],
+        ["evaluate", sealed, empty],
+        ["evaluate", sealed, few, "--history", empty],
+        ["explain-record", sealed, record, "--history", empty],
+        ["labels", "import", empty, "--database", f"sqlite:///{tmp_path}/none.db"],
+    ):
+        said = refused(capsys, *words)
+        assert "empty.csv: " in said
+        assert word in said
+    assert not out.exists()
+
+
+def test_an_empty_file(
+    capsys: pytest.CaptureFixture[str], sealed: Path, config: Path, tmp_path: Path
+) -> None:
+    """Empty JSON Lines are no records: scored to none, not evaluated, not trained on, each for its reason."""
+    empty, out = tmp_path / "empty.jsonl", tmp_path / "out"
     empty.write_bytes(b"")
     code, said, _ = run(capsys, "score", sealed, empty, "--out", tmp_path / "out.csv")
     assert (code, said.startswith("0 records")) == (0, True)
-    assert "of no record it is known" in refused(capsys, "evaluate", sealed, empty)
+    assert run(capsys, "evaluate", sealed, empty)[0] == 11
     assert "there are no records" in refused(capsys, "train", empty, "--config", config, "--out", out)
     assert not out.exists()
 
@@ -300,8 +348,30 @@ def test_evaluate_counts_bad_rows(
     """Rows that can't be read are told of, and too many of them are refused, as in every other command."""
     data = spoiled(few, tmp_path / "bad.parquet", bad=5)
     assert "1.25% of the rows were refused" in refused(capsys, "evaluate", sealed, data)
-    code, _, error = run(capsys, "evaluate", sealed, data, "--max-bad-share", 0.1, "--as-of", "2026-01-01")
+    report = tmp_path / "report.json"
+    evaluate = ["evaluate", sealed, data, "--max-bad-share", 0.1, "--json", report]
+    code, said, error = run(capsys, *evaluate, "--as-of", "2026-01-01")
     assert (code, "395 records read, 5 rows refused" in error) == (0, True)
+    assert "| breaks the contract of the data | 5 |" in said
+    coverage = json.loads(report.read_text())["coverage"]
+    assert (coverage["rows"], coverage["evaluated"], coverage["left_out"]["invalid"]) == (400, 395, 5)
+
+
+def test_evaluate_judges_matured_records_alone(
+    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """A month in, some labels are known: the mix is warned of, and without it nothing is left, which is code 11."""
+    report = tmp_path / "report.json"
+    evaluate = ["evaluate", sealed, few, "--as-of", "2024-01-25", "--json", report]
+    code, said, _ = run(capsys, *evaluate)
+    assert code == 0
+    assert "**Warning: biased: " in said
+    assert len(json.loads(report.read_text())["coverage"]["warnings"]) == 1
+    report.unlink()
+    code, said, error = run(capsys, *evaluate, "--matured-only")
+    assert (code, said, report.exists()) == (11, "", False)
+    assert "error: nothing to evaluate: no labelled records (" in error
+    assert "younger than 30d, though its label is known" in error
 
 
 def test_names_are_printed_as_they_are(

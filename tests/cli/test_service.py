@@ -195,7 +195,7 @@ def test_replay(capsys: pytest.CaptureFixture[str], service: Running, folder: Pa
     """A verdict is the same (0); with a changed row different (3); after erasure erased (4)."""
     client = new_client(capsys)
     verification = scored(service, client)
-    replay = ["verifications", "replay", verification, "--bundles", "shelf"]
+    replay = ["verifications", "replay", verification]
     assert done(capsys, *replay) == "same\n"
     assert json.loads(done(capsys, *replay, "--json")) == {"verificationId": verification, "replay": "same"}
     forge("UPDATE verifications SET score = score + 1")
@@ -209,8 +209,31 @@ def test_replay_names_what_it_lacks(capsys: pytest.CaptureFixture[str], service:
     verification = scored(service, new_client(capsys))
     assert "no such verification" in refused(capsys, "verifications", "replay", UNKNOWN)
     assert "UUID" in refused(capsys, "verifications", "replay", "x")
+    elsewhere = ["verifications", "replay", verification, "--bundles", "elsewhere"]
+    assert "elsewhere: bundles that served this database are missing: " in refused(capsys, *elsewhere)
+    shutil.copytree("shelf", "elsewhere")
     shutil.rmtree("shelf")
-    assert "the bundle of model" in refused(capsys, "verifications", "replay", verification)
+    error = refused(capsys, "verifications", "replay", verification)
+    assert f"{Path('shelf').resolve()}: bundles that served this database are missing: " in error
+    assert "name the directory that holds them (--bundles)" in error
+    assert done(capsys, *elsewhere) == "same\n"
+
+
+def test_replay_finds_bundles_wherever_it_is_called(
+    capsys: pytest.CaptureFixture[str],
+    service: Running,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`serve --bundles shelf` was called in one folder, the replay is called in another one."""
+    verification = scored(service, new_client(capsys))
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    code, said, error = run(
+        capsys, "verifications", "replay", verification, "--database", f"sqlite:///{folder / 'scoring.db'}"
+    )
+    assert (code, said) == (0, "same\n"), error
 
 
 def test_labels(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
@@ -252,7 +275,7 @@ def test_rotation_of_the_master_key(
     new = key.read_text().splitlines()
     assert (len(new), new[1:]) == (2, old.splitlines())
     key.write_text(new[0])  # the old key is of no more use
-    assert done(capsys, "verifications", "replay", verification, "--bundles", "shelf") == "same\n"
+    assert done(capsys, "verifications", "replay", verification) == "same\n"
     scored(service, client)
 
 

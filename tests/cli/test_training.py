@@ -1,6 +1,8 @@
 """`train` as people meet it: what it shows of the split, and what it refuses."""
 
+import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +47,8 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
     found = json.loads((folder / "attacks.json").read_text())
     assert (found["run"], [finding["verdict"] for finding in found["findings"]]) == (True, ["sound"] * 4)
     assert "### Leaks" in summary
+    assert "warning: a fraud is known" in error
+    assert "link_address_1d_frauds, link_address_1d_fraud_share, " in error
     assert "leaks: shuffled_labels sound" in error
 
 
@@ -95,3 +99,48 @@ def test_a_leak_is_refused_and_told(capsys: pytest.CaptureFixture[str], small: P
         "future": "sound",
         "persons": "sound",
     }
+
+
+def test_a_policy_that_counts_refuse_is_refused_before_the_search(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+) -> None:
+    """With too few genuine persons for any model nothing is searched; the error is a table of what to write."""
+    text = relaxed().replace("max_false_reject: 0.04", "max_false_reject: 0.00001")
+    config, out = write_configuration(tmp_path, text), tmp_path / "out"
+    code, _, error = run(
+        capsys, "train", small, "--config", config, "--out", out, "--no-track", "--trials", 1
+    )
+    assert code == 1
+    assert "error: no thresholds of any model, even a perfect one, keep the bounds of the policy\n\n" in error
+    possible = re.search(
+        r"^max_false_reject  1e-05      (\S+)\s+policy\.max_false_reject: (\S+)$", error, re.MULTILINE
+    )
+    assert possible is not None
+    assert possible[1] == possible[2]
+    assert "leaks:" not in error
+    assert {path.name for path in (tmp_path / "out.training").iterdir()} == {"quarantine.csv"}
+    feasible = text.replace("max_false_reject: 0.00001", f"max_false_reject: {possible[1]}")
+    config = write_configuration(tmp_path, feasible)
+    assert run(capsys, "train", small, "--config", config, "--out", out, "--no-track")[0] == 0
+
+
+def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+) -> None:
+    """Parameters and thresholds stay, and with the bound that the table names the parameters make a bundle."""
+    text = relaxed() + "  max_missed_fraud: 0.5\n"
+    config, out = write_configuration(tmp_path, text), tmp_path / "out"
+    train = ["train", small, "--config", config, "--out", out, "--no-track", "--threads", 1]
+    code, _, error = run(capsys, *train, "--trials", 1)
+    assert (code, out.exists()) == (1, False)
+    assert "error: no thresholds of the fitted model keep the bounds of the policy\n\n" in error
+    folder = tmp_path / "out.training"
+    parameters, thresholds = folder / "parameters.yaml", folder / "thresholds.csv"
+    assert f"what each pair of thresholds gives: {thresholds}\n" in error
+    assert f"nothing is searched anew: --params {parameters}\n" in error
+    rows = list(csv.DictReader(thresholds.read_text().splitlines()))
+    assert len(rows) > 800
+    assert {(row["chosen"], row["certified"]) for row in rows} == {("0", "0")}
+    (bound,) = re.findall(r"policy\.max_missed_fraud: (\S+)", error)
+    write_configuration(tmp_path, text.replace("max_missed_fraud: 0.5", f"max_missed_fraud: {bound}"))
+    assert run(capsys, *train, "--params", parameters)[0] == 0

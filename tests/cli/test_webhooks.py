@@ -12,8 +12,9 @@ import pytest
 
 from running_service import PROGRAM, SECONDS, until
 from scoring_model.cli import main
+from scoring_model.contract.event import EventType
 from scoring_model.contract.ids import to_text
-from scoring_model.service.core.event import EventType, webhook_data
+from scoring_model.service.core.event import webhook_data
 from scoring_model.service.core.masters import add_master_key, load_master_keys
 from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.secrets import load_or_create

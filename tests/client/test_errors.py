@@ -85,7 +85,19 @@ def test_errors_all_rules_are_listed(client: Either, peer: Peer) -> None:
         Violation("/dob", "date", "must be a date"),
         Violation("", "empty", "must not be empty"),
     )
-    assert "/dob: must be a date; body: must not be empty" in str(error)
+    assert "/dob: must be a date; body: must not be empty (" in str(error)
+    assert error.errors_omitted == 0
+
+
+@pytest.mark.parametrize(("sent", "omitted"), [(7, 7), (0, 0), (-1, 0), (None, 0), ("7", 0), (True, 0)])
+def test_errors_beyond_the_listed_ones_are_counted(
+    sent: object, omitted: int, client: Either, peer: Peer
+) -> None:
+    """The number of further errors is taken where it is one, and the text names it."""
+    errors = [{"pointer": "/dob", "code": "date", "detail": "must be a date"}]
+    error = refusal(client, peer, problem(422, "invalid_request", errors=errors, errorsOmitted=sent))
+    assert error.errors_omitted == omitted
+    assert ("must be a date; and 7 more (" in str(error)) == (omitted == 7)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +177,7 @@ PENDING = Verification.model_validate_json(f'{{"id": "v", "status": "PENDING", "
 @pytest.mark.parametrize(
     "error",
     [
-        Invalid(422, "code", "Detail.", "r-1", (Violation("/a", "b", "c"),), 2.0),
+        Invalid(422, "code", "Detail.", "r-1", (Violation("/a", "b", "c"),), 2.0, 7),
         Unreadable(200),
         TransportError("ConnectError", sent=False),
         StillPending(PENDING),
@@ -192,7 +204,9 @@ VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: (
         st.lists(inner)
-        | st.dictionaries(st.sampled_from(["code", "detail", "errors", "pointer"]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["code", "detail", "errors", "errorsOmitted", "pointer"]), inner, max_size=4
+        )
     ),
 )
 

@@ -1,10 +1,13 @@
 """Configurations: what is refused, by name and all at once, and what is read."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from scoring_model.configuration import ConfigurationError, load_configuration
+from scoring_model.configuration.reading import MOST_PROBLEMS
 from scoring_model.history import Amount
 from scoring_model.records import SignalType
 
@@ -121,3 +124,31 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: list[str]) -> 
         load_configuration(written(tmp_path, text))
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "omitted"),
+    [
+        (lambda n: "name: x\n" + "".join(f"key{i}: 1\n" for i in range(n)), "key0: unknown key", 29_900),
+        (
+            lambda n: "name: x\nsignals:\n" + "".join(f"  key{i}: 5\n" for i in range(n)),
+            "signals.key0",
+            29_900,
+        ),
+        (lambda n: "".join(f"key{i // 2}: 1\n" for i in range(n)), "keys stand twice: key0, key1, ", 0),
+    ],
+    ids=["unknown", "malformed", "repeated"],
+)
+def test_thirty_thousand_problems_are_counted_in_a_second(
+    tmp_path: Path, text: Callable[[int], str], first: str, omitted: int
+) -> None:
+    """A hundred problems are described and the others counted, at a cost that does not grow with the square."""
+    path = written(tmp_path, text(30_000))
+    begun = time.thread_time()
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(path)
+    assert time.thread_time() - begun < 3  # a third of it on a quiet machine, and minutes without the bounds
+    assert first in str(caught.value)
+    assert caught.value.omitted == omitted
+    assert len(caught.value.problems) <= MOST_PROBLEMS
+    assert not omitted or str(caught.value).endswith(f"- and {omitted} more")

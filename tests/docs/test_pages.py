@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from scoring_model.bundle import reason_factors
 from scoring_model.configuration import load_configuration
 from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS
 from scoring_model.contract.rules import Rule
@@ -67,11 +68,12 @@ def test_the_schema_of_configurations_is_up_to_date() -> None:
 @pytest.mark.parametrize("name", ["identity", "signup", "transactions", "duplicates"])
 def test_the_reference_tells_of_every_feature_once(name: str) -> None:
     """Each feature of the catalogue has one row, in use or off, and each reason code has one."""
-    settings = load_configuration(ROOT / "configs" / f"{name}.yaml").feature_settings
-    matrix = FeatureMatrix(settings, FittedState())
-    page = reference(matrix)
+    configuration = load_configuration(ROOT / "configs" / f"{name}.yaml")
+    matrix = FeatureMatrix(configuration.feature_settings, FittedState())
+    sentences = reason_factors(matrix, use=configuration.use, share=0.1).sentences
+    page = reference(matrix, sentences)
     rows = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
-    assert sorted(rows) == sorted([*(feature.name for feature in matrix.catalogue), *matrix.reasons])
+    assert sorted(rows) == sorted([*(feature.name for feature in matrix.catalogue), *sentences])
     assert [row for row in rows if row in matrix.names] == list(matrix.names)
     off = page[page.index("## Off") : page.index("## Reason codes")] if "## Off" in page else ""
     assert not any(f"`{used}`" in off for used in matrix.names)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scoring_model.evaluation import EvaluationError, evaluate, evaluate_table
+from scoring_model.evaluation import LeftOut, NothingToEvaluate, evaluate, evaluate_table, summary
 from scoring_model.records import NEVER, RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -40,7 +40,7 @@ def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> No
         event_times=table.event_times[chosen],
         rules=scorer.contents.rules,
     )
-    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF)
+    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF).evaluation
     assert found.to_json() == expected.to_json()
     assert 0 < found.overall.frauds < int((table.labels == 1).sum())
     assert found.overall.records < len(table)
@@ -54,7 +54,7 @@ def test_a_label_told_at_the_instant_is_not_known(scorer: Scorer, table: RecordT
         times = table.label_times.copy()
         times[fraud] = told
         found = evaluate_table(scorer, replace(table, label_times=times), maturity=MATURITY, as_of=AS_OF)
-        return found.overall.frauds
+        return found.evaluation.overall.frauds
 
     assert frauds(AS_OF - 1) == frauds(AS_OF) + 1
 
@@ -64,7 +64,7 @@ def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -
     last = int(max(table.event_times.max(), table.label_times[table.label_times != NEVER].max()))
     found = evaluate_table(scorer, table, maturity=MATURITY)
     assert found.to_json() == evaluate_table(scorer, table, maturity=MATURITY, as_of=last + 1).to_json()
-    assert found.overall.frauds == int((table.labels == 1).sum())
+    assert found.evaluation.overall.frauds == int((table.labels == 1).sum())
 
 
 def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -> None:
@@ -79,12 +79,82 @@ def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -
     expected = evaluate(
         decisions, labels=labels, event_times=table.event_times[late], rules=scorer.contents.rules
     )
-    assert found.to_json() == expected.to_json()
+    assert found.evaluation.to_json() == expected.to_json()
+
+
+def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: RecordTable) -> None:
+    """The coverage counts what a loop over the records counts, and its numbers sum to the rows of the source."""
+    reasons = dict.fromkeys(LeftOut, 0) | {LeftOut.INVALID: 7}
+    immature = [0, 0]
+    for time, label, known in zip(table.event_times, table.labels, table.label_times, strict=True):
+        if time >= AS_OF:
+            reasons[LeftOut.AFTER_AS_OF] += 1
+        elif time >= AS_OF - MATURITY and known < AS_OF:
+            immature[label] += 1
+        elif time >= AS_OF - MATURITY:
+            reasons[LeftOut.UNLABELLED_IMMATURE] += 1
+    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
+    coverage, overall = found.coverage, found.evaluation.overall
+    assert dict(coverage.left_out) == reasons
+    assert (coverage.immature_genuine, coverage.immature_frauds) == tuple(immature)
+    assert (coverage.genuine, coverage.frauds) == (overall.genuine, overall.frauds)
+    assert coverage.rows == len(table) + 7
+    assert min(reasons[LeftOut.UNLABELLED_IMMATURE], *immature) > 0
+
+
+def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable) -> None:
+    """Matured only: exactly the records older than the maturity, whether labelled or not; the mix is warned of."""
+    old = table.event_times < AS_OF - MATURITY
+    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, matured_only=True)
+    frauds = old & (table.labels == 1) & (table.label_times < AS_OF)
+    assert (found.coverage.evaluated, found.coverage.frauds) == (int(old.sum()), int(frauds.sum()))
+    assert found.coverage.left_out[LeftOut.LABELLED_IMMATURE] > 0
+    assert found.coverage.warnings == ()
+    mixed = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF).coverage
+    (warning,) = mixed.warnings
+    assert warning.startswith(
+        f"biased: {mixed.immature_frauds:,} frauds and {mixed.immature_genuine:,} genuine"
+    )
+    assert mixed.frauds / mixed.evaluated > found.coverage.frauds / found.coverage.evaluated
+
+
+def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -> None:
+    """Nothing is warned of where all records are mature, nor where each immature one has a label."""
+    late = microseconds("2027-01-01")
+    assert evaluate_table(scorer, table, maturity=MATURITY, as_of=late).coverage.warnings == ()
+    labelled = table.take(np.flatnonzero(table.label_times < AS_OF))
+    coverage = evaluate_table(scorer, labelled, maturity=MATURITY, as_of=AS_OF).coverage
+    assert coverage.immature_frauds > 0
+    assert coverage.warnings == ()
+
+
+def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable) -> None:
+    """The same counts and the same warning stand in the summary and in the document."""
+    found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
+    coverage, document = found.coverage, found.to_json()["coverage"]
+    text = summary(found.evaluation, coverage=coverage)
+    assert f"As of 2024-09-01T00:00:00.000000Z, {coverage.evaluated:,} of {coverage.rows:,} rows" in text
+    assert "| breaks the contract of the data | 7 |" in text
+    assert f"| happened at the as-of instant or later | {coverage.left_out[LeftOut.AFTER_AS_OF]:,} |" in text
+    assert f"**Warning: {coverage.warnings[0]}.**" in text
+    assert document["left_out"] == {reason.value: count for reason, count in coverage.left_out.items()}
+    assert document["warnings"] == list(coverage.warnings)
+    assert document["rows"] == document["evaluated"] + sum(document["left_out"].values())
 
 
 def test_nothing_known_is_an_error(scorer: Scorer, table: RecordTable) -> None:
-    """No record, or none that is mature or labelled, is an error and no empty evaluation."""
+    """No record, or none that is mature or labelled, is an error with the reasons and no empty evaluation."""
     young = table.take(np.flatnonzero(table.labels < 0)[:20])
-    for records, instant in ((table.take(np.arange(0)), None), (young, int(young.event_times.max()) + 1)):
-        with pytest.raises(EvaluationError, match="of no record it is known"):
+    for records, instant, reasons in (
+        (table.take(np.arange(0)), None, "no rows at all"),
+        (
+            young,
+            int(young.event_times.max()) + 1,
+            "20: no label known at the as-of instant, and younger than 400d",
+        ),
+        (young, int(young.event_times.min()), "20: happened at the as-of instant or later"),
+    ):
+        with pytest.raises(NothingToEvaluate) as refused:
             evaluate_table(scorer, records, maturity=400 * DAY, as_of=instant)
+        assert str(refused.value) == f"nothing to evaluate: no labelled records ({reasons})"
+        assert refused.value.coverage.rows == len(records)

@@ -71,7 +71,35 @@ def test_a_csv_header_alone_has_no_rows(write: Write, header: bytes) -> None:
     assert cells(file_sheet(write("a.csv", header))) == {"a": [], "b": []}
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.ndjson"])
+HEADERS = {
+    "": "header row",
+    "\n\n": "header row",
+    "\ufeff": "header row",
+    " \n": "header row",
+    ",,\n1,2,3\n": "header row",
+    '""\n"x"\n': "header row",
+    "eventTime;firstName\n2024-01-01;Ada\n": "';'",
+    "eventTime\tfirstName\n": "a tab",
+    "eventTime|firstName\n": "'|'",
+}
+
+
+@pytest.mark.parametrize(("content", "word"), HEADERS.items(), ids=map(repr, HEADERS))
+def test_a_csv_file_needs_names_with_commas_between(write: Write, content: str, word: str) -> None:
+    """A file without a header, or with another separator, is refused by what is missing; no name is repeated."""
+    with pytest.raises(UnreadableSource) as caught:
+        file_sheet(write("a.csv", content.encode()))
+    assert word in str(caught.value)
+    assert "Time" not in str(caught.value)
+
+
+def test_one_column_is_a_header_and_so_are_names_with_semicolons(write: Write) -> None:
+    """A header of one plain name is one, and a semicolon beside commas is part of a name."""
+    assert cells(file_sheet(write("a.csv", b"a\n1\n"))) == {"a": ["1"]}
+    assert cells(file_sheet(write("a.csv", b"a;b,c\n1,2\n"))) == {"a;b": ["1"], "c": ["2"]}
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson"])
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n"])
 def test_an_empty_text_file_is_an_empty_sheet(write: Write, name: str, content: bytes) -> None:
     """A file of nothing has no rows and no columns."""

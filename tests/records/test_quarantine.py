@@ -36,6 +36,12 @@ def test_a_quarantine_file_holds_every_problem(tmp_path: Path) -> None:
         ]
 
 
+def test_a_field_that_is_a_formula_is_guarded(tmp_path: Path) -> None:
+    """A sender's name of a field is no formula to whoever opens the file."""
+    write_quarantine([RowProblem(0, "=1", Rule.REPEATED_FIELD, "once")], tmp_path / "bad.csv")
+    assert (tmp_path / "bad.csv").read_text().splitlines()[1] == "0,'=1,repeated_field,once"
+
+
 def test_a_quarantine_file_is_whole_or_not_there(tmp_path: Path) -> None:
     """Problems that break off leave no file behind."""
 

@@ -14,8 +14,11 @@ from numpy.testing import assert_array_equal
 
 from identity_use import bodies
 from scoring_model import synthetic
+from scoring_model.arrays import FloatArray
 from scoring_model.configuration import Configuration
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.decision.factors import Rule
+from scoring_model.decision.reasons import FactualReasons
 from scoring_model.records import InvalidRecord, RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Decision, Scorer
@@ -168,28 +171,48 @@ def test_margins_are_those_of_the_fixed_booster(
 def test_reasons_are_lightgbms_own_contributions(
     training: Training, scorer: Scorer, prepared: Prepared
 ) -> None:
-    """Reasons are the five largest sums of `pred_contrib` by code, ties aside, and only unless PASSED."""
+    """Reasons are what factors say, by the sums of `pred_contrib`: those with a tenth of it all, unless PASSED."""
     rows = prepared.rows[prepared.split.test]
     outcomes = scorer.decide(rows).outcomes
     told = np.concatenate([np.flatnonzero(outcomes == code)[:40] for code in (1, 2)])
     contributions = refitted(training, prepared).predict(rows[told], pred_contrib=True)[:, :-1]
-    codes = np.array(scorer.contents.reason_codes)
     for place, row in zip(contributions, rows[told], strict=True):
-        sums = {code: float(place[codes == code].sum()) for code in set(codes.tolist())}
+        sums = sums_of_what_is_said(scorer, row, place)
         found = [reason.code for reason in scorer.decide_row(row).reasons]
-        values = [sums[code] for code in found]
-        best = sorted((value for value in sums.values() if value > 0), reverse=True)[:5]
+        positive = sorted((value for value in sums.values() if value > 0), reverse=True)
+        best = [value for value in positive[:5] if value >= 0.1 * sum(positive)]
         assert 1 <= len(found) <= 5
-        assert values == pytest.approx(best, abs=1e-9)
+        assert [sums[code] for code in found] == pytest.approx(best, abs=1e-9)
     for row in rows[outcomes == 0][:100]:
         assert scorer.decide_row(row).reasons == ()
+
+
+def sums_of_what_is_said(scorer: Scorer, row: FloatArray, contributions: FloatArray) -> dict[str, float]:
+    """Contributions by the code that the factor of each feature says of a row."""
+    values = dict(zip(scorer.matrix.names, row.tolist(), strict=True))
+    holds = {
+        Rule.PRESENT: lambda name: not np.isnan(values[name]),
+        Rule.POSITIVE: lambda name: values[name] > 0,
+    }
+    reasons = scorer.contents.reasons
+    assert isinstance(reasons, FactualReasons)
+    sums: dict[str, float] = {}
+    for factor in reasons.factors.factors:
+        code = next(
+            statement.code
+            for statement in factor.statements
+            if all(any(map(holds[fact.rule], fact.columns)) for fact in statement.facts)
+        )
+        places = [scorer.matrix.names.index(name) for name in factor.features]
+        sums[code] = sums.get(code, 0.0) + float(contributions[places].sum())
+    return sums
 
 
 def test_reasons_are_of_the_public_catalogue(scorer: Scorer, scored: Scored) -> None:
     """Every reason that is told is an entry of the bundle's catalogue, sentence included."""
     told = [reason for row in scored.reasons for reason in row]
     assert told
-    assert {(reason.code, reason.description) for reason in told} <= set(scorer.matrix.reasons.items())
+    assert {(reason.code, reason.description) for reason in told} <= set(scorer.sentences.items())
     passed = scored.decisions.outcomes == 0
     assert all(bool(row) is not bool(p) for row, p in zip(scored.reasons, passed, strict=True))
 

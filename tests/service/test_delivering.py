@@ -11,8 +11,9 @@ from typing import Final
 import httpx
 import pytest
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core.clients import create_client
-from scoring_model.service.core.event import EventType, webhook_data
+from scoring_model.service.core.event import webhook_data
 from scoring_model.service.core.masters import add_master_key, load_master_keys
 from scoring_model.service.core.resources import Scope
 from scoring_model.service.core.rows import DeliveryRow
@@ -23,6 +24,7 @@ from scoring_model.service.delivering import delivering
 from scoring_model.service.delivery import worker as deliverers
 from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
 from scoring_model.service.egress import Egress
+from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.runner import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
@@ -150,7 +152,7 @@ def test_an_event_is_sent_as_soon_as_a_request_has_committed_it(
         settings = ServiceSettings(
             bundle=sealed, bundles=tmp_path / "shelf", database=sqlite_url, development=True
         )
-        app, close = await _open(await prepare(settings, report=lambda _: None))
+        app, close = await _open(await prepare(settings, report=lambda _: None), HttpSettings())
         try:
             headers = await credentials(sqlite_url)
             transport = httpx.ASGITransport(app)

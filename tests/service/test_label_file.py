@@ -43,10 +43,17 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
     assert read_labels(written(tmp_path, "a.jsonl", text), at=NOW) == lines()
 
 
-@pytest.mark.parametrize("text", ["", "label,verificationId,knownAt\n"])
-def test_no_rows_are_no_labels(tmp_path: Path, text: str) -> None:
-    """An empty file holds none."""
-    assert read_labels(written(tmp_path, "a.csv", text), at=NOW) == []
+@pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.csv", "label,verificationId,knownAt\n")])
+def test_no_rows_are_no_labels(tmp_path: Path, name: str, text: str) -> None:
+    """An empty file of objects, and a header alone, hold none."""
+    assert read_labels(written(tmp_path, name, text), at=NOW) == []
+
+
+@pytest.mark.parametrize(("text", "word"), [("", "header row"), ("label;verificationId;knownAt\n", "';'")])
+def test_a_table_needs_a_header_with_commas(tmp_path: Path, text: str, word: str) -> None:
+    """A file of labels without one is refused by its name and what is missing."""
+    with pytest.raises(ValueError, match=f"^a.csv: .*{word}"):
+        read_labels(written(tmp_path, "a.csv", text), at=NOW)
 
 
 BAD: Final = [

@@ -69,7 +69,7 @@ def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path:
     assert "NEW MASTER KEY in scoring.db.key" in log
     assert '"route":"/health/ready"' in log
     assert "DEVELOPMENT" not in log
-    assert log.rstrip().endswith("stopped")
+    assert log.rstrip().endswith('{"notice":"stopped"}')
     assert stat.S_IMODE((tmp_path / "scoring.db.key").stat().st_mode) == 0o600
 
 

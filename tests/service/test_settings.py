@@ -24,7 +24,7 @@ ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 REQUIRED: Final = {"bundle": "b", "database": "sqlite:///a.db"}
 NAMES: Final = tuple(field.name for field in dataclasses.fields(ServiceSettings))
-DURATIONS: Final = ("scoring_timeout", "commit_timeout", "shutdown_notice", "shutdown_grace")
+DURATIONS: Final = tuple(name for name in NAMES if name.endswith(("_timeout", "_wait", "_notice", "_grace")))
 
 
 def loaded(flags: dict[str, object], environment: dict[str, str] | None = None) -> ServiceSettings:
@@ -73,8 +73,14 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
         "commit_timeout": "9s",
         "shutdown_notice": "5s",
         "shutdown_grace": "1m",
+        "queue_wait": "3s",
         "queue_limit": 7,
         "max_batch": 2,
+        "max_connections": 90,
+        "max_connections_per_address": 9,
+        "head_timeout": "3s",
+        "body_timeout": "4s",
+        "write_timeout": "5s",
     }
     networks = {"trusted_proxies": ["10.0.0.0/8", "::1"], "egress_networks": ["10.1.0.0/16", "fd00::/8"]}
     listed = {**plain, **networks}
@@ -113,6 +119,12 @@ def test_a_problem_names_where_its_value_came_from(tmp_path: Path) -> None:
         ({"workers": 0}, "--workers: workers must be at least 1, got 0"),
         ({"queue_limit": 0}, "--queue-limit: queue_limit must be at least 1"),
         ({"max_batch": 0}, "--max-batch: max_batch must be at least 1"),
+        ({"max_connections": 0}, "--max-connections: max_connections must be at least 1"),
+        (
+            {"max_connections_per_address": 0},
+            "--max-connections-per-address: max_connections_per_address must",
+        ),
+        ({"write_timeout": 30}, "--write-timeout: write_timeout must be at least a millisecond"),
         ({"host": ""}, "--host: host must be"),
         ({"scoring_timeout": "5s"}, "--scoring-timeout: scoring_timeout must be below commit_timeout"),
         ({"scoring_timeout": 2}, "--scoring-timeout: scoring_timeout must be at least a millisecond"),

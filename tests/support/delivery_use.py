@@ -48,7 +48,7 @@ class WrittenSender:
     under_way: Counter[str] = field(default_factory=Counter)
     most: Counter[str] = field(default_factory=Counter)
 
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes, *, client: int) -> Reply:
         """See `Sender`."""
         sent = Sent(url, headers, body)
         self.sent.append(sent)

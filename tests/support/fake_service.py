@@ -8,29 +8,23 @@ from typing import Any, TypeVar
 import httpx
 from starlette.types import ASGIApp
 
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.records import RecordSchema
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,
     IdentityNotValidated,
     InProgress,
     NotFound,
+    Overloaded,
     WebhookLimit,
 )
 from scoring_model.service.core.identity import assess, parse_identity
 from scoring_model.service.core.ids import new_id
+from scoring_model.service.core.readiness import Readiness
 from scoring_model.service.core.request import parse_request
-from scoring_model.service.core.resources import (
-    Answer,
-    Caller,
-    Identity,
-    IdentityStatus,
-    Once,
-    Scope,
-    Verification,
-    VerificationStatus,
-    Webhook,
-)
+from scoring_model.service.core.resources import Answer, Caller, Identity, Once, Scope, Verification, Webhook
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.core.webhook import parse_new_webhook, parse_webhook_update
 from scoring_model.service.http import HttpSettings, create_app
@@ -86,7 +80,10 @@ class FakeService:
         self.failures_left = 60
         self.failed_from: list[str] = []
         self.tokens: list[str] = []
-        self.is_ready = True
+        self.readiness: Readiness | None = Readiness(erasure_incomplete_since=None, clock_behind=0)
+        self.limited: list[bool] = []
+        self.overload: Overloaded | None = None
+        self.under_load = 0
         self.pending = False
         self.delay = 0.0
         self.fault: BaseException | None = None
@@ -95,9 +92,20 @@ class FakeService:
         self.under_way: set[str] = set()
         self.seen_once: list[Once | None] = []
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """As the facade says."""
+        self.limited.append(limited)
         return self.callers.get((client_id, api_key))
+
+    def enter(self, caller: Caller) -> None:
+        """As the facade says."""
+        if self.overload is not None:
+            raise self.overload
+        self.under_load += 1
+
+    def leave(self, caller: Caller) -> None:
+        """As the facade says."""
+        self.under_load -= 1
 
     async def take_token(self, caller: Caller) -> Bucket:
         """As the facade says."""
@@ -110,10 +118,10 @@ class FakeService:
         self.failures_left -= 1
         return Bucket(self.failures_left >= 0, max(0, self.failures_left), 60.0, 0.4)
 
-    async def ready(self) -> bool:
+    async def ready(self) -> Readiness | None:
         """As the facade says."""
         self._stumble()
-        return self.is_ready
+        return self.readiness
 
     async def check_once(self, caller: Caller, once: Once) -> Answer[Any] | None:
         """As the facade says."""

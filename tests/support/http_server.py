@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import uvloop
 
@@ -87,6 +88,7 @@ async def _running(
     task = asyncio.create_task(
         run(
             app,
+            settings,
             sockets=[listener],
             close=close,
             grace_seconds=grace_seconds,
@@ -111,15 +113,15 @@ async def _running(
 def serve(
     use: Callable[[Running], Awaitable[None]],
     *,
-    body_seconds: float = 10.0,
     grace_seconds: float = 10.0,
     notice_seconds: float = 0.0,
+    **settings: Any,
 ) -> None:
-    """Run a server, use it, and stop it."""
+    """Run a server, use it, and stop it. Further settings are those of HTTP."""
 
     async def main() -> None:
-        settings = HttpSettings(access_log=False, body_seconds=body_seconds)
-        async with _running(settings, grace_seconds, notice_seconds) as server:
+        http = HttpSettings(access_log=False, **settings)
+        async with _running(http, grace_seconds, notice_seconds) as server:
             await use(server)
 
     uvloop.run(main())

@@ -16,7 +16,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
 from scoring_model.decision.policy import NEVER_REACHED
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
-from scoring_model.training.certification import Certification, InfeasiblePolicy, certify
+from scoring_model.training.certification import Certification, certify
 from scoring_model.training.costs import expected_cost
 from scoring_model.training.rings import find_rings, one_of_each
 from scoring_model.training.scale import fit_scale
@@ -91,10 +91,12 @@ def simulate(world: World, *, draws: int, seed: int, bounds: PolicySettings = BO
     broken: Counter[str] = Counter(dict.fromkeys((*bounds.limits(), ANY, LOWEST, CHEAPEST), 0))
     infeasible = 0
     for _ in range(draws):
-        try:
-            broken.update(_broken(_draw(world, rng), bounds))
-        except InfeasiblePolicy:
+        sample = _draw(world, rng)
+        certification = certify(sample.tested_genuine, sample.tested_frauds, settings=bounds)
+        if certification.shortfalls():
             infeasible += 1
+        else:
+            broken.update(_broken(sample, certification, bounds))
     return Tally(draws=draws, infeasible=infeasible, broken=dict(broken))
 
 
@@ -174,9 +176,8 @@ def _on_grid(margins: FloatArray) -> FloatArray:
     return np.asarray(np.round(margins * 2.0**40) / 2.0**40)
 
 
-def _broken(sample: _Sample, bounds: PolicySettings) -> Iterator[str]:
+def _broken(sample: _Sample, certification: Certification, bounds: PolicySettings) -> Iterator[str]:
     """What does not hold in the population."""
-    certification = certify(sample.tested_genuine, sample.tested_frauds, settings=bounds)
     worst = _worst(certification)
     limits = bounds.limits()
     broken = [name for name, limit in limits.items() if _risk(sample.scale, name, worst[name]) > limit]

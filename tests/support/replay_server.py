@@ -62,9 +62,10 @@ async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
         await service.close()
         await store.close()
 
-    app = create_app(service, HttpSettings(access_log=False), clock=settings.clock)
+    http = HttpSettings(access_log=False)
+    app = create_app(service, http, clock=settings.clock)
     print("ready", flush=True)
-    await run(app, sockets=[listener], close=close, grace_seconds=PATIENCE)
+    await run(app, http, sockets=[listener], close=close, grace_seconds=PATIENCE)
 
 
 def _settings(text: str) -> ServerSettings:

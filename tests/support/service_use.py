@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import asyncpg
 import numpy as np
@@ -18,6 +18,7 @@ from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.bundle.golden import Golden
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.policy import Policy
@@ -29,7 +30,7 @@ from scoring_model.service.core.masters import MasterKey, MasterKeys
 from scoring_model.service.core.pending import PendingWork
 from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.queue import CommitQueue, QueueLimits
-from scoring_model.service.core.resources import Answer, Caller, IdentityStatus, Once, Scope, Verification
+from scoring_model.service.core.resources import Answer, Caller, Once, Scope, Verification
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
 from scoring_model.service.core.secrets import Secrets, load_or_create
 from scoring_model.service.core.service import Service, open_service
@@ -98,7 +99,7 @@ class HeldStore:
         return getattr(self._store, name)
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str]) -> AsyncIterator[Transaction]:
+    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
         self.knocking += 1
         await self.gate.wait()
@@ -107,7 +108,7 @@ class HeldStore:
             await self.before_each()
         if self.error is not None:
             raise self.error
-        async with self._store.writing(pools) as transaction:
+        async with self._store.writing(pools, wait=wait) as transaction:
             self.pools.append(list(pools))
             yield transaction
             if self.error_on_commit is not None:
@@ -219,6 +220,13 @@ class World:
     async def link_rows(self) -> set[LinkRow]:
         """All link rows."""
         return set(await table(self.url, LinkRow))
+
+
+class Owner(NamedTuple):
+    """Who changes something, where a test needs no client."""
+
+    pool: str
+    client: int = 0
 
 
 Story = Callable[[World], Awaitable[T]]
@@ -421,8 +429,8 @@ async def blocked(world: World) -> "asyncio.Future[Done[str]]":
         return Done("", b"")
 
     world.store.gate.clear()
-    first = asyncio.ensure_future(world.queue.change("first", None, nothing))
-    while world.queue.waiting or not world.store.knocking:
+    first = asyncio.ensure_future(world.queue.change(Owner("first", -1), None, nothing))
+    while not world.store.knocking:
         await asyncio.sleep(0)
     return first
 

@@ -54,7 +54,7 @@ def person_key_row(**changes: Any) -> PersonKeyRow:
 
 def identity_row(**changes: Any) -> IdentityRow:
     """A validated identity."""
-    row = IdentityRow(new_id(), 1, new_id(), b"person", "VALIDATED", b"sealed", 10, 10)
+    row = IdentityRow(new_id(), 1, new_id(), "VALIDATED", b"sealed", 10, 10)
     return row._replace(**changes)
 
 
@@ -109,7 +109,21 @@ def event_row(**changes: Any) -> EventRow:
 def webhook_row(**changes: Any) -> WebhookRow:
     """An active webhook."""
     row = WebhookRow(
-        new_id(), 1, "https://example.com/", 1, '["*"]', None, None, b"sealed", None, None, 10, 10, 10
+        new_id(),
+        1,
+        "https://example.com/",
+        1,
+        '["*"]',
+        None,
+        None,
+        b"sealed",
+        None,
+        None,
+        10,
+        10,
+        10,
+        None,
+        0,
     )
     return row._replace(**changes)
 

@@ -1,6 +1,7 @@
-"""A tracking server as the README starts it, and a relay that takes it away in the middle."""
+"""A tracking server as the README starts it, and a relay in front of it that fails on demand."""
 
 import contextlib
+import http.client
 import os
 import re
 import shlex
@@ -13,13 +14,13 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from running_service import until
 
 README: Final = Path(__file__).parents[2] / "README.md"
-REQUEST: Final = re.compile(rb"(?:GET|POST|PUT|PATCH|DELETE) \S+ HTTP/1\.1\r\n")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class TrackingServer:
     process : subprocess.Popen
     port : int
     log : Path
-        What it says.
+        Its standard output and error.
     """
 
     process: "subprocess.Popen[bytes]"
@@ -40,7 +41,7 @@ class TrackingServer:
 
     @property
     def uri(self) -> str:
-        """Where it is."""
+        """Its URI for clients."""
         return f"http://127.0.0.1:{self.port}"
 
     def await_ready(self) -> "TrackingServer":
@@ -64,7 +65,7 @@ def free_port() -> int:
 
 
 def command(port: int) -> list[str]:
-    """What the README says, on another port."""
+    """The command of the README, on another port."""
     found = re.search(r"^mlflow server .*$", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None
     words = shlex.split(found[0])
@@ -75,119 +76,104 @@ def command(port: int) -> list[str]:
 
 @contextmanager
 def tracking_server(folder: Path) -> Iterator[TrackingServer]:
-    """Start a server whose files are in a folder, and go on while it starts; killed at the end."""
+    """Start a server whose files are in a folder without waiting for it; killed at the end."""
     port = free_port()
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     log = folder / "server.log"
-    with log.open("wb") as said:
+    with log.open("wb") as output:
         process = subprocess.Popen(
             command(port),
             cwd=folder,
             env={**os.environ, **quiet},
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         )
     try:
         yield TrackingServer(process, port, log)
     finally:
-        kill(process)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # the program that was started and its children
+        process.wait()
 
 
-def kill(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the program that was started and the server that is its child, in a session of their own."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-class Relay:
-    """Passes requests on to a server, as many as it is told, and then cuts every line or goes silent.
+class Relay(ThreadingHTTPServer):
+    """Forwards requests to a server until a limit; the next request fails, and all after it.
 
     Parameters
     ----------
     port : int
         Of the server.
-    requests : int
-        So many are passed on, with their answers.
-    then : {'cut', 'silent'}
-    listen : int
-        Port to listen on; 0 takes a free one.
+    limit : int
+        Number of requests that are forwarded and answered; may be changed.
+    lost : bool
+        Whether the first request over the limit is forwarded and only its response is lost.
+    silent : bool
+        Whether connections stay open without a response over the limit.
     """
 
-    def __init__(
-        self, port: int, *, requests: int, then: Literal["cut", "silent"] = "cut", listen: int = 0
-    ) -> None:
-        self.passed = 0
+    daemon_threads = True
+
+    def __init__(self, port: int, *, limit: int, lost: bool = False, silent: bool = False) -> None:
+        super().__init__(("127.0.0.1", 0), _Request)
+        self.uri = f"http://127.0.0.1:{self.server_port}"
+        self.port, self.limit, self.lost, self.silent = port, limit, lost, silent
         self.over = threading.Event()
-        self._port, self._requests, self._then = port, requests, then
-        self._listener = socket.create_server(("127.0.0.1", listen))
-        self._sockets: list[socket.socket] = []
+        self.closed = threading.Event()
+        self._count = 0
         self._lock = threading.Lock()
 
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        return int(self._listener.getsockname()[1])
-
-    @property
-    def uri(self) -> str:
-        """How it is called."""
-        return f"http://127.0.0.1:{self.port}"
-
     def __enter__(self) -> "Relay":
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self._listener.close()
-        self._cut()
+        self.closed.set()
+        self.shutdown()
+        self.server_close()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                if self.over.is_set() and self._then == "cut":
-                    client.close()
-                    continue
-                server = socket.create_connection(("127.0.0.1", self._port))
-                for one in (client, server):
-                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                with self._lock:
-                    self._sockets += [client, server]
-                threading.Thread(target=self._requests_of, args=(client, server), daemon=True).start()
-                threading.Thread(target=self._answers_of, args=(server, client), daemon=True).start()
+    def reset(self, limit: int) -> None:
+        """Count from zero again."""
+        self._count, self.limit = 0, limit
+        self.over.clear()
 
-    def _requests_of(self, client: socket.socket, server: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := client.recv(65536):
-                with self._lock:
-                    self.passed += len(REQUEST.findall(data))
-                    if self.passed > self._requests:
-                        self.over.set()
-                if self.over.is_set():
-                    if self._then == "cut":
-                        self._cut()
-                        return
-                    continue
-                server.sendall(data)
-        self._close(server)
-
-    def _answers_of(self, server: socket.socket, client: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := server.recv(65536):
-                client.sendall(data)
-        self._close(client)
-
-    def _cut(self) -> None:
+    def take(self) -> int:
+        """Count a request; by how many it exceeds the limit."""
         with self._lock:
-            sockets, self._sockets = self._sockets, []
-        for one in sockets:
-            self._close(one)
+            self._count += 1
+            excess = self._count - self.limit
+        if excess > 0:
+            self.over.set()
+        return excess
 
-    @staticmethod
-    def _close(one: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
-        one.close()
+
+class _Request(BaseHTTPRequestHandler):
+    """One request over a connection of its own."""
+
+    server: Relay
+
+    def forward(self) -> None:
+        """Forward the request and answer it, unless the relay is over its limit."""
+        excess = self.server.take()
+        if excess > 0 and self.server.silent:
+            self.server.closed.wait()
+        if excess > (1 if self.server.lost else 0):
+            return
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port)
+        connection.request(self.command, self.path, body, dict(self.headers.items()))
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        if excess > 0:
+            return
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.headers.get("Content-Type", ""))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = forward  # noqa: N815 - names of the base class
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class calls it
+        """Log nothing."""

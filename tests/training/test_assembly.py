@@ -114,12 +114,18 @@ def test_data_are_named_by_what_they_say(sealed: Path, history: RecordTable, pre
 def test_an_infeasible_policy_is_an_error(
     prepared: Prepared, identity: Configuration, training: Training
 ) -> None:
-    """A bound that the records can't certify stops the training and is named, with what it would take."""
-    strict = replace(identity, policy=PolicySettings(max_false_reject=1e-5, max_step_up=0.08))
+    """Bounds that the model can't keep together stop the training and are named, with what its thresholds give."""
+    strict = replace(
+        identity, policy=PolicySettings(max_false_reject=0.01, max_step_up=0.02, max_missed_fraud=0.4)
+    )
     forest = training.bundle.contents.forest
-    with pytest.raises(InfeasiblePolicy, match="max_false_reject 1e-05 is certified nowhere") as caught:
+    with pytest.raises(InfeasiblePolicy, match=r"^no thresholds of the fitted model keep") as caught:
         assemble(prepared, forest, strict, Tuned(params={}, rounds=1), attacks=training.attacks, threads=1)
-    assert caught.value.bounds == ("max_false_reject",)
+    assert [row.bound for row in caught.value.shortfalls] == ["max_missed_fraud", "max_step_up"]
+    alternatives = caught.value.alternatives
+    assert alternatives is not None
+    assert len(alternatives.rows) > 800
+    assert not any(row.certified or row.chosen for row in alternatives.rows)
 
 
 def test_profile_counts_the_validation_period(training: Training, validation: Decisions) -> None:
@@ -197,6 +203,6 @@ def test_costs_reach_the_bundle(prepared: Prepared, training: Training, identity
     targets = prepared.split.validation_targets
     assert alternatives.prevalence == pytest.approx(np.mean(targets == 1))
     card = bundle.files["card.md"].decode()
-    assert f"least expected cost per applicant: {alternatives.chosen.expected_cost:.4g}," in card
+    assert f"least expected cost per application: {alternatives.chosen.expected_cost:.4g}," in card
     assert "lowest thresholds" in training.bundle.files["card.md"].decode()
     assert read_json(bundle.files["configuration.json"])["policy"]["costs"]["fraud_loss"] == 2

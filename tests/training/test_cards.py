@@ -12,7 +12,7 @@ def test_card_names_versions_parts_and_promises(training: Training) -> None:
     card = bundle.files["card.md"].decode()
     policy = bundle.contents.rules.policy
     assert bundle.model_version in card
-    assert policy.version in card
+    assert f"policy `{bundle.contents.policy_version}`" in card
     assert f"below a score of {policy.step_up_from}" in card
     for summary in training.split.summaries:
         assert f"| {summary.part} | " in card

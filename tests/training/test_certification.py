@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import PolicySettings
-from scoring_model.training.certification import InfeasiblePolicy, certify
+from scoring_model.training.certification import InfeasiblePolicy, certify, refuse_hopeless
 
 samples = st.builds(
     lambda seed, size, low, high: np.random.default_rng(seed).integers(low, high + 1, size),
@@ -33,11 +33,18 @@ def moved(chosen: PolicySettings, bound: str, limit: float) -> PolicySettings:
 
 def refusal(genuine: IntArray, frauds: IntArray, chosen: PolicySettings) -> InfeasiblePolicy | None:
     """How bounds are refused, or None."""
-    try:
-        certify(genuine, frauds, settings=chosen)
-    except InfeasiblePolicy as error:
-        return error
-    return None
+    shortfalls = certify(genuine, frauds, settings=chosen).shortfalls()
+    return InfeasiblePolicy(shortfalls) if shortfalls else None
+
+
+def bounds_of(error: InfeasiblePolicy) -> tuple[str, ...]:
+    """The bounds that are refused."""
+    return tuple(row.bound for row in error.shortfalls)
+
+
+def possible(error: InfeasiblePolicy) -> dict[str, float | None]:
+    """What could be kept, by bound."""
+    return {row.bound: row.possible for row in error.shortfalls}
 
 
 @settings(max_examples=60, deadline=None)
@@ -50,19 +57,18 @@ def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
     error = refusal(genuine, frauds, chosen)
     assume(error is not None)
     assert error is not None
-    assert set(error.nearest) == set(error.bounds)
-    conflict = "does not reach there" in str(error)
-    for bound, nearest in error.nearest.items():
+    conflict = any(row.is_choice for row in error.shortfalls)
+    for bound, nearest in possible(error).items():
         if nearest is None:
             assert refusal(genuine, frauds, moved(chosen, bound, 0.99)) is not None
             continue
         assert nearest > chosen.limits()[bound]
         left = refusal(genuine, frauds, moved(chosen, bound, nearest))
-        if len(error.bounds) == 1 or (conflict and len(error.bounds) == 2):
+        if len(error.shortfalls) == 1 or (conflict and len(error.shortfalls) == 2):
             assert left is None
         tight = refusal(genuine, frauds, moved(chosen, bound, nearest * 0.985))
         assert tight is not None
-        assert bound in tight.bounds
+        assert bound in bounds_of(tight)
 
 
 @settings(max_examples=50, deadline=None)
@@ -89,10 +95,9 @@ def test_too_few_records_are_named_with_what_they_need() -> None:
     """A 0.2 % reject and another bound need 1,843 genuine at 95 %, and the error says so."""
     short = refusal(_spread(1000, 0, 100), _spread(50, 500, 900), PolicySettings())
     assert short is not None
-    assert short.bounds == ("max_false_reject",)
-    assert short.nearest == {"max_false_reject": 0.00369}
-    assert "nearest feasible value is 0.00369, at 1001 (1000 genuine persons, 0.00% errors" in str(short)
-    assert "0.002 needs at least 1843 genuine persons" in str(short)
+    assert possible(short) == {"max_false_reject": 0.00369}
+    assert "at the best threshold, 1001, 0.00% of 1000 genuine persons are errors" in str(short)
+    assert "0.002 takes at least 1843 genuine persons" in str(short)
     assert refusal(_spread(1842, 0, 100), _spread(50, 500, 900), PolicySettings()) is not None
     assert refusal(_spread(1843, 0, 100), _spread(50, 500, 900), PolicySettings()) is None
 
@@ -102,10 +107,8 @@ def test_all_bounds_without_records_are_named_at_once() -> None:
     nobody = np.zeros(0, dtype=np.int64)
     error = refusal(nobody, nobody, PolicySettings(max_missed_fraud=0.5))
     assert error is not None
-    assert error.bounds == ("max_false_reject", "max_step_up", "max_missed_fraud")
-    assert len(error.problems) == 3
-    assert set(error.nearest.values()) == {None}
-    assert "no value below 1 is feasible" in str(error)
+    assert possible(error) == dict.fromkeys(("max_false_reject", "max_step_up", "max_missed_fraud"))
+    assert "max_missed_fraud  0.5        none      policy.max_missed_fraud: null" in str(error)
 
 
 def test_a_conflict_and_a_bound_without_records_are_named_together() -> None:
@@ -113,7 +116,7 @@ def test_a_conflict_and_a_bound_without_records_are_named_together() -> None:
     chosen = PolicySettings(max_false_reject=1e-5, max_step_up=0.05, max_missed_fraud=0.5)
     error = refusal(_spread(5000, 0, 1000), _spread(300, 0, 1000), chosen)
     assert error is not None
-    assert error.bounds == ("max_false_reject", "max_missed_fraud", "max_step_up")
+    assert bounds_of(error) == ("max_false_reject", "max_missed_fraud", "max_step_up")
 
 
 def test_conflict_names_both_bounds_and_a_remedy_that_holds() -> None:
@@ -122,11 +125,11 @@ def test_conflict_names_both_bounds_and_a_remedy_that_holds() -> None:
     conflicting = PolicySettings(max_false_reject=None, max_step_up=0.05, max_missed_fraud=0.5)
     error = refusal(genuine, frauds, conflicting)
     assert error is not None
-    assert error.bounds == ("max_missed_fraud", "max_step_up")
-    assert "max_missed_fraud 0.5 needs step_up_from <= " in error.problems[0]
-    for bound, nearest in error.nearest.items():
+    assert bounds_of(error) == ("max_missed_fraud", "max_step_up")
+    assert "- max_missed_fraud: 0.5 needs step_up_from <= " in str(error)
+    for bound, nearest in possible(error).items():
         assert nearest is not None
-        assert f"nearest feasible value is {nearest:g}" in str(error)
+        assert f"policy.{bound}: {nearest:g}\n" in str(error)
         assert refusal(genuine, frauds, moved(conflicting, bound, nearest)) is None
         assert refusal(genuine, frauds, moved(conflicting, bound, nearest - 0.002)) is not None
 
@@ -137,7 +140,7 @@ def test_a_conflict_that_more_records_would_end_says_how_many() -> None:
     few = _spread(10, 940, 1000)
     error = refusal(genuine, few, chosen)
     assert error is not None
-    needed = int(error.problems[0].rpartition("; ")[2].split()[0])
+    needed = int(error.shortfalls[0].reason.rpartition("; ")[2].split()[0])
     assert len(few) < needed < 100
     assert refusal(genuine, np.tile(few, -(-needed // 10)), chosen) is None
 
@@ -148,3 +151,34 @@ def test_confidence_is_shared_evenly(confidence: float) -> None:
     chosen = PolicySettings(max_false_reject=0.05, max_missed_fraud=0.9, confidence=confidence)
     found = certify(_spread(5000, 0, 500), _spread(500, 300, 1000), settings=chosen)
     assert [test.delta for test in found.tests.values()] == pytest.approx([(1 - confidence) / 3] * 3)
+
+
+def test_the_error_is_a_table() -> None:
+    """Bound, requested, possible and what to write stand in columns; of two that conflict one change is enough."""
+    chosen = PolicySettings(max_false_reject=1e-5, max_step_up=0.05, max_missed_fraud=0.5)
+    error = refusal(_spread(5000, 0, 1000), _spread(300, 0, 1000), chosen)
+    assert error is not None
+    assert str(error).split("\n")[2:6] == [
+        "bound             requested  possible  write",
+        "max_false_reject  1e-05      0.000819  policy.max_false_reject: 0.000819",
+        "max_missed_fraud  0.5        0.979     policy.max_missed_fraud: 0.979",
+        "max_step_up       0.05       0.577     or policy.max_step_up: 0.577",
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples, samples, limits, limits, limits)
+def test_what_counts_alone_refuse_no_model_keeps(
+    genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
+) -> None:
+    """Where the scores of some model keep the bounds, the counts alone do not refuse them."""
+    chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
+    if refusal(genuine, frauds, chosen) is None:
+        refuse_hopeless(len(genuine), len(frauds), settings=chosen)
+
+
+def test_counts_alone_refuse_one_record_too_few() -> None:
+    """1,842 genuine persons can't certify 0.2 % at a half of 5 %, whatever the model; 1,843 may."""
+    with pytest.raises(InfeasiblePolicy, match=r"^no thresholds of any model, even a perfect one, keep"):
+        refuse_hopeless(1842, 0, settings=PolicySettings())
+    refuse_hopeless(1843, 0, settings=PolicySettings())

@@ -1,4 +1,4 @@
-"""A training as a job: what it leaves, what it refuses, and what MLflow knows of it."""
+"""A training as a job: what it leaves, what it refuses, and what it logs to MLflow."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ def configuration(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
 def searched(
     small: Path, configuration: Configuration, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Job, JobDone]:
-    """A job with a search that told MLflow."""
+    """A job with a search, logged to MLflow."""
     out = tmp_path_factory.mktemp("jobs") / "searched"
     job = Job(source=small, configuration=configuration, out=out, threads=1)
     return job, run_job(job)
@@ -66,7 +66,7 @@ def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_
     assert {path.name for path in (tmp_path / "again.training").iterdir()} == LEFT
 
 
-def test_mlflow_knows_the_training(searched: tuple[Job, JobDone]) -> None:
+def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
     """The database holds run, metrics, trials, and the bundle as the challenger, byte for byte."""
     from mlflow import MlflowClient
     from mlflow.artifacts import download_artifacts
@@ -85,6 +85,10 @@ def test_mlflow_knows_the_training(searched: tuple[Job, JobDone]) -> None:
     assert len(_trials(run)) == 2
     assert json.loads(run.data.tags["mlflow.loggedArtifacts"]) == [{"path": "trials.json", "type": "table"}]
     assert run.info.start_time < run.info.end_time
+    (test,) = [part for part in json.loads((job.folder / "split.json").read_text()) if part["part"] == "test"]
+    assert [run.data.tags[name][:19] for name in ("test.from", "test.to")] == [
+        test[end][:19] for end in ("start", "end")
+    ]
     libraries = read_bundle(done.bundle).manifest.libraries
     assert run.data.tags["library.lightgbm"] == libraries["lightgbm"]
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
@@ -175,10 +179,10 @@ def test_too_many_bad_rows_leave_the_quarantine_alone(
     assert "canary" not in "".join(lines)
 
 
-def test_mlflow_out_of_reach_loses_nothing(
+def test_an_unreachable_server_loses_nothing(
     small: Path, searched: tuple[Job, JobDone], tmp_path: Path
 ) -> None:
-    """When MLflow can't be told, the bundle stands, the run is kept beside it, and that is said without a password."""
+    """The bundle stands, the run is kept beside it, and a warning without credentials says so."""
     job, done = searched
     lost = replace(
         job, configuration=_given(job, done), out=tmp_path / "lost", tracking_uri="unheard://me:s3cret@host"
@@ -188,17 +192,19 @@ def test_mlflow_out_of_reach_loses_nothing(
     assert read_bundle(lost.out).manifest.seal == read_bundle(done.bundle).manifest.seal
     assert tracked is not None
     assert tracked.uri == f"sqlite:///{lost.tracking / 'mlflow.db'}"
-    assert said[-1].startswith("warning: unheard://host could not be told: ")
-    assert said[-1].endswith(f"tell it later: scoring-model tracking sync {lost.tracking}")
+    assert said[-1].startswith("warning: unheard://host does not have the run: ")
+    assert said[-1].endswith(f"to log it later: scoring-model tracking sync {lost.tracking}")
     assert "s3cret" not in "".join(said)
 
 
-def test_a_folder_that_can_keep_nothing_is_an_error(searched: tuple[Job, JobDone], tmp_path: Path) -> None:
-    """When the run can be kept nowhere, the error says so after the bundle was sealed."""
+def test_a_folder_that_cannot_store_the_run_is_an_error(
+    searched: tuple[Job, JobDone], tmp_path: Path
+) -> None:
+    """If the run cannot be stored anywhere, the error says so after the bundle was sealed."""
     job, done = searched
     (tmp_path / "tracking").write_text("no folder")
     lost = replace(job, configuration=_given(job, done), out=tmp_path / "lost")
-    with pytest.raises(TrackingError, match="lost is sealed, but MLflow could not be told"):
+    with pytest.raises(TrackingError, match="lost is sealed, but its run could not be logged"):
         run_job(lost)
     assert read_bundle(lost.out).manifest.seal == read_bundle(done.bundle).manifest.seal
 

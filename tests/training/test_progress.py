@@ -1,10 +1,13 @@
+"""What a search shows of itself: a bar at a terminal, lines elsewhere."""
+
 import io
-import time
+import threading
 
 import pytest
 from rich.console import Console
 
-from scoring_model.training.progress import show_progress
+from scoring_model.training import progress
+from scoring_model.training.progress import Status, show_progress
 
 
 def console(*, terminal: bool) -> Console:
@@ -18,39 +21,77 @@ def written(to: Console) -> str:
     return to.file.getvalue()
 
 
-@pytest.mark.parametrize(("limits", "left"), [((4, None), "0:02 left"), ((None, 60.0), "0:58 left")])
-def test_a_terminal_shows_the_best_value(limits: tuple[int | None, float | None], left: str) -> None:
-    """The bar names the trials done, the best value and the time left, whatever limits the search."""
+def status(**changed: object) -> Status:
+    """A search in the middle."""
+    given = {"trials": 2, "limit": 4, "best": 0.61257, "share": 0.5, "seconds_left": 501.4, **changed}
+    return Status(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({}, "2 of 4 trials, best 0.6126, about 8:21 left"),
+        ({"limit": None, "best": None}, "2 trials, best none, about 8:21 left"),
+        ({"seconds_left": 3661.0}, "2 of 4 trials, best 0.6126, about 1:01:01 left"),
+        ({"seconds_left": 0.0}, "2 of 4 trials, best 0.6126, about 0:00 left"),
+        ({"seconds_left": None}, "2 of 4 trials, best 0.6126, estimating the time left"),
+    ],
+)
+def test_a_status_as_text(changed: dict[str, object], text: str) -> None:
+    """Trials done, best value and time left, or that it is not known yet."""
+    assert str(status(**changed)) == text
+
+
+def test_a_terminal_shows_the_status() -> None:
+    """The bar carries the text of the status, and no line is reported."""
     to, lines = console(terminal=True), list[str]()
-    with show_progress(*limits, shown=True, report=lines.append, console=to) as show:
-        show(0, 0.0, None)
-        show(2, 1.5, 0.61257)
-    assert f"2 trials, best 0.6126, {left}" in written(to)
+    with show_progress(status, shown=True, report=lines.append, console=to):
+        pass
+    assert str(status()) in written(to)
     assert lines == []
 
 
 @pytest.mark.parametrize(("terminal", "shown"), [(False, True), (True, False), (False, False)])
 def test_nothing_is_shown_unasked_or_to_a_file(terminal: bool, shown: bool) -> None:
-    """Only a terminal where a bar is wanted gets one."""
+    """Only a terminal where a bar is wanted gets one; the first line comes after half a minute."""
     to, lines = console(terminal=terminal), list[str]()
-    with show_progress(4, None, shown=shown, report=lines.append, console=to) as show:
-        show(2, 1.5, 0.6)
-    assert written(to) == ""
-    assert lines == []  # the first half minute is not over
+    with show_progress(status, shown=shown, report=lines.append, console=to):
+        pass
+    assert (written(to), lines) == ("", [])
 
 
-def test_without_a_bar_a_line_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search of ten minutes that is told of every second reports every half minute, with the time left.
+def test_lines_come_while_a_trial_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a bar the status is reported again and again, though the search does nothing that would cause it."""
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
+    lines, third = list[str](), threading.Event()
 
-    Trials of an earlier run count, but not for how long one takes.
-    """
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    lines: list[str] = []
-    with show_progress(640, None, shown=True, report=lines.append, console=console(terminal=False)) as show:
-        for second in range(601):
-            now[0] = float(second)
-            show(40 + second, now[0], None if second < 100 else 0.5)
-    assert len(lines) == 20
-    assert lines[0] == "tuning: 70 trials, best none, 9:30 left"
-    assert lines[-1] == "tuning: 640 trials, best 0.5000, 0:00 left"
+    def report(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 3:
+            third.set()
+
+    with show_progress(status, shown=True, report=report, console=console(terminal=False)):
+        assert third.wait(10)
+    assert set(lines) == {f"tuning: {status()}"}
+
+
+def test_an_error_of_the_listener_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `report` raises in the other thread ends the search with that error, and hides none of the search."""
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    called = threading.Event()
+
+    def broken(_: str) -> None:
+        called.set()
+        raise BrokenPipeError
+
+    def watch(error: Exception | None) -> None:
+        called.clear()
+        with show_progress(status, shown=False, report=broken, console=console(terminal=False)):
+            assert called.wait(10)
+            if error is not None:
+                raise error
+
+    with pytest.raises(BrokenPipeError):
+        watch(None)
+    with pytest.raises(KeyError):
+        watch(KeyError("of the search"))

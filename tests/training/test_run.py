@@ -125,6 +125,7 @@ def test_steps_are_reported(training: Training, small: Path, configuration: Conf
     heard: list[str] = []
     table = read_records(small, configuration.schema, labelled=True).table
     found = run_training(table, configuration, threads=1, report=heard.append)
+    assert heard.pop(0).startswith("warning: a fraud is known ")
     assert heard[0] == f"{len(found.bundle.contents.features.names)} features"
     assert heard[1:-2] == [str(stretch) for stretch in found.split.summaries if stretch.records]
     train = found.split.summaries[1]

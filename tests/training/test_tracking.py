@@ -1,91 +1,154 @@
-"""Tracking in a folder: what MLflow is told of a training, and what a training has to tell."""
+"""Tracking in the folder beside the bundles, and the record of a training."""
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import mlflow
 import pytest
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
+from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.configuration import Configuration
+from scoring_model.decision.policy import Policy
 from scoring_model.training.run import Training
-from scoring_model.training.tracking import TrackingError, TrackingSettings, track
-from scoring_model.training.tracking.description import column_schema, metrics, table
-from scoring_model.training.tracking.environment import requirements
-from scoring_model.training.tracking.writing import CHALLENGER
-from tracking_use import DATA, TABLE, contents, runs_of, telling_of
+from scoring_model.training.tracking import RunRecord, TrackedRun, TrackingError, track
+from scoring_model.training.tracking.description import column_schema, describe, metrics, requirements, table
+from scoring_model.training.tracking.store import client_of
+from tracking_use import assert_logged_once, challenger, contents, record_of, runs_of
+
+DAY = 86_400_000_000  # microseconds
+
+
+@dataclass(frozen=True)
+class Logged:
+    """Two trainings in the store of one folder."""
+
+    folder: Path
+    bundles: Sequence[Path]
+    records: Sequence[RunRecord]
+    runs: Sequence[TrackedRun]
+
+    @property
+    def uri(self) -> str:
+        """Of the store."""
+        return self.runs[0].uri
 
 
 @pytest.fixture(scope="module")
-def tracked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Two trainings in one store."""
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Logged:
+    """Two trainings, logged in their order."""
     folder = tmp_path_factory.mktemp("tracking")
-    settings = TrackingSettings(folder=folder / "runs")
-    tellings = [telling_of(folder / str(number), number=number) for number in (1, 2)]
-    runs = [track(settings, telling) for telling in tellings]
-    client = MlflowClient(tracking_uri=runs[0].uri, registry_uri=runs[0].uri)
-    return {"folder": folder, "settings": settings, "tellings": tellings, "runs": runs, "client": client}
+    records = [record_of(folder / str(number), number=number) for number in (1, 2)]
+    runs = [track(record, folder=folder / "runs") for record in records]
+    return Logged(folder / "runs", [folder / str(number) / "bundle" for number in (1, 2)], records, runs)
 
 
 def test_the_alias_gives_the_bundle_byte_for_byte(
-    tracked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a user downloads as the challenger is the later bundle, with no file added."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", tracked["runs"][0].uri)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", logged.uri)
     fetched = mlflow.artifacts.download_artifacts("models:/identities@challenger", dst_path=str(tmp_path))
-    assert contents(Path(fetched)) == contents(tracked["folder"] / "2" / "bundle")
+    assert contents(Path(fetched)) == contents(logged.bundles[1])
 
 
-def test_each_training_is_a_version(tracked: dict[str, Any]) -> None:
-    """Versions count up, name their run and when they were trained, and the alias moves to the last."""
-    client, runs = tracked["client"], tracked["runs"]
-    assert [run.model_version for run in runs] == ["1", "2"]
-    for run, telling in zip(runs, tracked["tellings"], strict=True):
-        found = client.get_model_version("identities", run.model_version)
-        assert found.run_id == run.run_id
-        assert telling.version_tags.items() <= found.tags.items()
-    assert found.tags["trained_at"] == "2025-06-15T15:08:40.000000Z"
-    assert str(client.get_model_version_by_alias("identities", CHALLENGER).version) == "2"
+def test_each_training_is_a_run_and_a_version(logged: Logged, tmp_path: Path) -> None:
+    """Each run has everything of its record, versions count up and have the time of their training."""
+    assert [run.model_version for run in logged.runs] == ["1", "2"]
+    assert challenger(logged.uri, "identities") == "2"
+    for run, record in zip(logged.runs, logged.records, strict=True):
+        assert assert_logged_once(logged.uri, record, tmp_path).info.run_id == run.run_id
+    found = client_of(logged.uri).get_model_version("identities", "2")
+    assert found.run_id == logged.runs[1].run_id
+    assert found.tags == {"model_version": "identities-of-2", "trained_at": "2025-06-15T15:08:40.000000Z"}
 
 
-def test_a_run_keeps_what_it_was_told(tracked: dict[str, Any]) -> None:
-    """Times, parameters, metrics, tags and data are in one finished run."""
-    client, telling = tracked["client"], tracked["tellings"][0]
-    run = client.get_run(tracked["runs"][0].run_id)
-    assert (run.info.status, run.info.run_name) == ("FINISHED", telling.name)
-    assert (run.info.start_time, run.info.end_time) == (telling.started, telling.ended)
-    assert {name: float(value) for name, value in run.data.params.items()} == {
-        "learning_rate": 0.1 + 0.2,
-        "seed": 7,
-    }
-    assert run.data.metrics == {metric.name: metric.value for metric in telling.metrics}
-    assert {"use": "identities", "training_key": telling.key}.items() <= run.data.tags.items()
-    (told,) = run.inputs.dataset_inputs
-    assert (told.dataset.name, told.dataset.schema, told.dataset.profile) == (
-        DATA.name,
-        DATA.schema,
-        DATA.profile,
-    )
-    assert told.dataset.digest == DATA.digest[:36]
-
-
-def test_trials_are_a_table_of_mlflow(tracked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trials_are_a_table_of_mlflow(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
     """What MLflow loads as a table has one row for each trial."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", tracked["runs"][0].uri)
-    run = tracked["client"].get_run(tracked["runs"][0].run_id)
-    frame = tracked["client"].load_table(run.info.experiment_id, "trials.json", [run.info.run_id])
-    assert frame["trial"].tolist() == [0, 1]
-    assert json.loads(contents(tracked["folder"] / "1")["trials.json"]) == TABLE
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", logged.uri)
+    client, run_id = client_of(logged.uri), logged.runs[0].run_id
+    experiment = client.get_run(run_id).info.experiment_id
+    assert client.load_table(experiment, "trials.json", [run_id])["trial"].tolist() == [0, 1]
 
 
-def test_rows_are_written_in_full() -> None:
-    """Every column of any row is there, numbers read back as they were, and what is absent or no number is null."""
+def test_everything_is_in_the_folder(logged: Logged) -> None:
+    """Database and artifacts lie in the folder."""
+    assert logged.uri == f"sqlite:///{logged.folder.resolve()}/mlflow.db"
+    assert sorted(path.name for path in logged.folder.iterdir()) == ["artifacts", "mlflow.db"]
+    ids = {path.name for path in (logged.folder / "artifacts").iterdir()}
+    assert ids >= {run.run_id for run in logged.runs}
+
+
+def test_a_run_that_fails_is_marked_and_completed_later(
+    logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the registry refuses, the run is FAILED and the alias stays; the next attempt completes the same run."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise MlflowException("no, risk://me:s3cret@host")
+
+    record = record_of(tmp_path, number=3)
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "create_model_version", refuse)
+        with pytest.raises(TrackingError, match="no, risk://host"):
+            track(record, folder=logged.folder)
+    (run,) = runs_of(logged.uri, record)
+    assert run.info.status == "FAILED"
+    assert challenger(logged.uri, "identities") == "2"
+    again = track(record, folder=logged.folder)
+    assert (again.run_id, again.model_version) == (run.info.run_id, "3")
+    assert challenger(logged.uri, "identities") == "3"
+
+
+def test_runs_name_model_policy_and_test_period(
+    training: Training, identity: Configuration, sealed: Path, tmp_path: Path
+) -> None:
+    """Runs differ by name and tags if they differ in their policy alone or in their test period alone."""
+
+    def described(name: str, trained: Training, bundle: Path) -> RunRecord:
+        (tmp_path / name).mkdir()
+        return describe(
+            trained, identity, bundle=bundle, source="a", started=1, ended=2, scratch=tmp_path / name
+        )
+
+    borders = training.split.borders
+    later = replace(training.split, borders=replace(borders, test_from=borders.test_from + DAY))
+    first = described("first", training, sealed)
+    policy = described("policy", training, _with_policy(training).save(tmp_path / "other"))
+    period = described("period", replace(training, split=later), sealed)
+    assert len({first.name, policy.name, period.name}) == 3
+    assert first.name.startswith(read_bundle(sealed).manifest.model_version)
+    assert _differing(first, policy) == {"policy_version", "bundle.seal"}
+    assert _differing(first, period) == {"test.from"}
+    assert first.tags["test.from"] < first.tags["test.to"]
+    assert first.tags["test.from"][:16] in first.name
+    assert first.tags["test.to"][:16] in first.name
+    assert first.artifacts.keys() == {"requirements.txt"} | {
+        f"bundle/{path.name}" for path in sealed.iterdir()
+    }
+
+
+def _with_policy(training: Training) -> Bundle:
+    """The same model with other thresholds."""
+    contents = training.bundle.contents
+    rules = replace(contents.rules, policy=Policy(step_up_from=1001, fail_from=1001))
+    return replace(training.bundle, contents=replace(contents, rules=rules))
+
+
+def _differing(one: RunRecord, other: RunRecord) -> set[str]:
+    """The tags that differ."""
+    return {name for name, value in one.tags.items() if other.tags[name] != value}
+
+
+def test_a_table_has_every_column_and_digit() -> None:
+    """The columns are the union of the rows'; numbers read back as they were; absent and NaN are null."""
     rows: list[dict[str, object]] = [
         {"trial": 0, "value": 0.1 + 0.2},
         {"trial": 1, "state": "pruned", "value": float("nan")},
@@ -94,34 +157,6 @@ def test_rows_are_written_in_full() -> None:
         "columns": ["trial", "value", "state"],
         "data": [[0, 0.1 + 0.2, None], [1, None, "pruned"]],
     }
-
-
-def test_everything_is_kept_in_the_folder(tracked: dict[str, Any]) -> None:
-    """Database and artifacts lie in the folder of the settings."""
-    assert sorted(p.name for p in (tracked["folder"] / "runs").iterdir()) == ["artifacts", "mlflow.db"]
-    run = tracked["client"].get_run(tracked["runs"][0].run_id)
-    assert run.info.artifact_uri.startswith((tracked["folder"] / "runs" / "artifacts").as_uri())
-
-
-def test_a_run_that_fails_is_marked_and_finished_later(
-    tracked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When the registry refuses, the run is failed and the alias stays; told again it is the same run, finished."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise MlflowException("no, risk://me:s3cret@host")
-
-    client, telling = tracked["client"], telling_of(tmp_path, number=3)
-    with monkeypatch.context() as patch:
-        patch.setattr(MlflowClient, "create_model_version", refuse)
-        with pytest.raises(TrackingError, match="no, risk://host"):
-            track(tracked["settings"], telling)
-    (run,) = runs_of(client, telling)
-    assert run.info.status == "FAILED"
-    assert str(client.get_model_version_by_alias("identities", CHALLENGER).version) == "2"
-    again = track(tracked["settings"], telling)
-    assert (again.run_id, again.model_version) == (run.info.run_id, "3")
-    assert str(client.get_model_version_by_alias("identities", CHALLENGER).version) == "3"
 
 
 def test_all_numbers_of_an_evaluation_are_metrics(training: Training) -> None:
@@ -144,7 +179,7 @@ def test_all_numbers_of_an_evaluation_are_metrics(training: Training) -> None:
 
 
 def test_columns_are_described_as_mlflow_reads_them(identity: Configuration) -> None:
-    """MLflow's own reader takes the schema: names, kinds, and that an event needs its time alone."""
+    """MLflow's own reader takes the schema: names, types, and that only the event time is required."""
     from mlflow.types import Schema
 
     columns = json.loads(column_schema(identity.schema))["mlflow_colspec"]
@@ -158,15 +193,13 @@ def test_columns_are_described_as_mlflow_reads_them(identity: Configuration) -> 
 
 
 def test_requirements_are_what_is_installed() -> None:
-    """The file pins every library that trains, and theirs, to the version that is here, and no tool of the tests."""
+    """The file pins every library that trains to the version that is installed, and names Python."""
     first, *pins = requirements().splitlines()
     found = dict(pin.split("==") for pin in pins)
     assert first.startswith(f"# Python {sys.version_info.major}.{sys.version_info.minor}.")
-    assert list(found) == sorted(found)
     assert len(found) == len(pins)
     for name in ("lightgbm", "mlflow", "numpy", "onnx", "onnxruntime", "optuna", "scipy", "scoring-model"):
         assert found[name] == version(name)
-    assert not {"pytest", "mypy", "starlette-testclient", "asyncpg"} & found.keys()
 
 
 OFFLINE = """
@@ -181,17 +214,18 @@ from scoring_model.training import tracking
 assert "mlflow" not in sys.modules
 folder = Path(sys.argv[1])
 (folder / "m").write_bytes(b"1")
-tracking.track(tracking.TrackingSettings(folder=folder), tracking.Telling(
-    key="k", experiment="e", name="r", model_name="m", started=1, ended=2, params={}, metrics=(), tags={},
-    version_tags={}, data=tracking.TrackedData(name="d", digest="0", schema="{}"), files={"bundle/m": folder / "m"},
-))
+dataset = dict(name="d", digest="0", source_type="table", source="{}")
+tracking.track(tracking.RunRecord(
+    key="k", use="e", name="r", started=1, ended=2, params={}, metrics={}, tags={}, dataset=dataset,
+    artifacts={"bundle/m": folder / "m"},
+), folder=folder)
 from mlflow.telemetry import get_telemetry_client
 assert get_telemetry_client() is None
 """
 
 
-def test_nobody_is_called(tmp_path: Path) -> None:
-    """In a fresh process that is no test, mlflow is imported late, nothing is reported or connected to."""
+def test_nothing_is_sent_without_a_server(tmp_path: Path) -> None:
+    """In a fresh process outside of tests, MLflow is imported late, sends no telemetry and prints nothing."""
     marks = ("CI", "PYTEST", "GITHUB", "MLFLOW", "DO_NOT_TRACK", "BUILD", "JENKINS", "TF_", "GITLAB")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
     done = subprocess.run(

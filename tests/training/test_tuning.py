@@ -222,7 +222,7 @@ def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: 
             children[0].kill()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(progress, "LINE_SECONDS", 0.0)
+        patch.setattr(progress, "LINE_SECONDS", 0.01)
         with pytest.raises(ClimberError, match="ended with code -9"):
             search(journal, processes=2, report=kill_one, limits={"trials": 200})
     left = search(journal, resume=True, limits={"trials": 1}).trials
@@ -263,6 +263,57 @@ def test_where_all_were_stopped_by_one_that_died_another_is_made(
     found = search(journal, resume=True, limits=limits)
     assert [row["state"] for row in found.trials] == ["pruned", "complete"]
     assert found.value == 0.5
+
+
+def test_a_search_reports_how_long_it_will_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is an estimate once a trial was complete, and at once where a journal has one."""
+    lines, heard = list[str](), threading.Event()
+
+    def report(line: str) -> None:
+        lines.append(line)
+        heard.set()
+
+    def hear() -> str:
+        heard.clear()
+        assert heard.wait(10)
+        heard.clear()  # that line may have been begun before
+        assert heard.wait(10)
+        return lines[-1]
+
+    def climb(*_: object) -> Iterator[Rung]:
+        said.append(hear())
+        yield Rung(value=0.5, rounds=(10,), last=False)
+        yield Rung(value=0.5, rounds=(10, 10, 10), last=True)
+
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
+    monkeypatch.setattr(climbers, "climb", climb)
+    said: list[str] = []
+    search(tmp_path / "journal.log", report=report, limits={"trials": 2})
+    assert said[0] == "tuning: 0 of 2 trials, best none, estimating the time left"
+    assert said[1].startswith("tuning: 1 of 2 trials, best 0.5000, about 0:0")
+    search(tmp_path / "journal.log", report=report, resume=True, limits={"trials": 3})
+    assert said[2].startswith("tuning: 2 of 3 trials, best 0.5000, about 0:0")
+
+
+def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time left is that of the budget, and after it not 0 but unknown while the first trial goes on."""
+    lines, heard = list[str](), threading.Event()
+
+    def report(line: str) -> None:
+        lines.append(line)
+        if "estimating" in line:
+            heard.set()
+
+    def climb(*_: object) -> Iterator[Rung]:
+        assert heard.wait(10)
+        yield Rung(value=0.5, rounds=(10, 10, 10), last=True)
+
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
+    monkeypatch.setattr(climbers, "climb", climb)
+    search(tmp_path / "journal.log", report=report, limits={"trials": None, "budget": 300_000})
+    assert lines[0] == "tuning: 0 trials, best none, about 0:00 left"
 
 
 def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,7 @@ def score_file(
     histories: Sequence[Path] = (),
     reasons: bool = False,
     max_bad_share: float = MAX_BAD_SHARE,
+    guard_formulas: bool = True,
 ) -> ScoredFile:
     """Score a file of records.
 
@@ -69,6 +70,8 @@ def score_file(
         Whether to say why for STEPPED_UP and FAILED.
     max_bad_share : float
         Share of bad rows above which nothing is scored.
+    guard_formulas : bool
+        Whether text in CSV that a spreadsheet would run as a formula gets an apostrophe in front.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def score_file(
     accept(reading, max_share=max_bad_share)
     past = read_histories(scorer, histories)
     scored = score_table(scorer, reading.table, history=past, reasons=reasons)
-    write_table(_with_versions(scored.to_arrow(), scorer), out)
+    write_table(_with_versions(scored.to_arrow(), scorer), out, guard_formulas=guard_formulas)
     counts = Counter(scored.decisions.outcomes.tolist())
     return ScoredFile(
         records=len(reading.table),

@@ -11,13 +11,22 @@ from scoring_model.bundle.card import (
     SplitRow,
 )
 from scoring_model.bundle.codec import json_bytes
-from scoring_model.bundle.contents import CARD, CONFIGURATION, EVALUATION, PROFILE, Contents
+from scoring_model.bundle.contents import (
+    CARD,
+    CONFIGURATION,
+    EVALUATION,
+    PROFILE,
+    Contents,
+    DecisionPart,
+)
 from scoring_model.bundle.errors import BundleError
 from scoring_model.bundle.golden import Golden, choose_rows
 from scoring_model.bundle.invention import invent_rows
 from scoring_model.bundle.manifest import Manifest
 from scoring_model.bundle.profile import measure_profile
 from scoring_model.bundle.reader import SealedFiles, read_bundle
+from scoring_model.bundle.reasons import Use, reason_factors
+from scoring_model.bundle.upgrade import check_protocol, upgrade
 
 __all__ = [
     "CARD",
@@ -28,6 +37,7 @@ __all__ = [
     "Bundle",
     "BundleError",
     "Contents",
+    "DecisionPart",
     "FeatureRow",
     "Golden",
     "Manifest",
@@ -37,6 +47,8 @@ __all__ = [
     "ScaleRow",
     "SealedFiles",
     "SplitRow",
+    "Use",
+    "check_protocol",
     "check_versions",
     "choose_rows",
     "invent_rows",
@@ -44,4 +56,6 @@ __all__ = [
     "measure_profile",
     "model_version",
     "read_bundle",
+    "reason_factors",
+    "upgrade",
 ]

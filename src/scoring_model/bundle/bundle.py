@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring_model.bundle.contents import CONFIGURATION, VERSIONED, Contents
+from scoring_model.bundle.contents import CONFIGURATION, VERSIONED, Contents, DecisionPart
 from scoring_model.bundle.errors import ManifestInvalid
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.bundle.seal import sha256_hex
@@ -67,7 +67,7 @@ class Bundle:
             self.files,
             name=self.name,
             model_version=self.model_version,
-            policy_version=self.contents.rules.policy.version,
+            policy_version=self.contents.policy_version,
             feature_fingerprint=fingerprint(self.contents.features),
             data=self.data,
             configuration_sha256=sha256_hex(self.described[CONFIGURATION]),
@@ -85,7 +85,7 @@ def model_version(name: str, files: Mapping[str, bytes]) -> str:
     return f"{name}-{digest.hexdigest()[:12]}"
 
 
-def check_versions(sealed: SealedFiles, contents: Contents) -> None:
+def check_versions(sealed: SealedFiles, contents: DecisionPart) -> None:
     """Refuse a bundle whose manifest names other versions than its files have.
 
     Whoever seals altered files anew, and signs them, could otherwise keep the name of the model that they were.
@@ -93,7 +93,7 @@ def check_versions(sealed: SealedFiles, contents: Contents) -> None:
     Parameters
     ----------
     sealed : SealedFiles
-    contents : Contents
+    contents : DecisionPart
         Of these files.
 
     Raises
@@ -104,7 +104,7 @@ def check_versions(sealed: SealedFiles, contents: Contents) -> None:
     manifest = sealed.manifest
     actual = {
         "model_version": model_version(manifest.name, sealed.files),
-        "policy_version": contents.rules.policy.version,
+        "policy_version": contents.policy_version,
     }
     if CONFIGURATION in sealed.files:
         actual["configuration_sha256"] = sha256_hex(sealed.files[CONFIGURATION])

@@ -82,6 +82,8 @@ class ModelCard:
         As in the manifest.
     purpose : str
         What the decisions are for, and what they are not for.
+    subject : str
+        Whom a record is of, such as ``applicant``.
     data_sha256 : str
     data_records : int
     data_from, data_to : str
@@ -113,6 +115,7 @@ class ModelCard:
     step_up_from: int
     fail_from: int
     extrapolated_from: int
+    subject: str = "applicant"
     choice: str = ""
     calibration: str = ""
     splits: Sequence[SplitRow] = ()
@@ -172,7 +175,7 @@ def _policy(card: ModelCard) -> str:
 
 
 def _scale(card: ModelCard) -> str:
-    meaning = "Of genuine applicants, a share of 10^(-s/250) scores s or more."
+    meaning = f"A genuine {_text(card.subject)} scores s or more with a chance of 10^(-s/250)."
     if card.extrapolated_from <= 1000:
         meaning += f" From {card.extrapolated_from} on the scale is extrapolated."
     rows = [(row.score, row.low, row.high, "yes" if row.extrapolated else "no") for row in card.scale]

@@ -1,28 +1,31 @@
 """What the files of a bundle hold, as the types of the rooms that use them."""
 
+import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Self, TypeVar
 
 from scoring_model.bundle.codec import json_bytes, npz_bytes, read_json, read_npz
 from scoring_model.bundle.errors import ContentInvalid
+from scoring_model.bundle.feature_file import (
+    check_computed,
+    column_names,
+    features_json,
+    read_matrix,
+    read_schema,
+)
 from scoring_model.bundle.golden import Golden
+from scoring_model.bundle.reader import SealedFiles
+from scoring_model.decision.factors import Factors
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.policy import Policy
 from scoring_model.decision.probability import calibration_json, read_calibration
+from scoring_model.decision.reasons import FactualReasons, Reasons, SummedReasons
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.features import (
-    FeatureMatrix,
-    FeatureSettings,
-    FittedState,
-    LinkSettings,
-    SignalSettings,
-    Trend,
-)
-from scoring_model.history import Amount
-from scoring_model.records import LabelSchema, RecordSchema, SignalType
+from scoring_model.decision.structure import read_forest
+from scoring_model.features import FeatureMatrix
+from scoring_model.records import RecordSchema
 
 GRAPH: Final = "model.onnx"
 TREES: Final = "trees.npz"
@@ -30,12 +33,16 @@ FEATURES: Final = "features.json"
 SCALE: Final = "scale.json"
 PROBABILITY: Final = "probability.json"
 POLICY: Final = "policy.json"
+REASONS: Final = "reasons.json"
 GOLDEN: Final = "golden.npz"
-DECIDING: Final = (GRAPH, TREES, FEATURES, SCALE, PROBABILITY, POLICY, GOLDEN)
+DECIDING: Final = (GRAPH, TREES, FEATURES, SCALE, PROBABILITY, POLICY, REASONS, GOLDEN)
 """The files that decide. The others describe."""
 
+FIRST_WITH_FACTORS: Final = 3
+"""The protocol from which on a bundle holds `REASONS`."""
+
 VERSIONED: Final = (GRAPH, TREES, FEATURES, SCALE, PROBABILITY)
-"""The files whose hash is the model's version; the policy has a version of its own."""
+"""The files whose hash is the model's version; policy and reasons have one of their own."""
 
 CONFIGURATION: Final = "configuration.json"
 EVALUATION: Final = "evaluation.json"
@@ -46,7 +53,53 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contents:
+class DecisionPart:
+    """Everything that it takes to decide about a feature row: of a past verdict, with any released bundle.
+
+    Parameters
+    ----------
+    graph : bytes
+        The ONNX graph of the margin.
+    forest : Forest
+        The same trees with their counts, for the reasons.
+    rules : DecisionRules
+    reasons : FactualReasons or SummedReasons
+    golden : Golden
+        Invented rows and what is decided on them.
+    """
+
+    graph: bytes
+    forest: Forest
+    rules: DecisionRules
+    reasons: Reasons
+    golden: Golden
+
+    @property
+    def policy_version(self) -> str:
+        """Version of the thresholds, their evidence and what is said of decisions.
+
+        The first 16 hexadecimal digits of a SHA-256. Before protocol 3 reasons were no part of it.
+        """
+        policy = self.rules.policy
+        if isinstance(self.reasons, SummedReasons):
+            return policy.version
+        both = {"policy": policy.to_json(), "reasons": self.reasons.factors.to_json()}
+        return hashlib.sha256(json_bytes(both)).hexdigest()[:16]
+
+    @classmethod
+    def of(cls, sealed: SealedFiles) -> Self:
+        """Read the files of a sealed bundle of any protocol.
+
+        Raises
+        ------
+        ContentInvalid
+            Naming the first file that does not hold what it should.
+        """
+        return cls(**_decision_part(sealed.files, sealed.manifest.protocol))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents(DecisionPart):
     """Everything that it takes to decide about a record.
 
     Parameters
@@ -54,64 +107,81 @@ class Contents:
     schema : RecordSchema
         What records hold, and under which names a file keeps it.
     features : FeatureMatrix
-    graph : bytes
-        The ONNX graph of the margin.
-    forest : Forest
-        The same trees with their counts, for the reasons.
-    rules : DecisionRules
-    golden : Golden
-        Invented rows and what is decided on them.
     """
 
     schema: RecordSchema
     features: FeatureMatrix
-    graph: bytes
-    forest: Forest
-    rules: DecisionRules
-    golden: Golden
-
-    @cached_property
-    def reason_codes(self) -> tuple[str, ...]:
-        """Reason code of each feature, in the order of the columns."""
-        return tuple(feature.reason for feature in self.features.features)
 
     def to_files(self) -> dict[str, bytes]:
-        """The files that decide, by name; equal contents give equal bytes."""
+        """The files that decide, by name; equal contents give equal bytes.
+
+        Raises
+        ------
+        TypeError
+            When the reasons are those of an older protocol.
+        """
+        if not isinstance(self.reasons, FactualReasons):
+            raise TypeError("reasons of an older protocol are not written")
         return {
             GRAPH: self.graph,
             TREES: npz_bytes(self.forest.to_arrays()),
-            FEATURES: json_bytes(_features_json(self.schema, self.features)),
+            FEATURES: json_bytes(features_json(self.schema, self.features)),
             SCALE: json_bytes(self.rules.scale.to_json()),
             PROBABILITY: json_bytes(calibration_json(self.rules.calibration)),
             POLICY: json_bytes(self.rules.policy.to_json()),
+            REASONS: json_bytes(self.reasons.factors.to_json()),
             GOLDEN: self.golden.to_bytes(),
         }
 
     @classmethod
-    def from_files(cls, files: Mapping[str, bytes]) -> "Contents":
-        """Read the files of a sealed bundle.
+    def of(cls, sealed: SealedFiles) -> Self:
+        """Read the files of a sealed bundle whose features this package computes.
 
         Raises
         ------
         ContentInvalid
             Naming the first file that does not hold what it should.
+        FeaturesUnknown
+            When another version of this package computed the features.
         """
-        missing = [name for name in DECIDING if name not in files]
-        if missing:
-            raise ContentInvalid(f"the bundle lacks {', '.join(missing)}")
-        plain = _read(FEATURES, files, read_json)
-        return cls(
-            schema=_checked(FEATURES, _schema, plain),
-            features=_checked(FEATURES, _matrix, plain),
-            graph=files[GRAPH],
-            forest=_checked(TREES, Forest.from_arrays, _read(TREES, files, read_npz)),
-            rules=DecisionRules(
-                scale=_checked(SCALE, ScoreScale.from_json, _read(SCALE, files, read_json)),
-                calibration=_checked(PROBABILITY, read_calibration, _read(PROBABILITY, files, read_json)),
-                policy=_checked(POLICY, Policy.from_json, _read(POLICY, files, read_json)),
-            ),
-            golden=_read(GOLDEN, files, Golden.from_bytes),
-        )
+        part = _decision_part(sealed.files, sealed.manifest.protocol)
+        plain = _read(FEATURES, sealed.files, read_json)
+        matrix = _checked(FEATURES, read_matrix, plain)
+        check_computed(plain, matrix, sealed.manifest)
+        return cls(**part, schema=_checked(FEATURES, read_schema, plain), features=matrix)
+
+
+def _decision_part(files: Mapping[str, bytes], protocol: int) -> dict[str, Any]:
+    wanted = DECIDING if protocol >= FIRST_WITH_FACTORS else [name for name in DECIDING if name != REASONS]
+    if missing := [name for name in wanted if name not in files]:
+        raise ContentInvalid(f"the bundle lacks {', '.join(missing)}")
+    return {
+        "graph": files[GRAPH],
+        "forest": _checked(TREES, read_forest, _read(TREES, files, read_npz)),
+        "rules": DecisionRules(
+            scale=_checked(SCALE, ScoreScale.from_json, _read(SCALE, files, read_json)),
+            calibration=_checked(PROBABILITY, read_calibration, _read(PROBABILITY, files, read_json)),
+            policy=_checked(POLICY, Policy.from_json, _read(POLICY, files, read_json)),
+        ),
+        "reasons": _reasons(files, protocol),
+        "golden": _read(GOLDEN, files, Golden.from_bytes),
+    }
+
+
+def _reasons(files: Mapping[str, bytes], protocol: int) -> Reasons:
+    plain = _read(FEATURES, files, read_json)
+    if protocol < FIRST_WITH_FACTORS:
+        return _checked(FEATURES, _summed_reasons, plain)
+    names = _checked(FEATURES, column_names, plain)
+    return _checked(
+        REASONS,
+        lambda factors: FactualReasons(Factors.from_json(factors), names),
+        _read(REASONS, files, read_json),
+    )
+
+
+def _summed_reasons(plain: Mapping[str, Any]) -> SummedReasons:
+    return SummedReasons([str(entry["reason"]) for entry in plain["catalogue"]], dict(plain["reasons"]))
 
 
 def _read(name: str, files: Mapping[str, bytes], read: Callable[[bytes], T]) -> T:
@@ -126,88 +196,3 @@ def _checked(name: str, make: Callable[[Any], T], plain: Any) -> T:
         return make(plain)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ContentInvalid(f"{name}: {type(error).__name__}: {error}") from error
-
-
-def _features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]:
-    settings = matrix.settings
-    return {
-        "columns": dict(schema.columns),
-        "labels": {
-            "fraud": schema.labels.fraud,
-            "genuine": schema.labels.genuine,
-            "delay": schema.labels.delay,
-        },
-        "signals": {
-            name: {
-                "type": signal.type,
-                "trend": signal.trend,
-                "protected": signal.protected,
-                "differs_from": signal.differs_from,
-            }
-            for name, signal in settings.signals.items()
-        },
-        "links": {
-            "keys": dict(settings.links.keys),
-            "windows": settings.links.windows,
-            "cap": settings.links.cap,
-            **({} if settings.links.amount is None else {"amount": asdict(settings.links.amount)}),
-        },
-        "families": settings.families,
-        "use_protected": settings.use_protected,
-        "exclude": settings.exclude,
-        "state": matrix.state.to_json(),
-        # For readers of the bundle; what decides is above.
-        "catalogue": [
-            {
-                "name": f.name,
-                "inputs": f.inputs,
-                "unit": f.unit,
-                "reason": f.reason,
-                "sentence": f.sentence,
-                "direction": f.direction,
-                "categorical": f.categorical,
-                "protected": f.protected,
-            }
-            for f in matrix.features
-        ],
-        "reasons": dict(matrix.reasons),
-    }
-
-
-def _schema(plain: Mapping[str, Any]) -> RecordSchema:
-    labels = plain["labels"]
-    return RecordSchema(
-        columns=plain["columns"],
-        signals={name: SignalType(signal["type"]) for name, signal in plain["signals"].items()},
-        labels=LabelSchema(
-            fraud=tuple(labels["fraud"]), genuine=tuple(labels["genuine"]), delay=labels["delay"]
-        ),
-    )
-
-
-def _matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
-    links = plain["links"]
-    settings = FeatureSettings(
-        signals={
-            name: SignalSettings(
-                type=SignalType(signal["type"]),
-                trend=Trend(signal["trend"]),
-                protected=signal["protected"],
-                differs_from=signal["differs_from"],
-            )
-            for name, signal in plain["signals"].items()
-        },
-        links=LinkSettings(
-            keys={name: tuple(parts) for name, parts in links["keys"].items()},
-            windows=tuple(links["windows"]),
-            cap=links["cap"],
-            amount=Amount(**links["amount"]) if "amount" in links else None,
-        ),
-        families=tuple(plain["families"]),
-        use_protected=tuple(plain["use_protected"]),
-        exclude=tuple(plain["exclude"]),
-    )
-    matrix = FeatureMatrix(settings, FittedState.from_json(plain["state"]))
-    if [entry["name"] for entry in plain["catalogue"]] != list(matrix.names):
-        raise ValueError("the features are not those of this version of the package")
-    return matrix

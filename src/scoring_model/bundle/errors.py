@@ -23,6 +23,14 @@ class NewerProtocol(BundleError):
     """The bundle was written by a later version of this package, whose layout is not known here."""
 
 
+class OlderProtocol(BundleError):
+    """The bundle was written by an earlier version of this package and decides about nothing new."""
+
+
+class FeaturesUnknown(BundleError):
+    """Another version of this package computed the features that the bundle decides about."""
+
+
 class ContentInvalid(BundleError):
     """The bytes of a file are not what its format asks for."""
 

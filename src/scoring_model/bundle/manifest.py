@@ -12,7 +12,7 @@ from scoring_model.bundle.errors import ContentInvalid, ManifestInvalid, NewerPr
 from scoring_model.bundle.rules import problems_of, shape_of
 from scoring_model.bundle.seal import FileSeal, sha256_hex
 
-PROTOCOL: Final = 2
+PROTOCOL: Final = 3
 """Version of the layout of a bundle and of the meaning of its files.
 
 How to change either:
@@ -20,11 +20,11 @@ How to change either:
 1. A change after which an older reader would refuse or misread a new bundle raises this number by one. A new
    file, a new field and a new meaning are such changes: readers refuse what they do not know.
 2. Before the change, commit a small bundle of the old protocol to the tests, never to be written again.
-3. The reader goes on reading every protocol from 1 to this one: it brings an older manifest to the present
-   form right after its bytes were checked, in one function per step (``from_1_to_2``). Nothing past the
-   reader knows that older protocols exist, and no bundle is ever rewritten in place.
-4. A protocol that can no longer be served is refused by a class of its own, whose text says with which
-   version of this package to train anew. The changelog names it.
+3. The reader goes on reading every protocol from 1 to this one, and a verdict made with any released bundle stays
+   replayable: `DecisionPart` decides about a stored feature row as the bundle's own protocol does.
+4. New records are scored with the present protocol alone. `upgrade` seals an older bundle again, elsewhere: no bundle
+   is ever rewritten in place. It keeps the model and its version; what decides otherwise has another policy version.
+   A bundle whose features this package no longer computes is `FeaturesUnknown`, and can't be upgraded.
 
 What the numbers stand for:
 
@@ -32,6 +32,10 @@ What the numbers stand for:
 - 2: ``probability.json`` names its method, ``platt`` or ``beta``, with the parameters of that one. The manifest
   and all other files are as they were, so that a bundle of protocol 1 needs no step: without a method it is
   Platt's.
+- 3: ``reasons.json`` holds the factors with their statements and facts (`Factors`), and is part of the policy's
+  version.
+  ``features.json`` names the versions of its families, and no reasons. Reasons of protocols 1 and 2 are the codes
+  with the largest sums, which may state what is not so (`SummedReasons`).
 
 A bundle with a larger number is refused as `NewerProtocol`, before anything else of it is looked at.
 """

@@ -1,4 +1,4 @@
-"""The reference profile: how features and scores were distributed, for drift to be measured against.
+"""The reference profile: how features and scores were distributed on the validation period.
 
 It is personal to nobody: a bin, a code or a share of missing values of fewer than five persons is not told.
 """

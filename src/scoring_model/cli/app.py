@@ -39,6 +39,7 @@ app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
 app.command()(bundles.inspect)
+app.command("upgrade")(bundles.upgrade_bundle)
 app.command()(explain.explain_record)
 app.command()(serve.serve)
 app.command()(deliver.deliver)
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         Exit code: 0 done; 1 the input can't be used, as standard error says; 2 wrong usage; 130 interrupted. A
-        replay has 3 and 4 of its own.
+        replay has 3 and 4 of its own, an evaluation 11.
     """
     try:
         app(arguments)

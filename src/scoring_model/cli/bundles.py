@@ -1,4 +1,4 @@
-"""Commands on a bundle: score with it, evaluate it, look into it."""
+"""Commands on a bundle: score with it, evaluate it, look into it, upgrade it."""
 
 import dataclasses
 import json
@@ -12,6 +12,8 @@ from scoring_model.cli import console
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from scoring_model.bundle import SealedFiles
+
 BundlePath = Annotated[Path, typer.Argument(help="Directory of the bundle.")]
 PublicKey = Annotated[
     Path | None,
@@ -24,7 +26,13 @@ History = Annotated[
     typer.Option(exists=True, dir_okay=False, help="File of earlier records; may be given several times."),
 ]
 MaxBadShare = Annotated[float, typer.Option(min=0, max=1, help="Share of bad rows that is accepted.")]
+GuardFormulas = Annotated[
+    bool, typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula.")
+]
 Threads = Annotated[int, typer.Option(min=1, help="Threads; they change no bit.")]
+
+NOTHING_TO_EVALUATE = 11
+"""Exit code of an evaluation without a single labelled record."""
 
 
 def score(
@@ -34,6 +42,7 @@ def score(
     reasons: Annotated[bool, typer.Option("--reasons", help="Say why for STEPPED_UP and FAILED.")] = False,
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
+    guard_formulas: GuardFormulas = True,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
@@ -44,7 +53,13 @@ def score(
     scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
     console.report(f"bundle {scorer.manifest.model_version} is sound")
     scored = score_file(
-        scorer, path, out, histories=history or [], reasons=reasons, max_bad_share=max_bad_share
+        scorer,
+        path,
+        out,
+        histories=history or [],
+        reasons=reasons,
+        max_bad_share=max_bad_share,
+        guard_formulas=guard_formulas,
     )
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
     console.say(f"{scored.records} records in {out}: {outcomes}")
@@ -60,14 +75,21 @@ def evaluate(
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
         str | None,
-        typer.Option(help="Instant from which labels are seen; by default just after the last one known."),
+        typer.Option(help="Instant before which labels count; by default just after the last one known."),
     ] = None,
+    matured_only: Annotated[
+        bool,
+        typer.Option("--matured-only", help="Leave out records younger than the bundle's label maturity."),
+    ] = False,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
-    """Evaluate the decisions of a bundle on labelled records."""
+    """Evaluate the decisions of a bundle on labelled records.
+
+    Exit code 11: nothing to evaluate.
+    """
     from scoring_model.bundle import CONFIGURATION, read_bundle
-    from scoring_model.evaluation import evaluate_table, summary
+    from scoring_model.evaluation import NothingToEvaluate, evaluate_table, summary
     from scoring_model.records import microseconds
     from scoring_model.records.atomic import atomic_file
     from scoring_model.records.quarantine import accept
@@ -81,17 +103,23 @@ def evaluate(
     reading = read_records(path, scorer.contents.schema, labelled=True)
     console.report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
     accept(reading, max_share=max_bad_share)
-    evaluation = evaluate_table(
-        scorer,
-        reading.table,
-        history=read_histories(scorer, history or []),
-        maturity=maturity,
-        as_of=None if as_of is None else microseconds(as_of),
-    )
+    try:
+        found = evaluate_table(
+            scorer,
+            reading.table,
+            history=read_histories(scorer, history or []),
+            maturity=maturity,
+            as_of=None if as_of is None else microseconds(as_of),
+            matured_only=matured_only,
+            invalid=reading.rows - len(reading.table),
+        )
+    except NothingToEvaluate as error:
+        console.fail(str(error))
+        raise typer.Exit(NOTHING_TO_EVALUATE) from None
     if json_path is not None:
         with atomic_file(json_path) as partial:
-            partial.write_text(json.dumps(evaluation.to_json(), indent=2) + "\n", encoding="utf-8")
-    console.say_markdown(summary(evaluation))
+            partial.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
+    console.say_markdown(summary(found.evaluation, coverage=found.coverage))
 
 
 def inspect(
@@ -99,21 +127,70 @@ def inspect(
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
     public_key: PublicKey = None,
 ) -> None:
-    """Check a bundle, seal and golden rows, and show what it is."""
+    """Check a bundle, seal and golden rows, and show what it is and whether it scores new records."""
     from scoring_model.bundle import CARD, read_bundle
-    from scoring_model.scorer import Scorer
+    from scoring_model.scorer.decider import Decider
 
     sealed = read_bundle(bundle, public_key=key_of(public_key))
-    Scorer.of(sealed)
+    Decider.of(sealed)
+    obstacle = _obstacle(sealed)
     if as_json:
-        console.say_json({**json.loads(sealed.manifest.to_bytes()), "signed": sealed.signed})
+        found = {"signed": sealed.signed, "scores_new_records": obstacle is None}
+        console.say_json({**json.loads(sealed.manifest.to_bytes()), **found})
         return
-    console.say(f"{bundle}: seal, {len(sealed.files)} files, golden rows and fingerprint are sound")
+    console.say(f"{bundle}: seal, {len(sealed.files)} files and golden rows are sound")
+    console.say(f"scores new records: {'yes' if obstacle is None else f'no; {obstacle}'}")
     console.say(f"signed: {'yes' if sealed.signed else 'no'}")
     for field in dataclasses.fields(sealed.manifest):
         if field.name != "files":
             console.say(f"{field.name}: {getattr(sealed.manifest, field.name)}")
     console.say_markdown(sealed.files[CARD].decode())
+
+
+def upgrade_bundle(
+    bundle: BundlePath,
+    out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
+    event: Annotated[str, typer.Option(help="What reasons call a record.")] = "application",
+    reason_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Least share of what raised the score, of reasons after the first."),
+    ] = 0.1,
+    replace: Annotated[bool, typer.Option(help="Replace a bundle that stands at --out.")] = False,
+    signing_key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
+    ] = None,
+    public_key: PublicKey = None,
+) -> None:
+    """Seal a bundle of an earlier protocol again: the same model, scores and outcomes, and reasons that are facts."""
+    from scoring_model.bundle import Use, read_bundle, upgrade
+    from scoring_model.bundle.seal import load_private_key
+    from scoring_model.scorer import Scorer
+    from scoring_model.scorer.decider import Decider
+
+    sealed = read_bundle(bundle, public_key=key_of(public_key))
+    Decider.of(sealed)
+    upgrade(
+        sealed,
+        out,
+        use=Use(event=event),
+        share=reason_share,
+        signing_key=None if signing_key is None else load_private_key(signing_key),
+        replace=replace,
+    )
+    manifest = Scorer.load(out).manifest
+    console.say(f"{out}: model {manifest.model_version}, policy {manifest.policy_version}")
+
+
+def _obstacle(sealed: "SealedFiles") -> str | None:
+    """Why a bundle does not score new records, if it does not."""
+    from scoring_model.bundle.errors import FeaturesUnknown, OlderProtocol
+    from scoring_model.scorer import Scorer
+
+    try:
+        Scorer.of(sealed)
+    except (FeaturesUnknown, OlderProtocol) as error:
+        return str(error)
+    return None
 
 
 def key_of(path: Path | None) -> "Ed25519PublicKey | None":

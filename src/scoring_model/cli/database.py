@@ -53,6 +53,38 @@ def migrate(database: Database) -> None:
     console.say(f"{masked(database)} is up to date")
 
 
+@app.command("future-links")
+def future_links(
+    database: Database,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them, with their labels.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="How many events are shown at most.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """Show link records of the future, the latest first. A clock that ran ahead has left them.
+
+    Verifications that share a link key with one are answered 503 until its instant has passed, or it is deleted. Run
+    this where the clock is right. Verdicts stay, and no instant is changed. Servers may go on running.
+    """
+    from scoring_model.records.times import rfc3339
+    from scoring_model.service.core.future_links import future_links as find
+
+    present = now()
+    found = with_store(database, lambda store: find(store, now=present, delete=delete))
+    records = sum(found.values())
+    shown = [
+        {"at": rfc3339(at), "aheadSeconds": (at - present) // 1_000_000, "linkRecords": found[at]}
+        for at in sorted(found, reverse=True)[:limit]
+    ]
+    if as_json:
+        console.say_json({"deleted": delete, "events": len(found), "linkRecords": records, "latest": shown})
+        return
+    for event in shown:
+        console.say(f"{event['at']}  {event['aheadSeconds']} s ahead  {event['linkRecords']} link records")
+    console.say(
+        f"{records} link records of {len(found)} events {'deleted' if delete else 'are in the future'}"
+    )
+
+
 def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
     """Open a database that is there and up to date, do something with it and close it.
 

@@ -114,8 +114,6 @@ def _lines(explanation: "Explanation", top: int) -> Iterator[str]:
     yield "What pushed the score up, strongest first:"
     for reason in explanation.reasons:
         yield f"  {reason.code}: {reason.description}"
-    if not explanation.reasons:
-        yield "  nothing"
     yield ""
     yield f"Margin (log-odds): {decision.margin:+.4f} = {explanation.base:+.4f} of the mean record"
     rest = math.fsum(feature.contribution for feature in explanation.features[top:])

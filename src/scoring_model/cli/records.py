@@ -43,6 +43,7 @@ def check(
 ) -> None:
     """Check records against the contract, and say what is wrong with which rows."""
     from scoring_model.configuration import load_configuration
+    from scoring_model.features.blind_windows import find_blind_windows
     from scoring_model.records import rfc3339
     from scoring_model.records.quarantine import accept, write_quarantine
     from scoring_model.records.reading import read_records
@@ -52,6 +53,9 @@ def check(
     if quarantine is not None:
         write_quarantine(reading.problems, quarantine)
     table = reading.table
+    blind = find_blind_windows(
+        table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
+    )
     found = {
         "rows": reading.rows,
         "good": len(table),
@@ -66,6 +70,7 @@ def check(
             {"field": field, "rule": str(rule), "rows": count}
             for (field, rule), count in Counter((p.field, p.rule) for p in reading.problems).most_common()
         ],
+        "warnings": [] if blind is None else [str(blind)],
     }
     if as_json:
         console.say_json(found)

@@ -51,8 +51,20 @@ def serve(
         str | None, typer.Option(help="After which a verification is PENDING.")
     ] = None,
     commit_timeout: Annotated[str | None, typer.Option(help="After which a change is refused.")] = None,
+    queue_wait: Annotated[
+        str | None, typer.Option(help="Estimated wait above which a change is refused at arrival.")
+    ] = None,
     queue_limit: Annotated[int | None, typer.Option(help="Changes that may wait.")] = None,
     max_batch: Annotated[int | None, typer.Option(help="Changes that share a transaction.")] = None,
+    max_connections: Annotated[int | None, typer.Option(help="Connections that one process holds.")] = None,
+    max_connections_per_address: Annotated[
+        int | None, typer.Option(help="Of those, from one address without good credentials.")
+    ] = None,
+    head_timeout: Annotated[str | None, typer.Option(help="Time in which headers have to arrive.")] = None,
+    body_timeout: Annotated[str | None, typer.Option(help="Time in which a body has to arrive.")] = None,
+    write_timeout: Annotated[
+        str | None, typer.Option(help="Time in which a client has to read its answer.")
+    ] = None,
     shutdown_notice: Annotated[
         str | None, typer.Option(help="Time that load balancers get to see that it will stop.")
     ] = None,

@@ -1,4 +1,4 @@
-"""Commands on what MLflow was to be told."""
+"""Commands on runs that were logged to MLflow."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from scoring_model.cli import console
 
-app = typer.Typer(help="Tracking: trainings that MLflow was told of.", no_args_is_help=True)
+app = typer.Typer(help="Tracking: runs of trainings in MLflow.", no_args_is_help=True)
 
 
 @app.callback()
@@ -27,12 +27,12 @@ def sync(
         str | None,
         typer.Option(
             envvar="MLFLOW_TRACKING_URI",
-            help="MLflow server or database for all runs; by default each goes where it was meant to go.",
+            help="MLflow server or database for all runs; by default each goes to the server that did not accept it.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell a server of the runs that a folder keeps and it does not have. Repeating changes nothing."""
+    """Copy the runs of a folder to the server, unless it has them. Repeating changes nothing."""
     from scoring_model.training.tracking import sync as copy
 
     done = copy(folder, uri=tracking_uri, report=console.report)
@@ -45,6 +45,6 @@ def sync(
         return
     console.say(f"{len(done.copied)} runs copied, {done.present} were there already")
     if done.unaddressed:
-        console.say(f"{done.unaddressed} runs are meant for no server: name one with --tracking-uri")
+        console.say(f"{done.unaddressed} runs have no server: name one with --tracking-uri")
     if done.incomplete:
-        console.say(f"{done.incomplete} runs broke off when they were written, and stay here")
+        console.say(f"{done.incomplete} runs are incomplete and were not copied")

@@ -32,7 +32,7 @@ def train(
     tracking_uri: Annotated[
         str | None, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database.")
     ] = None,
-    track: Annotated[bool, typer.Option(help="Tell MLflow of the training.")] = True,
+    track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True,
     threads: Annotated[int, typer.Option(min=1, help="Threads; they change no byte of the bundle.")] = 2,
     processes: Annotated[
         int, typer.Option(min=1, help="Trials of the search under way at once; they share the threads.")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
+
+if TYPE_CHECKING:
+    from scoring_model.service.core.masters import MasterKeys
+    from scoring_model.service.core.replay import Replay
+    from scoring_model.service.core.store import Store
 
 CODES = {"same": 0, "different": 3, "erased": 4}
 """Exit codes by what came of a replay."""
@@ -26,13 +31,13 @@ def replay(
     verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],
     database: Database,
     bundles: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             envvar="SCORING_MODEL_BUNDLES",
             show_envvar=False,
-            help="Directory of every bundle that ever served.",
+            help="Directory of every bundle that ever served; by default where `serve` keeps them.",
         ),
-    ] = Path("bundles"),
+    ] = None,
     master_key: MasterKey = None,
     as_json: Json = False,
 ) -> None:
@@ -41,17 +46,30 @@ def replay(
     Exit codes: 0 the same; 3 different; 4 erased.
     """
     from scoring_model.contract.ids import from_text
-    from scoring_model.service.bundles import BundleShelf
-    from scoring_model.service.core.replay import replay as decide_again
 
     resource = from_text(verification)
     if resource is None:
         raise ValueError("a verification is called by a UUID")
     masters = masters_of(database, master_key)
-    find = BundleShelf(bundles).find
-    outcome = str(with_store(database, lambda store: decide_again(store, masters, resource, find=find)))
+    outcome = str(with_store(database, lambda store: _replay(store, masters, resource, bundles)))
     if as_json:
         console.say_json({"verificationId": verification, "replay": outcome})
     else:
         console.say(outcome)
     raise typer.Exit(CODES[outcome])
+
+
+async def _replay(store: Store, masters: MasterKeys, resource: bytes, bundles: Path | None) -> Replay:
+    from scoring_model.service.bundles import BundleShelf, BundlesMissing
+    from scoring_model.service.core.bundle_directory import read_bundle_directory
+    from scoring_model.service.core.replay import replay as decide_again
+
+    directory = bundles or await read_bundle_directory(store) or Path("bundles")
+
+    def find(model_version: str, policy_version: str | None) -> Path:
+        path = BundleShelf(directory).find(model_version, policy_version)
+        if path is None:
+            raise BundlesMissing(directory, ((model_version, policy_version or ""),))
+        return path
+
+    return await decide_again(store, masters, resource, find=find)

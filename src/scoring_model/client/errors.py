@@ -53,9 +53,11 @@ class ApiError(ScoringError):
     request_id : str or None
         What the operator of the service finds the request by.
     errors : tuple of Violation
-        Every rule that the request breaks.
+        The rules that the request breaks.
     retry_after : float or None
         Seconds after which the service asks to try again.
+    errors_omitted : int
+        How many rules the request breaks besides those in `errors`, which has at most 100.
     """
 
     def __init__(
@@ -66,18 +68,22 @@ class ApiError(ScoringError):
         request_id: str | None = None,
         errors: tuple[Violation, ...] = (),
         retry_after: float | None = None,
+        errors_omitted: int = 0,
     ) -> None:
-        super().__init__(status, code, detail, request_id, errors, retry_after)
+        super().__init__(status, code, detail, request_id, errors, retry_after, errors_omitted)
         self.status = status
         self.code = code
         self.detail = detail
         self.request_id = request_id
         self.errors = errors
         self.retry_after = retry_after
+        self.errors_omitted = errors_omitted
 
     def __str__(self) -> str:
         head = f"{self.status} {self.code}" if self.code else f"{self.status}"
         rules = "; ".join(f"{error.pointer or 'body'}: {error.detail}" for error in self.errors)
+        if self.errors_omitted:
+            rules += f"; and {self.errors_omitted} more"
         words = " ".join(part for part in (self.detail, rules) if part)
         text = f"{head}: {words}" if words else head
         return f"{text} (request {self.request_id})" if self.request_id else text

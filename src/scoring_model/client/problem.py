@@ -56,6 +56,7 @@ def problem(response: httpx.Response) -> ApiError:
         _request_id(response),
         _violations(fields),
         retry_after(response),
+        _errors_omitted(fields),
     )
 
 
@@ -97,3 +98,8 @@ def _violations(fields: Mapping[str, object]) -> tuple[Violation, ...]:
         return _VIOLATIONS.validate_python(fields.get("errors", ()))
     except ValidationError:
         return ()
+
+
+def _errors_omitted(fields: Mapping[str, object]) -> int:
+    value = fields.get("errorsOmitted")
+    return max(0, value) if type(value) is int else 0

@@ -2,15 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 
+from scoring_model.bundle import Use, reason_factors
 from scoring_model.configuration.policy import PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import SplitSettings, TrainingSettings
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
-from scoring_model.features import FAMILIES, FamilyName, FeatureSettings, LinkSettings, SignalSettings
+from scoring_model.features import (
+    FAMILIES,
+    FamilyName,
+    FeatureMatrix,
+    FeatureSettings,
+    FittedState,
+    LinkSettings,
+    SignalSettings,
+)
 from scoring_model.records import LabelSchema, RecordSchema
+from scoring_model.records.near_misses import near_misses
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +72,8 @@ class Configuration:
     ----------
     name : str
         Of the use; it begins the model's version.
+    use : Use
+        What reasons and reports call those who are scored and what they do.
     records : RecordSettings
     signals : mapping of str to SignalSettings
     links : LinkSettings
@@ -72,6 +83,7 @@ class Configuration:
     """
 
     name: str
+    use: Use = field(default_factory=Use)
     records: RecordSettings = field(default_factory=RecordSettings)
     signals: Mapping[str, SignalSettings] = field(default_factory=dict)
     links: LinkSettings = field(default_factory=LinkSettings)
@@ -133,13 +145,14 @@ def _problems(configuration: Configuration) -> Iterator[str]:
     except ValueError as error:
         yield f"records.columns: {error}"
     try:
-        _ = configuration.feature_settings
+        matrix = FeatureMatrix(configuration.feature_settings, FittedState())
+        _ = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
     except ValueError as error:
         yield str(error)
     signals = [signal_field(name) for name in configuration.signals]
     for key in configuration.links.link_keys:
         for field_ in key.fields:
             if field_ not in (*IDENTITY_FIELDS, *signals):
-                near = get_close_matches(field_, signals, n=1)
+                near = near_misses(field_, signals)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 yield f"links.keys.{key.name}: there is no signal of the field {field_}{hint}"

@@ -67,6 +67,8 @@ class PolicySettings:
         Chance, in (0, 1), that all promises hold, for independent records.
     costs : CostSettings or None
         What is least among the thresholds that keep the bounds. None: the lowest thresholds are taken.
+    reason_share : float
+        Least share, in [0, 1], of all that raised a score that a reason after the first must have.
 
     Raises
     ------
@@ -79,6 +81,7 @@ class PolicySettings:
     max_missed_fraud: float | None = None
     confidence: float = 0.95
     costs: CostSettings | None = None
+    reason_share: float = 0.1
 
     def __post_init__(self) -> None:
         shares = {**self.limits(), "confidence": self.confidence}
@@ -87,6 +90,8 @@ class PolicySettings:
             for name, value in shares.items()
             if not 0 < value < 1
         ]
+        if not 0 <= self.reason_share <= 1:
+            problems.append(f"reason_share must fulfil 0 <= reason_share <= 1, got {self.reason_share}")
         if problems:
             raise ValueError("; ".join(problems))
 

@@ -1,31 +1,47 @@
 """From YAML to frozen settings: every problem at once, unknown keys refused with the nearest name."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from scoring_model.records.near_misses import near_misses
+
+try:
+    from yaml import CSafeLoader as SafeLoader  # reads a large file in a fifth of the time
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 T = TypeVar("T")
+MOST_PROBLEMS: Final = 100
+"""How many problems an error describes. It counts the others."""
 
 
 class ConfigurationError(ValueError):
     """A configuration that can't be read.
 
+    Parameters
+    ----------
+    problems : sequence of object
+        The text of each names the key and the rule. Only the first `MOST_PROBLEMS` are kept, as text.
+    omitted : int
+        How many problems there are besides.
+
     Attributes
     ----------
     problems : tuple of str
-        Each names the key and the rule.
+    omitted : int
     """
 
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__(
-            "the configuration is refused:\n" + "\n".join(f"- {problem}" for problem in problems)
-        )
-        self.problems = problems
+    def __init__(self, problems: Sequence[object], *, omitted: int = 0) -> None:
+        self.problems = tuple(map(str, problems[:MOST_PROBLEMS]))
+        self.omitted = omitted + len(problems[MOST_PROBLEMS:])
+        lines = [*self.problems, *([f"and {self.omitted} more"] if self.omitted else [])]
+        super().__init__("the configuration is refused:\n" + "\n".join(f"- {line}" for line in lines))
 
 
 def read_yaml(path: Path) -> object:
@@ -59,7 +75,7 @@ def read_settings(kind: type[T], plain: object) -> T:
     Raises
     ------
     ConfigurationError
-        With all problems.
+        With the first `MOST_PROBLEMS` problems and the number of the others.
     """
     unknown = tuple(_unknown_keys(kind, plain, ""))
     try:
@@ -76,7 +92,23 @@ def _where(location: tuple[int | str, ...]) -> str:
     return ".".join(map(str, location)) or "the whole"
 
 
-def _unknown_keys(kind: Any, plain: object, where: str) -> Iterator[str]:
+class _UnknownKey(NamedTuple):
+    """A key that a section does not have; `where` is the section with a dot, or empty.
+
+    Its text is made when it is shown: finding the nearest name takes most of the time.
+    """
+
+    where: str
+    key: str
+    known: tuple[str, ...]
+
+    def __str__(self) -> str:
+        near = near_misses(self.key, self.known)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(self.known)}"
+        return f"{self.where}{self.key}: unknown key; {hint}"
+
+
+def _unknown_keys(kind: Any, plain: object, where: str) -> Iterator[_UnknownKey]:
     if not isinstance(plain, Mapping):
         return
     if is_dataclass(kind):
@@ -86,26 +118,25 @@ def _unknown_keys(kind: Any, plain: object, where: str) -> Iterator[str]:
             if key in known:
                 yield from _unknown_keys(known[key], value, f"{where}{key}.")
             else:
-                near = get_close_matches(str(key), known, n=1)
-                hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
-                yield f"{where}{key}: unknown key{hint}"
+                yield _UnknownKey(where, str(key), tuple(known))
     elif get_origin(kind) is not None and get_args(kind) and issubclass(get_origin(kind), Mapping):
         for key, value in plain.items():
             yield from _unknown_keys(get_args(kind)[1], value, f"{where}{key}.")
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(SafeLoader):
     """YAML in which a key can stand once only, and dates and times stay text."""
 
 
 def _mapping_once(loader: _Loader, node: yaml.MappingNode) -> dict[object, object]:
     keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-    twice = sorted({str(key) for key in keys if keys.count(key) > 1})
+    mapping = loader.construct_mapping(node, deep=True)  # refuses keys that can't be hashed
+    twice = sorted(str(key) for key, count in Counter(keys).items() if count > 1)
     if twice:
         raise yaml.constructor.ConstructorError(
-            None, None, f"keys stand twice: {', '.join(twice)}", node.start_mark
+            None, None, f"keys stand twice: {', '.join(twice[:MOST_PROBLEMS])}", node.start_mark
         )
-    return loader.construct_mapping(node, deep=True)
+    return mapping
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_once)

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from scoring_model.contract.resource import Schema
 from scoring_model.contract.rules import Rule, RuleError, kind_of
-from scoring_model.contract.violation import Violation, pointer
+from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
 
 UNKNOWN_FIELD: Final = "is not a field that can be sent here"
 MISSING: Final = "must be there"
@@ -20,12 +20,15 @@ class InvalidBody(ValueError):
     Attributes
     ----------
     violations : tuple of Violation
-        All of them, at least one.
+        The first of them, at least one and at most `MOST_ERRORS`.
+    omitted : int
+        How many there are besides.
     """
 
-    def __init__(self, violations: tuple[Violation, ...]) -> None:
+    def __init__(self, violations: tuple[Violation, ...], omitted: int = 0) -> None:
         super().__init__("; ".join(f"{violation.pointer}: {violation.detail}" for violation in violations))
-        self.violations = violations
+        self.violations = violations[:MOST_ERRORS]
+        self.omitted = omitted + len(violations[MOST_ERRORS:])
 
 
 class Body(BaseModel):
@@ -51,10 +54,11 @@ class Body(BaseModel):
             and those of the whole body.
         """
         violations = cls.violations_of_whole(body)
+        known, omitted = cls.bounded(body)
         try:
-            found = cls.model_validate(body, context=context)
+            found = cls.model_validate(known, context=context)
         except ValidationError as error:
-            raise InvalidBody((*_violations(error), *violations)) from None
+            raise InvalidBody((*_violations(error), *violations), omitted) from None
         if violations:
             raise InvalidBody(violations)
         return found
@@ -63,6 +67,16 @@ class Body(BaseModel):
     def violations_of_whole(cls, _body: Mapping[str, object]) -> tuple[Violation, ...]:
         """Check what no single field can break."""
         return ()
+
+    @classmethod
+    def bounded(cls, body: Mapping[str, object]) -> tuple[Mapping[str, object], int]:
+        """Leave out unknown fields beyond `MOST_ERRORS` before they cost time; returns also how many."""
+        if len(body) <= MOST_ERRORS:
+            return body, 0
+        names = {field.alias for field in cls.model_fields.values()}
+        unknown = [name for name in body if name not in names]
+        left_out = set(unknown[MOST_ERRORS:])
+        return {name: value for name, value in body.items() if name not in left_out}, len(left_out)
 
 
 class Nothing(Body):

@@ -1,18 +1,14 @@
 """The identity of a person: what a client sends, and what the service shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WithJsonSchema,
-    WrapValidator,
-)
+from pydantic import ConfigDict, Field, ValidationInfo, WithJsonSchema
+from pydantic import ValidationError as ValidationErrors
+from pydantic_core import InitErrorDetails
 
 from scoring_model.contract import patterns, rules
 from scoring_model.contract.body import Body, ruled
@@ -58,7 +54,12 @@ _COUNTRY: Final[Schema] = {
 }
 _DOCUMENT: Final[Schema] = {"enum": [kind.value for kind in DocumentType]}
 _IMAGE_URL: Final[Schema] = {"type": "string", "maxLength": rules.URL_LENGTH, "pattern": patterns.IMAGE_URL}
-_IMAGES: Final = "https URLs of document images. They are never fetched."
+_IMAGE_URLS: Final[Schema] = {
+    "type": ["array", "null"],
+    "maxItems": rules.URLS,
+    "items": _IMAGE_URL,
+    "description": "https URLs of document images. They are never fetched.",
+}
 _PART: Final[Schema] = {"type": "string", "maxLength": rules.PART_LENGTH}
 REFERENCE: Final[Schema] = {"type": "string", "maxLength": rules.REFERENCE_LENGTH}
 
@@ -108,22 +109,31 @@ def _birth_date(value: object, info: ValidationInfo) -> str | None:
     return born
 
 
-def _image_urls(value: object, check_items: ValidatorFunctionWrapHandler) -> tuple[str, ...] | None:
+def _image_urls(value: object) -> tuple[str, ...] | None:
+    """Check a list of URLs item by item, so that each bad one is pointed at."""
     if value is None:
         return None
     if not isinstance(value, list | tuple):
-        raise rules.wrong_type("an array of URLs", value)
+        raise rules.wrong_type("a list of URLs", value)
+    urls: list[str] = []
+    errors: list[InitErrorDetails] = []
     if len(value) > rules.URLS:
-        raise RuleError(Rule.TOO_MANY, f"must hold at most {rules.URLS} URLs, got {len(value)}")
-    found: tuple[str, ...] = check_items(tuple(value))
-    return found or None
+        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {rules.URLS} URLs, got {len(value)}")
+        errors.append(InitErrorDetails(type=too_many, input=None))
+    for place, item in enumerate(value[: rules.URLS]):
+        try:
+            urls.append(rules.image_url(item))
+        except RuleError as error:
+            errors.append(InitErrorDetails(type=error, loc=(place,), input=None))
+    if errors:
+        raise ValidationErrors.from_exception_data("imageUrls", errors)
+    return tuple(urls) or None
 
 
 Name = Annotated[str, *ruled(rules.name, _NAME)]
 BirthDate = Annotated[str, *ruled(_birth_date, _BIRTH_DATE)]
 Country = Annotated[str, *ruled(rules.country, _COUNTRY)]
 Document = Annotated[str, *ruled(rules.document_type, _DOCUMENT)]
-ImageUrl = Annotated[str, *ruled(rules.image_url, _IMAGE_URL)]
 Part = Annotated[str, *ruled(rules.address_part, _PART)]
 Reference = Annotated[str, *ruled(rules.reference, REFERENCE)]
 
@@ -149,13 +159,19 @@ class IdentityInput(Body):
     dob: BirthDate | None = None
     citizenship: Country | None = None
     document_type: Document | None = None
-    image_urls: Annotated[
-        tuple[ImageUrl, ...] | None,
-        WrapValidator(_image_urls),
-        Field(description=_IMAGES, json_schema_extra={"maxItems": rules.URLS}),
-    ] = None
+    image_urls: Annotated[tuple[str, ...] | None, *ruled(_image_urls, _IMAGE_URLS)] = None
     address: AddressInput | None = None
     external_id: Annotated[Reference | None, Field(description="Your own reference.")] = None
+
+    @classmethod
+    def bounded(cls, body: Mapping[str, object]) -> tuple[Mapping[str, object], int]:
+        """See `Body.bounded`; an address may have unknown fields too."""
+        known, omitted = super().bounded(body)
+        address = known.get("address")
+        if not isinstance(address, Mapping):
+            return known, omitted
+        parts, more = AddressInput.bounded(address)
+        return {**known, "address": parts}, omitted + more
 
     def values(self) -> dict[str, object]:
         """Give the canonical values by field name, dotted for parts of the address; what is missing is absent."""
@@ -204,7 +220,8 @@ class Identity(Resource):
     document_type: Annotated[Annotated[str, WithJsonSchema(_DOCUMENT)] | None, _HIDDEN] = None
     image_urls: Annotated[
         tuple[Annotated[str, WithJsonSchema(_IMAGE_URL)], ...] | None,
-        Field(repr=False, max_length=rules.URLS, description=_IMAGES),
+        Field(repr=False),
+        WithJsonSchema(_IMAGE_URLS),
     ] = None
     address: Annotated[Address | None, Field(repr=False)] = None
     external_id: Annotated[Annotated[str, WithJsonSchema(REFERENCE)] | None, _HIDDEN] = None

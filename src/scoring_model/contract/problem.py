@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from scoring_model.contract.resource import UUID, Resource
-from scoring_model.contract.violation import Violation
+from scoring_model.contract.violation import MOST_ERRORS, Violation
 
 _REQUEST: Final = "5f0c6b1e-93d4-4c7a-8e25-d1b0a9f8e7c6"
 _EXAMPLE: Final[dict[str, Any]] = {
@@ -40,6 +40,7 @@ class ValidationProblem(Problem):
 
     model_config = ConfigDict(
         json_schema_extra={
+            "required": [*_EXAMPLE, "errors"],
             "examples": [
                 {
                     **_EXAMPLE,
@@ -60,8 +61,18 @@ class ValidationProblem(Problem):
                         },
                     ],
                 }
-            ]
+            ],
         }
     )
 
-    errors: Annotated[tuple[Violation, ...], Field(min_length=1, description="All of them at once.")]
+    errors: Annotated[
+        tuple[Violation, ...],
+        Field(min_length=1, max_length=MOST_ERRORS, description=f"All of them at once, up to {MOST_ERRORS}."),
+    ]
+    errors_omitted: Annotated[
+        int,
+        Field(
+            ge=1,
+            description=f"How many there are beyond the first {MOST_ERRORS}; absent when there are none.",
+        ),
+    ]

@@ -10,7 +10,6 @@ forms send it for what was left open; it is refused where the contract asks for 
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from enum import StrEnum
@@ -19,6 +18,7 @@ from typing import Final, TypeAlias
 from pydantic_core import PydanticCustomError
 
 from scoring_model.contract.countries import COUNTRIES
+from scoring_model.contract.normal_form import EXPANSION, normal_form
 
 NAME_LENGTH: Final = 100
 PART_LENGTH: Final = 200  # of one part of an address: the longest in use are below 150
@@ -104,23 +104,30 @@ def kind_of(value: object) -> str:
 
 
 def text(value: object, *, limit: int) -> str | None:
-    """Check text that may be anything: Unicode of at most `limit` characters after NFC and trimming."""
+    """Check text that may be anything: Unicode of at most `limit` characters after NFC and trimming.
+
+    Text that can't shrink to the limit is refused by its length alone, before anything but trimming.
+    """
     if value is None:
         return None
     if not isinstance(value, str):
         raise wrong_type("text", value)
-    normal = value.strip() if value.isascii() else _normal_form(value)
-    if len(normal) > limit:
-        raise RuleError(Rule.TOO_LONG, f"must have at most {limit} characters, got {len(normal)}")
-    return normal or None
+    trimmed = value.strip()
+    if not trimmed.isascii():
+        _check_unicode(trimmed)
+        if len(trimmed) > EXPANSION * limit:
+            raise RuleError(Rule.TOO_LONG, f"must have at most {limit} characters, got more")
+        trimmed = normal_form(trimmed).strip()
+    if len(trimmed) > limit:
+        raise RuleError(Rule.TOO_LONG, f"must have at most {limit} characters, got {len(trimmed)}")
+    return trimmed or None
 
 
-def _normal_form(value: str) -> str:
+def _check_unicode(value: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise RuleError(Rule.LONE_SURROGATE, "must be Unicode text, got a lone surrogate") from error
-    return unicodedata.normalize("NFC", value).strip()
 
 
 def definite_text(value: object, *, limit: int) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, WithJsonSchema
@@ -62,17 +63,18 @@ def check_signals(sent: object, used: Mapping[str, SignalType]) -> Signals | Non
     RuleError
         When it is no object.
     ValidationError
-        With all other violations.
+        With all other violations. Of more than 200 signals only the first 200 are checked.
     """
     if sent is None:
         return None
     if not isinstance(sent, Mapping):
         raise rules.wrong_type("an object", sent)
-    if len(sent) > rules.SIGNALS:
-        raise RuleError(Rule.TOO_MANY, f"must hold at most {rules.SIGNALS} signals, got {len(sent)}")
     errors: list[InitErrorDetails] = []
+    if len(sent) > rules.SIGNALS:
+        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {rules.SIGNALS} signals, got {len(sent)}")
+        errors.append(InitErrorDetails(type=too_many, input=None))
     values: dict[str, object] = {}
-    for name, value in sent.items():
+    for name, value in islice(sent.items(), rules.SIGNALS):
         try:
             canonical = _checked(name, value, used.get(name))
         except RuleError as error:
@@ -228,7 +230,10 @@ class Verification(Resource):
                     "scoringOutcome": "STEPPED_UP",
                     "scoringScore": 531,
                     "reasonCodes": [
-                        {"code": "ADDRESS_INCOMPLETE", "description": "Parts of the address are missing."}
+                        {
+                            "code": "ADDRESS_INCOMPLETE",
+                            "description": "Parts that the address needs were not given.",
+                        }
                     ],
                     "modelVersion": "3f9a0c5b7d2e4816",
                     "policyVersion": "a41c09e7735d2b68",

@@ -1,6 +1,10 @@
 """A rule that a value breaks: one form for bodies, rows, settings and files."""
 
 from dataclasses import dataclass
+from typing import Final
+
+MOST_ERRORS: Final = 100
+"""How many violations of a body are described. Others are counted."""
 
 
 @dataclass(frozen=True, slots=True)

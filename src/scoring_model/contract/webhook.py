@@ -83,13 +83,14 @@ def _event_types(value: object) -> tuple[str, ...] | None:
         raise rules.wrong_type("an array of text", value)
     if not value:
         raise RuleError(TOO_FEW, "must hold at least one name")
-    if len(value) > MOST_TYPES:
-        raise RuleError(Rule.TOO_MANY, f"must hold at most {MOST_TYPES} names, got {len(value)}")
     errors = [
         InitErrorDetails(type=_broken_selector(item), loc=(place,), input=None)
-        for place, item in enumerate(value)
+        for place, item in enumerate(value[:MOST_TYPES])
         if not (isinstance(item, str) and item in _SELECTORS)
     ]
+    if len(value) > MOST_TYPES:
+        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {MOST_TYPES} names, got {len(value)}")
+        errors.insert(0, InitErrorDetails(type=too_many, input=None))
     if errors:
         raise ValidationError.from_exception_data("eventTypes", errors)
     return tuple(dict.fromkeys(value))
@@ -114,6 +115,7 @@ def _broken_url(url: str, *, development: bool) -> Iterator[RuleError]:
     """Find all rules that a destination breaks."""
     if len(url) > URL_LENGTH:
         yield RuleError(Rule.TOO_LONG, f"must have at most {URL_LENGTH} characters, got {len(url)}")
+        return
     if not _CHARACTERS.fullmatch(url):
         yield RuleError(
             NOT_A_URL, "must be written in the characters of RFC 3986, all others percent-encoded"

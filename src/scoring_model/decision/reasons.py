@@ -1,49 +1,176 @@
-"""Reason codes: what pushed the margin up, strongest first."""
+"""Reason codes: what pushed the margin up, strongest first.
+
+`FactualReasons` chooses them by the rule of present bundles. It is modelled on 12 CFR 1002.9(b)(2) and the official
+comments 9(b)(2)-2 to -5: reasons are those of factors that were scored, they are specific, and no principal one is left
+out. That is no claim of compliance. `SummedReasons` is the rule of bundles of protocols 1 and 2, kept so that their
+verdicts can be replayed.
+"""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+import numpy as np
 
 from scoring_model.arrays import FloatArray
+from scoring_model.decision.factors import Factor, Factors, Rule
 
-MAX_REASONS = 5
+MAX_REASONS: Final = 5
 
 
-def reasons(contributions: FloatArray, codes: Sequence[str | None]) -> tuple[str, ...]:
-    """Name the reasons of one record.
+class FactualReasons:
+    """Reasons whose facts hold for the record.
 
-    A code covers several features, whose contributions add up; a code whose sum pushes the margin
-    down or not at all is no reason. The sums are exact to the last bit (`math.fsum`), so that the
-    order of the features never decides the order of the reasons.
+    Every factor says the first of its statements whose facts hold in the row, and the contributions of all
+    factors that say the same add up. What is shown is the strongest code whose sum is positive, and the further
+    ones that hold at least a share of all that is positive. The sums are exact to the last bit (`math.fsum`), so that
+    the order of the features never decides the order of the reasons.
 
     Parameters
     ----------
-    contributions : ndarray of shape (d,), float64, finite
-        What each feature adds to the margin, in log-odds.
-    codes : sequence of length d
-        Each feature's reason code, or None for a feature that no one is told about.
-
-    Returns
-    -------
-    tuple of str
-        At most five codes, strongest first, equal ones by name.
+    factors : Factors
+    names : sequence of str
+        The features in the order of the columns of a row.
 
     Raises
     ------
     ValueError
-        If the two lengths differ.
+        When the factors do not fit the columns.
 
     Examples
     --------
     >>> import numpy as np
-    >>> reasons(np.array([0.5, 0.25, 1.0, -2.0]), ["NAME", "NAME", None, "DATE"])
-    ('NAME',)
+    >>> from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
+    >>> given = Fact(rule=Rule.PRESENT, columns=("age",))
+    >>> said = (
+    ...     Statement(code="AGE", sentence="The age counted.", facts=(given,)),
+    ...     Statement(code="NO_AGE", sentence="No age was given."),
+    ... )
+    >>> otherwise = Statement(code="OTHER", sentence="Nothing else.")
+    >>> factors = Factors(share=0.1, factors=(Factor(features=("age",), statements=said),), otherwise=otherwise)
+    >>> FactualReasons(factors, ["age"]).choose(np.array([np.nan]), np.array([0.5]))
+    ('NO_AGE',)
     """
-    if len(contributions) != len(codes):
-        raise ValueError(f"codes: must be one per contribution, got {len(codes)} for {len(contributions)}")
-    parts: dict[str, list[float]] = {}
-    for code, contribution in zip(codes, contributions.tolist(), strict=True):
-        if code is not None:
+
+    def __init__(self, factors: Factors, names: Sequence[str]) -> None:
+        factors.check_columns(names)
+        self.factors = factors
+        self.sentences = factors.sentences
+        place = {name: column for column, name in enumerate(names)}
+        facts = list(dict.fromkeys(fact for statement in factors.statements for fact in statement.facts))
+        # A row's present columns, then its positive ones: where the columns of each fact are in there, end to end.
+        self._read = np.array(
+            [
+                place[column] + (fact.rule is Rule.POSITIVE) * len(names)
+                for fact in facts
+                for column in fact.columns
+            ],
+            dtype=np.int64,
+        )
+        self._starts = np.cumsum([0, *(len(fact.columns) for fact in facts[:-1])])[: len(facts)]
+        by_code = Counter(code for factor in factors.factors for code in _codes_of(factor))
+        self._plan = [
+            (
+                _taking([place[name] for name in factor.features]),
+                [
+                    (statement.code, [facts.index(fact) for fact in statement.facts])
+                    for statement in factor.statements
+                ],
+                all(by_code[code] == 1 for code in _codes_of(factor)),
+            )
+            for factor in factors.factors
+        ]
+
+    def choose(self, row: FloatArray, contributions: FloatArray) -> tuple[str, ...]:
+        """Choose the reasons of one record.
+
+        Parameters
+        ----------
+        row : ndarray of shape (d,), float64
+        contributions : ndarray of shape (d,), float64, finite
+            What each feature adds to the margin, in log-odds.
+
+        Returns
+        -------
+        tuple of str
+            One to five codes, strongest first, equal ones by name.
+        """
+        holds = self._holds(row)
+        values = contributions.tolist()
+        sums: dict[str, float] = {}
+        parts: dict[str, list[float]] = {}
+        for take, statements, is_alone in self._plan:
+            if not is_alone:
+                parts.setdefault(_made(statements, holds), []).extend(take(values))
+            elif (total := math.fsum(take(values))) > 0:
+                sums[_made(statements, holds)] = total
+        sums.update((code, math.fsum(found)) for code, found in parts.items())
+        pushing = _strongest(sums)
+        if not pushing:
+            return (self.factors.otherwise.code,)
+        least = self.factors.share * math.fsum(sums[code] for code in pushing)
+        return (pushing[0], *(code for code in pushing[1:MAX_REASONS] if sums[code] >= least))
+
+    def _holds(self, row: FloatArray) -> list[bool]:
+        """Whether each fact holds in a row."""
+        if not len(self._read):
+            return []
+        shown = np.concatenate((row == row, row > 0))[self._read]
+        holds: list[bool] = np.logical_or.reduceat(shown, self._starts).tolist()
+        return holds
+
+
+class SummedReasons:
+    """The codes with the largest positive sums, whatever the record holds: the rule of protocols 1 and 2.
+
+    Parameters
+    ----------
+    codes : sequence of length d
+        Each feature's reason code.
+    sentences : mapping of str to str
+        By code.
+    """
+
+    def __init__(self, codes: Sequence[str], sentences: Mapping[str, str]) -> None:
+        self.sentences = sentences
+        self._codes = tuple(codes)
+
+    def choose(self, row: FloatArray, contributions: FloatArray) -> tuple[str, ...]:
+        """Choose the reasons of one record, at most five; none where no sum is positive."""
+        parts: dict[str, list[float]] = {}
+        for code, contribution in zip(self._codes, contributions.tolist(), strict=True):
             parts.setdefault(code, []).append(contribution)
-    sums = {code: math.fsum(values) for code, values in parts.items()}
-    pushing = [code for code, total in sums.items() if total > 0]
-    return tuple(sorted(pushing, key=lambda code: (-sums[code], code))[:MAX_REASONS])
+        return tuple(_strongest({code: math.fsum(found) for code, found in parts.items()})[:MAX_REASONS])
+
+
+Reasons: TypeAlias = FactualReasons | SummedReasons
+"""Either way from contributions to reasons."""
+
+
+def _codes_of(factor: Factor) -> set[str]:
+    return {statement.code for statement in factor.statements}
+
+
+def _taking(places: Sequence[int]) -> Callable[[Sequence[float]], tuple[float, ...]]:
+    """What takes some values as a tuple; `itemgetter` gives no tuple for one of them."""
+    if len(places) == 1:
+        return lambda values: (values[places[0]],)
+    return itemgetter(*places)
+
+
+def _made(statements: Sequence[tuple[str, Sequence[int]]], holds: Sequence[bool]) -> str:
+    """The code of the first statement whose facts all hold."""
+    for code, facts in statements:
+        for fact in facts:
+            if not holds[fact]:
+                break
+        else:
+            return code
+    raise ValueError("the last statement of a factor needs no fact")
+
+
+def _strongest(sums: Mapping[str, float]) -> list[str]:
+    """Codes with a positive sum, the largest first, equal ones by name."""
+    return sorted((code for code, total in sums.items() if total > 0), key=lambda code: (-sums[code], code))

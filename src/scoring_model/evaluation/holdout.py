@@ -1,12 +1,46 @@
 """The decisions of a bundle on labelled records."""
 
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
+from scoring_model.evaluation.coverage import Coverage, select
 from scoring_model.evaluation.evaluation import Evaluation, EvaluationError, evaluate
-from scoring_model.evaluation.targets import known_targets
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
+
+
+class NothingToEvaluate(EvaluationError):
+    """Not one record is known to be fraud or genuine.
+
+    Parameters
+    ----------
+    coverage : Coverage
+        Why each row was left out.
+    """
+
+    def __init__(self, coverage: Coverage) -> None:
+        reasons = "; ".join(f"{count:,}: {reason}" for reason, count in coverage.describe().items())
+        super().__init__(f"nothing to evaluate: no labelled records ({reasons or 'no rows at all'})")
+        self.coverage = coverage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HoldoutEvaluation:
+    """An evaluation, and which records it rests on.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    coverage : Coverage
+    """
+
+    evaluation: Evaluation
+    coverage: Coverage
+
+    def to_json(self) -> dict[str, Any]:
+        """Give both as one JSON document."""
+        return {"coverage": self.coverage.to_json(), **self.evaluation.to_json()}
 
 
 def evaluate_table(
@@ -16,7 +50,9 @@ def evaluate_table(
     maturity: int,
     history: RecordTable | None = None,
     as_of: int | None = None,
-) -> Evaluation:
+    matured_only: bool = False,
+    invalid: int = 0,
+) -> HoldoutEvaluation:
     """Score labelled records and compare with what is known of them.
 
     Parameters
@@ -25,36 +61,45 @@ def evaluate_table(
     table : RecordTable
         Its records see each other as history.
     maturity : int
-        Microseconds after which a record that nobody called fraud counts as genuine; younger ones are left
-        out.
+        Microseconds after which an unlabelled record counts as genuine; younger ones are left out.
     history : RecordTable, optional
         Further earlier records, which are not evaluated.
     as_of : int, optional
-        Instant, microseconds, from which labels are seen. None: just after the latest instant in the table.
+        Instant, microseconds, before which labels count. None: just after the latest instant in the table.
+    matured_only : bool
+        Whether to leave out younger records even where their label is known. Frauds are reported early and genuine
+        records are not: an evaluation that mixes ages has too high a share of frauds.
+    invalid : int
+        Rows of the source that are not in the table, since they break the contract of the data.
 
     Returns
     -------
-    Evaluation
+    HoldoutEvaluation
 
     Raises
     ------
-    EvaluationError
-        When nothing is known of any record.
+    NothingToEvaluate
+        Before anything is scored, with the reasons why records are left out.
     """
-    instant = _latest(table) + 1 if as_of is None else as_of
-    targets = known_targets(table.event_times, table.labels, table.label_times, instant, maturity)
-    known = np.flatnonzero((targets >= 0) & (table.event_times < instant))
-    if not len(known):
-        raise EvaluationError("of no record it is known whether it is fraud or genuine")
+    selection = select(
+        table,
+        as_of=_latest(table) + 1 if as_of is None else as_of,
+        maturity=maturity,
+        matured_only=matured_only,
+        invalid=invalid,
+    )
+    if not len(selection.rows):
+        raise NothingToEvaluate(selection.coverage)
     decisions = score_table(scorer, table, history=history, reasons=False).decisions
-    return evaluate(
-        decisions.take(known),
-        labels=targets[known],
-        event_times=table.event_times[known],
+    evaluation = evaluate(
+        decisions.take(selection.rows),
+        labels=selection.targets,
+        event_times=table.event_times[selection.rows],
         rules=scorer.contents.rules,
     )
+    return HoldoutEvaluation(evaluation=evaluation, coverage=selection.coverage)
 
 
 def _latest(table: RecordTable) -> int:
-    told = table.label_times[table.label_times != NEVER]
-    return int(max(table.event_times.max(initial=0), told.max(initial=0)))
+    known = table.label_times[table.label_times != NEVER]
+    return int(max(table.event_times.max(initial=0), known.max(initial=0)))

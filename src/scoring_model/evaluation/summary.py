@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.blocks import Interval
+from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation, Measures
 from scoring_model.evaluation.intervals import Share
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
+from scoring_model.records import rfc3339
 
 _ABSENT = "–"
 _ERRORS = {
@@ -17,17 +19,23 @@ _ERRORS = {
 }
 
 
-def summary(evaluation: Evaluation) -> str:
+def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
     """Describe an evaluation in Markdown.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    coverage : Coverage, optional
+        Which records it rests on.
 
     Returns
     -------
     str
-        Tables of what the policy did, how its errors moved, how margins rank and probabilities tell,
-        what the scores mean, and each month; shares with their 95 % intervals.
+        Tables of the records that were left out, of what the policy did, how its errors moved, how margins rank and
+        probabilities tell, what the scores mean, and each month; shares with their 95 % intervals.
     """
     overall = evaluation.overall
-    sections = (
+    sections = [
         f"{overall.records:,} records: {overall.genuine:,} genuine, {overall.frauds:,} frauds. "
         "Intervals are at 95 %: Wilson's, for independent records, unless they come from drawing whole days.",
         "### Outcomes\n\n" + _outcomes(overall),
@@ -36,8 +44,21 @@ def summary(evaluation: Evaluation) -> str:
         "### Meaning of the score\n\n" + _scores(evaluation),
         "### Calibration\n\n" + _calibration(evaluation),
         "### By month\n\n" + _months(evaluation),
-    )
+    ]
+    if coverage is not None:
+        sections.insert(1, "### Records\n\n" + _coverage(coverage))
     return "\n\n".join(sections) + "\n"
+
+
+def _coverage(coverage: Coverage) -> str:
+    """List why rows were left out, and warn of a biased choice."""
+    text = (
+        f"As of {rfc3339(coverage.as_of)}, {coverage.evaluated:,} of {coverage.rows:,} rows are evaluated"
+        f"{', matured ones only' if coverage.matured_only else ''}."
+    )
+    rows = [(reason, f"{count:,}") for reason, count in coverage.describe().items()]
+    table = [_table(("Left out because", "Rows"), rows)] if rows else []
+    return "\n\n".join([text, *table, *(f"**Warning: {warning}.**" for warning in coverage.warnings)])
 
 
 def _outcomes(measures: Measures) -> str:

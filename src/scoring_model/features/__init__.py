@@ -1,7 +1,7 @@
 """Features: the catalogue, its value functions, and the matrix that evaluates them."""
 
 from scoring_model.features.catalogue import Family, Feature, Group
-from scoring_model.features.fingerprint import fingerprint
+from scoring_model.features.fingerprint import feature_versions, fingerprint
 from scoring_model.features.invented import invented_table, record_at
 from scoring_model.features.matrix import FeatureMatrix, StartedRow
 from scoring_model.features.settings import (
@@ -27,6 +27,7 @@ __all__ = [
     "SignalSettings",
     "StartedRow",
     "Trend",
+    "feature_versions",
     "fingerprint",
     "fit_state",
     "invented_table",

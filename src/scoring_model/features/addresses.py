@@ -186,13 +186,13 @@ def _of_line(name: str, unit: str, sentence: str, reason: str = "ADDRESS_FORM") 
 
 
 _COMPLETENESS = (
-    _of("address_parts", _PARTS, "parts", "Parts of the address that are there.", "ADDRESS_INCOMPLETE"),
+    _of("address_parts", _PARTS, "parts", "Parts of the address that are there.", "ADDRESS_PARTS"),
     _of(
         "address_parts_wanting",
         _PARTS,
         "parts",
         "Parts of the address that its country asks for and that are not there.",
-        "ADDRESS_INCOMPLETE",
+        "ADDRESS_PARTS",
     ),
 )
 _LINE = (
@@ -200,7 +200,7 @@ _LINE = (
     _of_line("words", "words", "Words in the first line of the address."),
     _of_line("digits", "characters", "Digits in the first line of the address."),
     _of_line("upper_share", "share", "Share of capitals among the letters of the first line of the address."),
-    _of_line("po_box", "0 or 1", "Whether the address is a post-office box.", "ADDRESS_NOT_A_HOME"),
+    _of_line("po_box", "0 or 1", "Whether the address is a post-office box.", "ADDRESS_KIND"),
     _of_line("number", "number", "The first number in the first line of the address."),
     _of_line(
         "number_pattern",
@@ -212,13 +212,13 @@ _LINE = (
         "care_of",
         "0 or 1",
         "Whether the first line of the address names a hotel, a mailbox or somebody else's care.",
-        "ADDRESS_NOT_A_HOME",
+        "ADDRESS_KIND",
     ),
     _of_line(
         "placeholder",
         "0 or 1",
         "Whether the first line of the address has no word, or one that stands for an address.",
-        "ADDRESS_IMPROBABLE",
+        "ADDRESS_LINE",
     ),
 )
 _LINE_IMPROBABLE = (
@@ -226,13 +226,13 @@ _LINE_IMPROBABLE = (
         "improbability",
         "bits per character",
         "How unlike the commonly seen first lines of addresses this one is.",
-        "ADDRESS_IMPROBABLE",
+        "ADDRESS_LINE",
     ),
     _of_line(
         "rarest",
         "bits",
         "How rare the rarest sequence of three characters of the first line of the address is.",
-        "ADDRESS_IMPROBABLE",
+        "ADDRESS_LINE",
     ),
 )
 _LINE2 = _of("address_line2_length", ("line2",), "characters", "Length of the second line of the address.")
@@ -251,7 +251,7 @@ _POSTAL_FORM = _of(
     ("postalCode", "country"),
     "0 or 1",
     "Whether the postal code has another form than those of the country.",
-    "POSTAL_CODE_MISMATCH",
+    "POSTAL_CODE",
 )
 _CITY = (
     _of("city_length", ("city",), "characters", "Length of the city's name."),

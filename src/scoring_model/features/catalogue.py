@@ -24,7 +24,7 @@ class Feature:
     unit : str
         Such as ``characters``, ``share``, ``years``, ``code``.
     reason : str
-        Code of the reason that it stands for in the public catalogue.
+        Code of the factor that it belongs to; the contributions of a factor are summed.
     sentence : str
         What the number says, for a person to read.
     direction : {-1, 0, 1}

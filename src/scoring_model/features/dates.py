@@ -99,9 +99,7 @@ def family() -> Family:
 
 
 def _of_birth(name: str, unit: str, sentence: str) -> Feature:
-    return Feature(
-        name=f"birth_{name}", inputs=("dob",), unit=unit, reason="BIRTH_DATE_PATTERN", sentence=sentence
-    )
+    return Feature(name=f"birth_{name}", inputs=("dob",), unit=unit, reason="BIRTH_DATE", sentence=sentence)
 
 
 _BIRTH = (
@@ -117,7 +115,7 @@ _BIRTHDAY = Feature(
     name="birthday_distance",
     inputs=("dob", "eventDay"),
     unit="days",
-    reason="BIRTH_DATE_PATTERN",
+    reason="BIRTH_DATE",
     sentence="Days between the event and the nearest birthday, as in a leap year.",
 )
 _AGE = Feature(
@@ -132,7 +130,7 @@ _ROUND_YEAR = Feature(
     name="birth_round_year",
     inputs=("dob",),
     unit="0 or 1",
-    reason="BIRTH_DATE_PATTERN",
+    reason="BIRTH_DATE",
     sentence="Whether the year of birth is a multiple of ten.",
     protected="age",
 )
@@ -140,13 +138,13 @@ _HOUR = Feature(
     name="event_hour",
     inputs=("eventHour",),
     unit="hour, UTC",
-    reason="TIME_OF_DAY",
+    reason="EVENT_TIME",
     sentence="Hour of the event.",
 )
 _WEEKDAY = Feature(
     name="event_weekday",
     inputs=("eventDay",),
     unit="day, 0 is Monday, UTC",
-    reason="TIME_OF_DAY",
+    reason="EVENT_TIME",
     sentence="Day of the week of the event.",
 )

@@ -81,7 +81,7 @@ _ABROAD = Feature(
     name="citizenship_abroad",
     inputs=("citizenship", "address.country"),
     unit="0 or 1",
-    reason="COUNTRY_MISMATCH",
+    reason="COUNTRIES",
     sentence="Whether the address lies outside the country of citizenship.",
     protected="citizenship",
 )

@@ -9,15 +9,15 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.features.catalogue import MISSING, Feature
-from scoring_model.features.reasons import fraud_link_reason, link_reason
+from scoring_model.features.reasons import fraud_link_reason, link_reason, snake
 from scoring_model.features.settings import FeatureSettings
-from scoring_model.features.signals import snake
 from scoring_model.history import NOTHING_BEFORE, PERSON, Counts, LinkCounts, LinkKey, LinkSums, Sums
 from scoring_model.records import format_duration
 
 VERSION = 1
 
 _MICROSECONDS = 1_000_000.0
+_FRAUD_FEATURES = _FRAUDS, _FRAUD_SHARE = "frauds", "fraud_share"
 
 
 def link_features(settings: FeatureSettings) -> tuple[Feature, ...]:
@@ -27,6 +27,13 @@ def link_features(settings: FeatureSettings) -> tuple[Feature, ...]:
         for key in settings.links.link_keys
         for feature in (*_features_of(key, settings.links.windows), *_features_of_sums(key, settings))
     )
+
+
+def fraud_features(settings: FeatureSettings, window: int) -> tuple[str, ...]:
+    """Names of the features of known frauds over one window that are not excluded."""
+    span = format_duration(window)
+    names = [f"link_{key.name}_{span}_{name}" for key in settings.links.link_keys for name in _FRAUD_FEATURES]
+    return tuple(name for name in names if name not in settings.exclude)
 
 
 def link_rows(key: LinkKey, counts: LinkCounts) -> FloatArray:
@@ -102,8 +109,10 @@ def _features_of(key: LinkKey, windows: tuple[int, ...]) -> list[Feature]:
         features.append(feature(f"{span}_records", "records", f"Earlier records {same}."))
         if key.name != PERSON:
             features.append(feature(f"{span}_persons", "persons", f"Distinct persons {same}."))
-        features.append(feature(f"{span}_frauds", "records", f"Known frauds {same}.", fraud=True))
-        features.append(feature(f"{span}_fraud_share", "share", f"Share of known frauds {same}.", fraud=True))
+        features.append(feature(f"{span}_{_FRAUDS}", "records", f"Known frauds {same}.", fraud=True))
+        features.append(
+            feature(f"{span}_{_FRAUD_SHARE}", "share", f"Share of known frauds {same}.", fraud=True)
+        )
     features.append(feature("since_last", "seconds", f"Time since the last record with the same {key.name}."))
     return features
 

@@ -21,15 +21,6 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features import addresses, dates, documents, images, links, names, signals
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
 from scoring_model.features.distinct import Coded, evaluate
-from scoring_model.features.reasons import (
-    RECORD_REASONS,
-    describe_fraud_link,
-    describe_link,
-    describe_signal,
-    fraud_link_reason,
-    link_reason,
-    signal_reason,
-)
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.features.state import FittedState
 from scoring_model.history import (
@@ -143,17 +134,6 @@ class FeatureMatrix:
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(feature.name for feature in self.features)
-
-    @cached_property
-    def reasons(self) -> Mapping[str, str]:
-        """The public catalogue of reason codes of this use: code to sentence."""
-        described = dict(RECORD_REASONS)
-        described |= {signal_reason(name): describe_signal(name) for name in sorted(self.settings.signals)}
-        for key in self.settings.links.link_keys:
-            described[link_reason(key.name)] = describe_link(key.name)
-            described[fraud_link_reason(key.name)] = describe_fraud_link(key.name)
-        used = {feature.reason for feature in self.features}
-        return {code: sentence for code, sentence in sorted(described.items()) if code in used}
 
     def rows(self, table: RecordTable) -> FloatArray:
         """The rows of a table; its own records are the history.

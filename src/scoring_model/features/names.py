@@ -108,27 +108,32 @@ def family(table: NgramTable) -> Family:
     )
 
 
-_UNUSUAL, _UNLIKELY, _NOT_A_NAME = "NAME_UNUSUAL", "NAME_IMPROBABLE", "NAME_NOT_OF_A_PERSON"
+_HOW_WRITTEN, _RARITY, _WORDS = "NAME_FORM", "NAME_RARITY", "NAME_WORDS"
 
 _FORM = (
-    ("length", "characters", _UNUSUAL, "Length of the {} name."),
-    ("tokens", "words", _UNUSUAL, "Words in the {} name."),
-    ("shortest_word", "characters", _UNUSUAL, "Length of the shortest word of the {} name."),
-    ("vowel_share", "share", _UNUSUAL, "Share of vowels among the letters of the {} name."),
-    ("consonant_run", "characters", _UNUSUAL, "Most consonants in a row in the {} name."),
-    ("longest_run", "characters", _UNUSUAL, "Longest repetition of one character in the {} name."),
-    ("repeated_pairs", "pairs", _UNUSUAL, "Pairs of neighbouring characters that come again in the {} name."),
-    ("keyboard_walk", "characters", _UNUSUAL, "Longest walk over neighbouring keys in the {} name."),
+    ("length", "characters", _HOW_WRITTEN, "Length of the {} name."),
+    ("tokens", "words", _HOW_WRITTEN, "Words in the {} name."),
+    ("shortest_word", "characters", _HOW_WRITTEN, "Length of the shortest word of the {} name."),
+    ("vowel_share", "share", _HOW_WRITTEN, "Share of vowels among the letters of the {} name."),
+    ("consonant_run", "characters", _HOW_WRITTEN, "Most consonants in a row in the {} name."),
+    ("longest_run", "characters", _HOW_WRITTEN, "Longest repetition of one character in the {} name."),
+    (
+        "repeated_pairs",
+        "pairs",
+        _HOW_WRITTEN,
+        "Pairs of neighbouring characters that come again in the {} name.",
+    ),
+    ("keyboard_walk", "characters", _HOW_WRITTEN, "Longest walk over neighbouring keys in the {} name."),
     (
         "case",
         "code",
-        _UNUSUAL,
+        _HOW_WRITTEN,
         "Case of the {} name: 0 capitalised, 1 upper, 2 lower, 3 mixed; missing without case.",
     ),
 )
 _IMPROBABLE = (
-    ("improbability", "bits per character", _UNLIKELY, "How unlike the commonly seen names the {} name is."),
-    ("rarest", "bits", _UNLIKELY, "How rare the rarest sequence of three characters of the {} name is."),
+    ("improbability", "bits per character", _RARITY, "How unlike the commonly seen names the {} name is."),
+    ("rarest", "bits", _RARITY, "How rare the rarest sequence of three characters of the {} name is."),
 )
 
 
@@ -145,7 +150,7 @@ def _of_one(word: str, entries: tuple[tuple[str, str, str, str], ...]) -> tuple[
     )
 
 
-def _of_both(name: str, unit: str, sentence: str, reason: str = _UNUSUAL) -> Feature:
+def _of_both(name: str, unit: str, sentence: str, reason: str = _HOW_WRITTEN) -> Feature:
     return Feature(
         name=f"name_{name}", inputs=("firstName", "lastName"), unit=unit, reason=reason, sentence=sentence
     )
@@ -162,8 +167,8 @@ _BOTH = (
     _of_both("entropy", "bits per character", "Variety of the characters in the names."),
     _of_both("scripts", "scripts", "Writing systems that the names mix."),
     _of_both("mixed_words", "words", "Words of the names that mix writing systems."),
-    _of_both("title", "0 or 1", "Whether the names hold a title or a word of companies.", _NOT_A_NAME),
-    _of_both("placeholder", "0 or 1", "Whether the names hold a word that stands for a name.", _NOT_A_NAME),
+    _of_both("title", "0 or 1", "Whether the names hold a title or a word of companies.", _WORDS),
+    _of_both("placeholder", "0 or 1", "Whether the names hold a word that stands for a name.", _WORDS),
     _of_both("same", "0 or 1", "Whether first and last name are the same."),
     _of_both("contained", "0 or 1", "Whether one of the names holds the other."),
     _of_both(

@@ -19,16 +19,19 @@ from the configuration: its signals, link keys and windows. Missing is NaN every
 
 *Reads* names the fields of a record; `eventDay` and `eventHour` (UTC) are derived of `eventTime`. *Larger* says what
 a larger value does to the risk: the model is held to `raises` and `lowers`, and free where it says `either`. A unit
-`code` that is marked `*` is a category without order. *Reason* is the public code that a feature stands for."""
+`code` that is marked `*` is a category without order. *Reason* is the factor that a feature belongs to: contributions
+are summed by factor, and each factor says the sentence that the record bears out (see the reason codes below)."""
 
 
-def reference(matrix: FeatureMatrix) -> str:
+def reference(matrix: FeatureMatrix, sentences: Mapping[str, str]) -> str:
     """Describe every feature of a use.
 
     Parameters
     ----------
     matrix : FeatureMatrix
         Its fitted state plays no part.
+    sentences : mapping of str to str
+        Of the use's reasons, by code.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def reference(matrix: FeatureMatrix) -> str:
     off = [feature for feature in matrix.catalogue if feature.name not in used]
     if off:
         sections.append(f"## Off\n\n{_off_table(off)}")
-    sections.append(f"## Reason codes\n\n{_reasons_table(matrix.reasons)}")
+    sections.append(f"## Reason codes\n\n{_reasons_table(sentences)}")
     return "\n\n".join(sections) + "\n"
 
 

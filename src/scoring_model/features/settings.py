@@ -1,5 +1,6 @@
 """What a use's configuration says of its features."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,8 @@ from scoring_model.records import Duration, SignalType
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
 """Fields that a signal may be compared with."""
+
+_TITLE = re.compile(r"[^\W_][\w -]{0,58}[^\W_]")
 
 FamilyName = Literal["names", "dates", "documents", "addresses", "images", "signals"]
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
@@ -42,15 +45,20 @@ class SignalSettings:
     differs_from : str, optional
         A field of text that says the same of a genuine person, such as ``address.country`` for the country of
         the network: whether they differ is a further feature. Of categories only.
+    title : str, optional
+        What reasons call it, such as ``email age``; by default ``signal`` and its name.
     """
 
     type: SignalType
     trend: Trend = Trend.FREE
     protected: str | None = None
     differs_from: str | None = None
+    title: str | None = None
 
     def __post_init__(self) -> None:
         problems = []
+        if self.title is not None and not _TITLE.fullmatch(self.title):
+            problems.append("title must be 2 to 60 letters, digits, blanks or hyphens")
         if self.differs_from is not None and self.type is not SignalType.CATEGORY:
             problems.append(f"differs_from is for categories, not for type {self.type}")
         if self.differs_from is not None and self.differs_from not in COMPARABLE_FIELDS:

@@ -1,10 +1,9 @@
 """Features of the signals that a client supplies, typed by the configuration."""
 
-import re
 from collections.abc import Callable, Mapping
 
 from scoring_model.features.catalogue import MISSING, Direction, Family, Feature, Group
-from scoring_model.features.reasons import signal_reason
+from scoring_model.features.reasons import signal_reason, snake
 from scoring_model.features.settings import SignalSettings, Trend
 from scoring_model.features.vocabulary import Vocabulary
 from scoring_model.records import SignalType
@@ -76,8 +75,3 @@ def _difference(name: str, settings: SignalSettings, field: str) -> Feature:
 
 def _input(name: str) -> str:
     return f"signals.{name}"
-
-
-def snake(name: str) -> str:
-    """The name of a signal in the name of a feature: ``emailAgeDays`` as ``email_age_days``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

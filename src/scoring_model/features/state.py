@@ -54,11 +54,11 @@ class FittedState:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "FittedState":
-        """Read what `to_json` gave."""
+        """Read what `to_json` gave; before version 2 of the families there were names alone."""
         return cls(
             names=NgramTable(plain["names"]),
-            lines=NgramTable(plain["lines"]),
-            documents=ShareTable(plain["documents"]),
+            lines=NgramTable(plain.get("lines", {})),
+            documents=ShareTable(plain.get("documents", {})),
             vocabularies={name: Vocabulary(values) for name, values in plain["vocabularies"].items()},
         )
 

@@ -6,7 +6,6 @@ A part is written ``lastName``, ``lastName:phonetic:start4`` (reductions, the fi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
@@ -15,6 +14,7 @@ import numpy as np
 from scoring_model.arrays import IntArray
 from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX
 from scoring_model.records import Column, RecordTable
+from scoring_model.records.near_misses import near_misses
 from scoring_model.records.normalisation import Normaliser
 from scoring_model.records.reductions import reduced_normaliser, reductions_of
 
@@ -179,7 +179,7 @@ def _problems_of_reductions(name: str, reductions: Iterable[str]) -> Iterator[st
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    near = get_close_matches(name, names, n=1)
+    near = near_misses(name, names)
     if near:
         return f"; did you mean {near[0]}?"
     return f"; known are {', '.join(names)}" if names else ", nor any other reduction"

@@ -19,7 +19,8 @@ from scoring_model.contract.fields import IDENTITY_FIELDS, SIGNAL_PREFIX
 from scoring_model.contract.rules import SignalType
 from scoring_model.records.schema import RecordSchema
 
-_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+# No digit can be matched in two ways, so a long cell that is no number is given up in linear time.
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 _EXACT: Final = 2**53  # beyond, a float may have been another integer

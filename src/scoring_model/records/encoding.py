@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
+from scoring_model.contract.rules import URLS
 from scoring_model.records.sheet import Cells, Objects
 from scoring_model.records.times import timestamp_microseconds
 
@@ -56,7 +57,7 @@ def encode(cells: Cells, rows: int) -> Encoded:
     -------
     Encoded
         Of as many rows. Cells of a type that no field can have (a struct, a duration) become one value, that
-        type.
+        type. Of a list of more than `URLS` items only the length is kept.
     """
     if isinstance(cells, Objects):
         return _objects(cells, rows)
@@ -119,6 +120,10 @@ def _lists(cells: Any) -> Encoded:
     codes = np.full(len(lengths), -1, dtype=np.int32)
     for length in np.unique(lengths[valid]).tolist():
         rows = np.flatnonzero(valid & (lengths == length))
+        if length > URLS:  # no rule asks what is in a list that is too long
+            codes[rows] = len(values)
+            values.append([None] * length)
+            continue
         matrix = items.codes[starts[rows, np.newaxis] + np.arange(length)].astype(np.int64)
         first, which = _distinct_rows(matrix, len(items.values))
         codes[rows] = len(values) + which

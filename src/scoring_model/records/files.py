@@ -17,6 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from scoring_model.contract.rules import Rule
+from scoring_model.records.csv_header import check_csv_header
 from scoring_model.records.frames import arrow_sheet
 from scoring_model.records.problems import WHOLE, RowProblem
 from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, named_columns
@@ -58,6 +59,7 @@ def _parquet(path: Path) -> Sheet:
 
 def _csv(path: Path) -> Sheet:
     header, has_rows = _csv_start(path)
+    check_csv_header(header)
     if not has_rows:
         return Sheet(0, named_columns((name, pa.chunked_array([], pa.string())) for name in header))
     ragged: list[Any] = []

@@ -1,10 +1,10 @@
 """Whether a source has the columns that its schema asks for."""
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from typing import Final
 
 from scoring_model.contract.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS
+from scoring_model.records.near_misses import near_misses
 from scoring_model.records.schema import RecordSchema
 
 _SHOWN: Final = 3
@@ -47,7 +47,8 @@ def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bo
     problems = [_missing(field, columns, schema) for field in _needed(schema, labelled=labelled)]
     held = [field for field in schema.fields if schema.column_of(field) in columns]
     if not set(held) - set(REFERENCE_FIELDS):
-        problems.append("no column holds an identity field or a configured signal")
+        hint = "" if held else ": are the names of the columns in the first row?"
+        problems.append(f"no column holds an identity field or a configured signal{hint}")
     problems += _lookalikes(columns, schema)
     found = tuple(problem for problem in problems if problem)
     if found:
@@ -75,7 +76,7 @@ def _missing(field: str, columns: Collection[str], schema: RecordSchema) -> str:
     if column in columns:
         return ""
     mapped = f" (to which columns maps {field})" if column != field else ""
-    near = get_close_matches(column.casefold(), [name.casefold() for name in columns], n=_SHOWN)
+    near = near_misses(column.casefold(), map(str.casefold, columns), count=_SHOWN)
     names = [repr(name) for name in columns if name.casefold() in near]
     hint = f", which has {' and '.join(names)}" if names else ""
     delay = ", nor is a label delay set" if field == "labelKnownAt" else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scoring_model.contract.rules import Rule
 from scoring_model.records.atomic import atomic_file
+from scoring_model.records.formulas import guarded
 from scoring_model.records.problems import RowProblem
 from scoring_model.records.reading import Reading
 
@@ -41,6 +42,7 @@ def write_quarantine(problems: Iterable[RowProblem], path: Path) -> None:
         In the order in which they shall stand.
     path : Path
         UTF-8, RFC 4180 with LF, columns `row,field,rule,detail`. No value of a record is in it.
+        Text that a spreadsheet would run is guarded: names of fields are the sender's.
     """
     with (
         atomic_file(path) as partial,
@@ -49,7 +51,9 @@ def write_quarantine(problems: Iterable[RowProblem], path: Path) -> None:
     ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("row", "field", "rule", "detail"))
-        writer.writerows((found.row, found.field, found.rule.value, found.detail) for found in problems)
+        writer.writerows(
+            (found.row, guarded(found.field), found.rule.value, guarded(found.detail)) for found in problems
+        )
 
 
 def accept(reading: Reading, *, max_share: float) -> None:

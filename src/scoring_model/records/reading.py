@@ -73,7 +73,7 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
     Raises
     ------
     UnreadableSource
-        If the source is no table of a known kind.
+        If the source is no table of a known kind, or a CSV file without a header row.
     MissingColumns
         If columns are missing or misspelt. A source without any column is an empty table.
     OSError

@@ -1,5 +1,6 @@
 """A source as it is: named columns of cells that nobody has checked yet."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -61,8 +62,8 @@ def named_columns(columns: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
     pairs = list(columns)
     named = dict(pairs)
     if len(named) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        counts = Counter(name for name, _ in pairs)
+        repeated = sorted(name for name, count in counts.items() if count > 1)
         raise UnreadableSource(f"columns must have distinct names, got more than one of {repeated}")
     return named
 

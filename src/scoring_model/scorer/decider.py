@@ -1,24 +1,31 @@
 """The core of the scorer: feature rows in, decisions out."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
 from scoring_model.arrays import FloatArray
-from scoring_model.bundle import Contents, Manifest
-from scoring_model.bundle.errors import GoldenMismatch
+from scoring_model.bundle import DecisionPart, Manifest, SealedFiles, check_versions, read_bundle
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.contributions import Contributions
-from scoring_model.decision.reasons import reasons
 from scoring_model.decision.rules import Decisions
-from scoring_model.features import fingerprint
 from scoring_model.scorer.decisions import Decision, Reason
 from scoring_model.scorer.session import MarginSession
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
 
 class Decider:
-    """Decides about feature rows with one bundle. Thread-safe; nothing in it changes after it was made.
+    """Decides about feature rows with one bundle, of any protocol, as that bundle does.
+
+    It needs nothing that computes features, so that every past verdict can be replayed. Thread-safe; nothing in it
+    changes after it was made.
 
     Parameters
     ----------
     manifest : Manifest
-    contents : Contents
+    contents : DecisionPart
     threads : int
         Python threads that share the rows of a table; they change no bit.
 
@@ -28,14 +35,49 @@ class Decider:
         When this machine, or this version of the package, does not decide as the bundle says.
     """
 
-    def __init__(self, manifest: Manifest, contents: Contents, *, threads: int = 1) -> None:
+    def __init__(self, manifest: Manifest, contents: DecisionPart, *, threads: int = 1) -> None:
         self.manifest = manifest
-        self.contents = contents
-        self.matrix = contents.features
+        self.rules = contents.rules
+        self._reasons = contents.reasons
         self._session = MarginSession(contents.graph, threads=threads)
         self._contributions = Contributions(contents.forest)
-        self._descriptions = self.matrix.reasons
-        self._check()
+        contents.golden.check(self.decide)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, *, public_key: "Ed25519PublicKey | None" = None, threads: int = 1
+    ) -> Self:
+        """Read a bundle, check its seal and its golden rows, and make it ready.
+
+        Parameters
+        ----------
+        path : path
+            Directory of the bundle.
+        public_key : Ed25519PublicKey, optional
+            Whose signature the bundle must carry.
+        threads : int
+
+        Raises
+        ------
+        BundleError
+            Under a name of its own for each thing that can be wrong.
+        """
+        return cls.of(read_bundle(Path(path), public_key=public_key), threads=threads)
+
+    @classmethod
+    def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
+        """Make a decider of files that have been read and checked.
+
+        Raises
+        ------
+        BundleError
+            When the files do not hold what they should, do not decide as they did, or have other versions than
+            the manifest names.
+        """
+        contents = DecisionPart.of(sealed)
+        decider = cls(sealed.manifest, contents, threads=threads)
+        check_versions(sealed, contents)
+        return decider
 
     def decide(self, rows: FloatArray) -> Decisions:
         """Decide about feature rows.
@@ -49,7 +91,7 @@ class Decider:
         -------
         Decisions
         """
-        return self.contents.rules.decide(self._session.margins(rows))
+        return self.rules.decide(self._session.margins(rows))
 
     def decide_row(self, row: FloatArray) -> Decision:
         """Decide about one feature row, the same bits that `decide` gives it.
@@ -64,13 +106,12 @@ class Decider:
             With reasons unless it is PASSED.
         """
         margin = self._session.margin(row)
-        rules = self.contents.rules
-        score = rules.scale.score(margin)
-        outcome = rules.policy.outcome(score)
+        score = self.rules.scale.score(margin)
+        outcome = self.rules.policy.outcome(score)
         return Decision(
             score=score,
             outcome=outcome,
-            probability=rules.calibration.probability(margin),
+            probability=self.rules.calibration.probability(margin),
             margin=margin,
             reasons=() if outcome is Outcome.PASSED else self.reasons(row),
             model_version=self.manifest.model_version,
@@ -79,8 +120,8 @@ class Decider:
 
     def reasons(self, row: FloatArray) -> tuple[Reason, ...]:
         """What pushed the margin of one row up, strongest first, by exact TreeSHAP values."""
-        codes = reasons(self.contributions(row), self.contents.reason_codes)
-        return tuple(Reason(code, self._descriptions[code]) for code in codes)
+        codes = self._reasons.choose(row, self.contributions(row))
+        return tuple(Reason(code, self._reasons.sentences[code]) for code in codes)
 
     def contributions(self, row: FloatArray) -> FloatArray:
         """What each feature of one row adds to its margin.
@@ -97,21 +138,20 @@ class Decider:
         return self._contributions.explain(row)
 
     @property
+    def sentences(self) -> Mapping[str, str]:
+        """Every sentence that a reason can have, by code."""
+        return self._reasons.sentences
+
+    @property
     def base(self) -> float:
         """Margin of the mean training record, in log-odds."""
         return self._contributions.base
 
     def reasons_of(self, rows: FloatArray) -> list[tuple[Reason, ...]]:
-        """What pushed the margins of some rows up: of each what `reasons` tells.
+        """What pushed the margins of some rows up: of each what `reasons` gives.
 
         Parameters
         ----------
         rows : ndarray of shape (n, d), float64
         """
         return [self.reasons(row) for row in rows]
-
-    def _check(self) -> None:
-        found = fingerprint(self.matrix)
-        if found != self.manifest.feature_fingerprint:
-            raise GoldenMismatch(["the features give other values than when the bundle was made"])
-        self.contents.golden.check(self.decide)

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,10 @@ from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
 from scoring_model.records import RecordTable, RowProblem
 from scoring_model.records.reading import Reading, read_records
-from scoring_model.scorer.decider import Decider
 from scoring_model.scorer.decisions import Reason
+
+if TYPE_CHECKING:
+    from scoring_model.scorer.scorer import Scorer
 
 RESULT = pa.schema(
     [
@@ -69,13 +71,13 @@ class Scored:
 
 
 def score_table(
-    scorer: Decider, table: RecordTable, *, history: RecordTable | None = None, reasons: bool = True
+    scorer: "Scorer", table: RecordTable, *, history: RecordTable | None = None, reasons: bool = True
 ) -> Scored:
     """Score every record of a table.
 
     Parameters
     ----------
-    scorer : Decider
+    scorer : Scorer
     table : RecordTable
         Its records see each other as history.
     history : RecordTable, optional
@@ -93,7 +95,7 @@ def score_table(
     return Scored(table, decisions, told)
 
 
-def score_frame(scorer: Decider, data: Any, *, history: Any = None) -> Any:
+def score_frame(scorer: "Scorer", data: Any, *, history: Any = None) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
     past = read_histories(scorer, [] if history is None else [history])
@@ -105,7 +107,7 @@ def score_frame(scorer: Decider, data: Any, *, history: Any = None) -> Any:
     return frame.set_axis(data.index, axis=0)
 
 
-def read_histories(scorer: Decider, sources: Sequence[Any]) -> RecordTable | None:
+def read_histories(scorer: "Scorer", sources: Sequence[Any]) -> RecordTable | None:
     """Read records that are history alone; those that break the contract are no history."""
     tables = [read_records(source, scorer.contents.schema, labelled=False).table for source in sources]
     return reduce(RecordTable.append, tables) if tables else None

@@ -1,44 +1,32 @@
 """The scorer: a bundle in, decisions about records out."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
-from scoring_model.bundle import Contents, SealedFiles, check_versions, read_bundle
+from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
 from scoring_model.scorer.decider import Decider
 from scoring_model.scorer.decisions import Decision
 from scoring_model.scorer.explanation import Explanation, weigh
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 
 class Scorer(Decider):
-    """Decides about records with one bundle: alone, or as frames and files."""
+    """Decides about records with one bundle: alone, or as frames and files.
 
-    @classmethod
-    def load(
-        cls, path: str | Path, *, public_key: "Ed25519PublicKey | None" = None, threads: int = 1
-    ) -> Self:
-        """Read a bundle, check its seal and its golden rows, and make it ready.
+    Parameters
+    ----------
+    manifest : Manifest
+    contents : Contents
+    threads : int
+        Python threads that share the rows of a table; they change no bit.
+    """
 
-        Parameters
-        ----------
-        path : path
-            Directory of the bundle.
-        public_key : Ed25519PublicKey, optional
-            Whose signature the bundle must carry.
-        threads : int
-
-        Raises
-        ------
-        BundleError
-            Under a name of its own for each thing that can be wrong.
-        """
-        return cls.of(read_bundle(Path(path), public_key=public_key), threads=threads)
+    def __init__(self, manifest: Manifest, contents: Contents, *, threads: int = 1) -> None:
+        super().__init__(manifest, contents, threads=threads)
+        self.contents = contents
+        self.matrix = contents.features
 
     @classmethod
     def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
@@ -47,12 +35,13 @@ class Scorer(Decider):
         Raises
         ------
         BundleError
-            When the files do not hold what they should, do not decide as they did, or have other versions than
-            the manifest names.
+            As `Decider.of`; also when this package does not compute the features of the bundle, or when the bundle
+            is of an earlier protocol, whose reasons may state what is not so.
         """
-        contents = Contents.from_files(sealed.files)
+        contents = Contents.of(sealed)
         scorer = cls(sealed.manifest, contents, threads=threads)
         check_versions(sealed, contents)
+        check_protocol(sealed)
         return scorer
 
     def score(self, data: Any, *, history: Any = None) -> Any:

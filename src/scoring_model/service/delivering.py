@@ -67,10 +67,12 @@ async def delivering(
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.core.masters import load_master_keys
     from scoring_model.service.core.secrets import load_or_create
+    from scoring_model.service.core.webhook_sealing import seal_migrated
     from scoring_model.service.delivery.sender import AiohttpSender
     from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
 
     secrets = await load_or_create(store, load_master_keys(master_source))
+    await seal_migrated(store, secrets)
     async with AiohttpSender(egress.networks, development=egress.development, proxy=egress.proxy) as sender:
         limits = DeliveryLimits(grace=grace_seconds, floor=None if beside is None else FLOOR)
         deliverer = Deliverer(

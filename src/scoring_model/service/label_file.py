@@ -11,7 +11,9 @@ from typing import Final, NamedTuple
 from scoring_model.contract.ids import from_text
 from scoring_model.contract.rules import RuleError
 from scoring_model.records import cells
+from scoring_model.records.csv_header import check_csv_header
 from scoring_model.records.rules import instant
+from scoring_model.records.sheet import UnreadableSource
 
 LABELS: Final = ("fraud", "genuine", "withdrawn")
 IDENTIFIERS: Final = ("verificationId", "identityId")
@@ -69,7 +71,7 @@ def read_labels(path: Path, *, at: int) -> list[LabelLine]:
     LabelsRefused
         With every rule that a row breaks.
     ValueError
-        If the file is of no known kind, or no UTF-8, or its header lacks a column.
+        If the file is of no known kind, or no UTF-8, or it has no header, or its header lacks a column.
     """
     rows = _ROWS.get(path.suffix.lower())
     if rows is None:
@@ -106,9 +108,7 @@ Row = Mapping[str, object] | str
 def _csv_rows(path: Path) -> Iterator[Row]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = (row for row in csv.reader(file, strict=True) if row)
-        header = next(rows, None)
-        if header is None:
-            return
+        header = next(rows, [])
         _check_header(path, header)
         for row in rows:
             if len(row) == len(header):
@@ -118,6 +118,10 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def _check_header(path: Path, header: list[str]) -> None:
+    try:
+        check_csv_header(header)
+    except UnreadableSource as error:
+        raise ValueError(f"{path.name}: {error}") from None
     missing = [name for name in ("label", "knownAt") if name not in header]
     if not set(IDENTIFIERS) & set(header):
         missing.append(" or ".join(IDENTIFIERS))

@@ -9,6 +9,10 @@ from typing import Final
 BACKLOG: Final = 2048
 """Connections that wait while all processes are busy, or while the first one starts."""
 
+BUFFER: Final = 128 * 1024
+"""Bytes that the kernel may hold of a connection in each direction. Left to itself it takes megabytes for whoever does
+not read, or sends more than is read. Linux takes twice the value."""
+
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -35,10 +39,13 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        listener = socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
         reason = "the port is taken" if error.errno == errno.EADDRINUSE else error.strerror
         raise AddressUnavailable(f"can't listen on {host} port {port}: {reason}") from None
+    for direction in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        listener.setsockopt(socket.SOL_SOCKET, direction, BUFFER)  # which its connections inherit
+    return listener
 
 
 def base_url(listener: socket.socket) -> str:

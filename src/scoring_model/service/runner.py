@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring_model.service.bundles import BundleShelf
+from scoring_model.service.core.faults import log_notice
 from scoring_model.service.listening import base_url, listen
 from scoring_model.service.settings import ServiceSettings, sqlite_path
+from scoring_model.service.standard_error import install
 from scoring_model.service.supervisor import supervise
 from scoring_model.service.worker import serve
 
@@ -34,7 +36,7 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
     say : callable
         Told the base URL, once requests are answered.
     report : callable
-        Told what is worth knowing on the way.
+        Called with what is worth knowing until requests are answered; then standard error is JSON.
 
     Raises
     ------
@@ -52,19 +54,21 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
         def ready() -> None:
             say(url)
             report(f"answering on {url}; documentation at {url}/docs; Ctrl-C ends it")
+            install()
 
         if settings.workers == 1:
             serve(prepared, listener, ready=ready)
         else:
-            supervise(prepared, listener, ready=ready, report=report)
-    report("stopped")
+            supervise(prepared, listener, ready=ready, report=log_notice)
+    log_notice("stopped")
 
 
 async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettings:
     """Check all that can be wrong before a process serves, and do once what processes must not do at the same time.
 
     A new SQLite database gets its tables, and where its default place holds none, a master key. The root secret is
-    made. The bundle is kept with those that served before, and every one of them must be there.
+    made. The bundle is kept with those that served before, and every one of them must be there. Their directory is
+    written into the database.
 
     Parameters
     ----------
@@ -76,12 +80,13 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     ServiceSettings
         With the bundle where it is kept: a training may replace what stands where it was named.
     """
-    from scoring_model.bundle import read_bundle
+    from scoring_model.bundle import check_protocol, read_bundle
     from scoring_model.bundle.seal import load_public_key
+    from scoring_model.service.core.bundle_directory import write_bundle_directory
     from scoring_model.service.store import open_store
 
     key = None if settings.public_key is None else load_public_key(settings.public_key)
-    read_bundle(settings.bundle, public_key=key)
+    check_protocol(read_bundle(settings.bundle, public_key=key))
     shelf = BundleShelf(settings.shelf)
     store = await open_store(settings.database, create=sqlite_path(settings.database) is not None)
     try:
@@ -89,6 +94,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
         kept = shelf.keep(settings.bundle, public_key=key)
         async with store.reading() as reader:
             shelf.require((row.model_version, row.policy_version) for row in await reader.bundles())
+        await write_bundle_directory(store, settings.shelf)
         await _prepare_keys(settings, store, report)
     finally:
         await store.close()

@@ -7,11 +7,11 @@ import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self
 
 from scoring_model.records.durations import Duration
+from scoring_model.records.near_misses import near_misses
 from scoring_model.service.egress import Egress, egress_problems, network_problems
 
 PREFIX: Final = "SCORING_MODEL_"
@@ -20,6 +20,17 @@ PREFIX: Final = "SCORING_MODEL_"
 _MILLISECOND: Final = 1000
 _SECOND: Final = 1_000_000
 _LISTS: Final = ("trusted_proxies", "egress_networks")
+_COUNTS: Final = ("workers", "queue_limit", "max_batch", "max_connections", "max_connections_per_address")
+_DURATIONS: Final = (
+    "scoring_timeout",
+    "commit_timeout",
+    "queue_wait",
+    "head_timeout",
+    "body_timeout",
+    "write_timeout",
+    "shutdown_notice",
+    "shutdown_grace",
+)
 # Up to the last @ of a word: a password that was not percent-encoded may hold one itself.
 _USER_PASSWORD: Final = re.compile(r"(://[^\s:/?#]*):\S*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&]password=)[^&\s]*", re.IGNORECASE)
@@ -75,10 +86,23 @@ class ServiceSettings:
         Microseconds that a client waits for its verification before it is told to come back.
     commit_timeout : int
         Microseconds after which a change that could not be committed is refused; more than `scoring_timeout`.
+    queue_wait : int
+        Microseconds of estimated wait above which a change is refused at arrival.
     queue_limit : int
-        Changes that may wait for a transaction, at least 1; the next one is refused.
+        Changes that one may have before it at arrival, at least 1; else it is refused.
     max_batch : int
         Changes that share one transaction at most, at least 1.
+    max_connections : int
+        Connections that one process holds, at least 1. Above it the oldest one without good credentials makes room.
+    max_connections_per_address : int
+        Of those without good credentials, from one IPv4 address or /64 of IPv6, at least 1. Not counted for
+        `trusted_proxies`.
+    head_timeout : int
+        Microseconds within which a connection's first byte, and then the headers of a request, have to arrive.
+    body_timeout : int
+        Microseconds within which a body has to arrive.
+    write_timeout : int
+        Microseconds within which a client has to read what was written for it.
     shutdown_notice : int
         Microseconds for which a process that was asked to stop still takes connections, while it says that it is not
         ready.
@@ -107,8 +131,14 @@ class ServiceSettings:
     request_log: bool = True
     scoring_timeout: Duration = 2 * _SECOND
     commit_timeout: Duration = 5 * _SECOND
+    queue_wait: Duration = _SECOND
     queue_limit: int = 2000
     max_batch: int = 32
+    max_connections: int = 4096
+    max_connections_per_address: int = 1024
+    head_timeout: Duration = 20 * _SECOND
+    body_timeout: Duration = 30 * _SECOND
+    write_timeout: Duration = 30 * _SECOND
     shutdown_notice: Duration = 0
     shutdown_grace: Duration = 30 * _SECOND
 
@@ -154,10 +184,10 @@ def _number_problems(settings: ServiceSettings) -> Iterator[str]:
         yield "host must be a name or an address; 0.0.0.0 is all of this machine"
     if not 0 <= settings.port <= 65535:
         yield f"port must fulfil 0 <= port <= 65535, got {settings.port}"
-    for name in ("workers", "queue_limit", "max_batch"):
+    for name in _COUNTS:
         if getattr(settings, name) < 1:
             yield f"{name} must be at least 1, got {getattr(settings, name)}"
-    for name in ("scoring_timeout", "commit_timeout", "shutdown_notice", "shutdown_grace"):
+    for name in _DURATIONS:
         value = getattr(settings, name)
         is_off = name == "shutdown_notice" and value == 0
         if value < _MILLISECOND and not is_off:  # a bare number, which would be one of microseconds
@@ -261,7 +291,7 @@ def load_settings(
         named |= {name: PREFIX + name.upper() for name in variables}
         named |= {name: f"--{name.replace('_', '-')}" for name in given}
         told = (line for problem in error.problems for line in _told(problem, named))
-        raise ConfigurationError((*told, *unknown)) from None
+        raise ConfigurationError((*told, *unknown), omitted=error.omitted) from None
     if unknown:
         raise ConfigurationError(unknown)
     return settings
@@ -278,7 +308,7 @@ def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple
         name, text = known.get(variable), environment[variable]
         if name is None:
             short = variable.removeprefix(PREFIX).lower()
-            near = get_close_matches(short, known.values(), n=1)
+            near = near_misses(short, known.values())
             hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else f"known are {', '.join(known)}"
             unknown.append(f"{variable}: unknown variable; {hint}")
         elif text:

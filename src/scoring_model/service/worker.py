@@ -15,14 +15,18 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
+from scoring_model.service.core.faults import log_fault
+from scoring_model.service.descriptors import connections_within_descriptors
 from scoring_model.service.failures import is_told, text_of
 from scoring_model.service.settings import ServiceSettings
+from scoring_model.service.standard_error import install
 from scoring_model.service.stopping import cancelled_by_signals
 
 if TYPE_CHECKING:
     from scoring_model.service.core.service import Service
     from scoring_model.service.core.store import Store
     from scoring_model.service.delivering import Requests
+    from scoring_model.service.http.settings import HttpSettings
 
 READY: Final = b"ready\n"
 """What a worker says on standard output once it answers."""
@@ -59,25 +63,44 @@ def serve(
 
 async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
     with cancelled_by_signals():
-        app, close = await _open(settings)
+        http = _http_settings(settings)
+        app, close = await _open(settings, http)
         from scoring_model.service.http.logs import configure
         from scoring_model.service.http.server import run
 
         configure()
+        install()
         settle_memory()
         ready()
         # From its first step on the server handles the signals itself.
         grace, notice = (settings.shutdown_grace / _MICROSECONDS, settings.shutdown_notice / _MICROSECONDS)
-        await run(app, sockets=[listener], close=close, grace_seconds=grace, notice_seconds=notice)
+        try:
+            await run(app, http, sockets=[listener], close=close, grace_seconds=grace, notice_seconds=notice)
+        except Exception as error:
+            log_fault("serving", error)
+            raise SystemExit(1) from None
 
 
-async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[None]]]:
+def _http_settings(settings: ServiceSettings) -> HttpSettings:
+    from scoring_model.service.http.settings import HttpSettings
+
+    return HttpSettings(
+        trusted_proxies=settings.networks,
+        max_connections=connections_within_descriptors(settings.max_connections),
+        max_connections_per_address=settings.max_connections_per_address,
+        head_seconds=settings.head_timeout / _MICROSECONDS,
+        body_seconds=settings.body_timeout / _MICROSECONDS,
+        write_seconds=settings.write_timeout / _MICROSECONDS,
+        access_log=settings.request_log,
+    )
+
+
+async def _open(settings: ServiceSettings, http: HttpSettings) -> tuple[Any, Callable[[], Awaitable[None]]]:
     """Open store, service and deliverer; return the application, and what closes all of them."""
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.delivering import Requests
     from scoring_model.service.delivery.watched_store import WatchedStore
     from scoring_model.service.http import create_app
-    from scoring_model.service.http.settings import HttpSettings
     from scoring_model.service.store import open_store
 
     opened = contextlib.AsyncExitStack()
@@ -91,7 +114,6 @@ async def _open(settings: ServiceSettings) -> tuple[Any, Callable[[], Awaitable[
         if settings.deliver:
             requests = Requests(committed=committed, oldest_waits=lambda: service.oldest_waits)
             await opened.enter_async_context(_delivering(settings, store, requests))
-        http = HttpSettings(trusted_proxies=settings.networks, access_log=settings.request_log)
         return create_app(service, http, clock=SystemClock()), opened.aclose
     except BaseException:
         await opened.aclose()
@@ -114,6 +136,7 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
         limits=QueueLimits(
             batch=settings.max_batch,
             waiting=settings.queue_limit,
+            wait_seconds=settings.queue_wait / _MICROSECONDS,
             scoring_seconds=settings.scoring_timeout / _MICROSECONDS,
             commit_seconds=settings.commit_timeout / _MICROSECONDS,
         ),

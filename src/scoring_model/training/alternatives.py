@@ -77,7 +77,7 @@ class Alternatives:
     Parameters
     ----------
     rows : tuple of Alternative
-        Some 1,100 at most, one of them chosen.
+        Some 1,100 at most, one of them chosen unless no pair keeps the bounds.
     confidence : float
         With which a certified pair keeps all bounds.
     prevalence : float or None
@@ -116,13 +116,13 @@ class Alternatives:
             f"pair keeps all bounds together with a confidence of {self.confidence:.4g}. The chosen pair is marked *."
         )
         if self.prevalence is not None:
-            text += f" Costs are per applicant, of whom {self.prevalence:.2%} are frauds."
+            text += f" Costs are per record, of which {self.prevalence:.2%} are frauds."
         return text
 
 
 def find_alternatives(
     certification: Certification,
-    policy: Policy,
+    policy: Policy | None,
     *,
     genuine_scores: IntArray,
     fraud_scores: IntArray,
@@ -134,24 +134,25 @@ def find_alternatives(
     Parameters
     ----------
     certification : Certification
-    policy : Policy
-        The chosen pair.
+    policy : Policy or None
+        The chosen pair; None where no pair keeps the bounds.
     genuine_scores, fraud_scores : ndarray of int64, 0 to 1000
         Those that the certification is of.
     confidence : float
     cost : ExpectedCost, optional
     """
-    measure = _Measure(certification, policy, genuine_scores, fraud_scores, cost)
+    chosen = () if policy is None else (policy.step_up_from, policy.fail_from)
+    measure = _Measure(certification, chosen, genuine_scores, fraud_scores, cost)
     return Alternatives(
-        rows=tuple(measure.row(*pair) for pair in _pairs(policy)),
+        rows=tuple(measure.row(*pair) for pair in _pairs(chosen)),
         confidence=confidence,
         prevalence=None if cost is None else cost.prevalence,
     )
 
 
-def _pairs(policy: Policy) -> Iterator[tuple[int, int]]:
+def _pairs(chosen: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """Ordered pairs of the thresholds of the table."""
-    near = {chosen + move for chosen in (policy.step_up_from, policy.fail_from) for move in (-1, 0, 1)}
+    near = {threshold + move for threshold in chosen for move in (-1, 0, 1)}
     grid = sorted(
         {*range(STEP, NEVER_REACHED, STEP), NEVER_REACHED, *near} & set(range(1, NEVER_REACHED + 1))
     )
@@ -164,12 +165,12 @@ class _Measure:
     def __init__(
         self,
         certification: Certification,
-        policy: Policy,
+        chosen: tuple[int, ...],
         genuine_scores: IntArray,
         fraud_scores: IntArray,
         cost: ExpectedCost | None,
     ) -> None:
-        self._certification, self._policy, self._cost = certification, policy, cost
+        self._certification, self._chosen, self._cost = certification, chosen, cost
         self._genuine, self._frauds = at_or_above(genuine_scores).tolist(), at_or_above(fraud_scores).tolist()
         self._persons, self._rings = len(genuine_scores), len(fraud_scores)
 
@@ -181,7 +182,7 @@ class _Measure:
         return Alternative(
             step_up_from=step_up_from,
             fail_from=fail_from,
-            chosen=(step_up_from, fail_from) == (self._policy.step_up_from, self._policy.fail_from),
+            chosen=(step_up_from, fail_from) == self._chosen,
             certified=self._certification.holds(step_up_from, fail_from),
             false_reject=exact_share(self._genuine[fail_from - 1], self._persons),
             step_up=exact_share(self._genuine[step_up_from - 1], self._persons),

@@ -19,24 +19,24 @@ from scoring_model.bundle import (
     invent_rows,
     json_bytes,
     measure_profile,
+    reason_factors,
 )
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
+from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import Evaluation, evaluate
-from scoring_model.history import PERSON, key_codes
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives, find_alternatives
 from scoring_model.training.attacks import AttackReport
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
-from scoring_model.training.certification import certify
+from scoring_model.training.certification import InfeasiblePolicy, certify
 from scoring_model.training.costs import expected_cost
 from scoring_model.training.export import to_onnx
 from scoring_model.training.preparation import Prepared
-from scoring_model.training.rings import find_rings, one_of_each
 from scoring_model.training.scale import fit_scale
 from scoring_model.training.thresholds import choose_policy
 
@@ -80,6 +80,10 @@ def assemble(
         graph=graph,
         forest=forest,
         rules=rules,
+        reasons=FactualReasons(
+            reason_factors(prepared.matrix, use=configuration.use, share=configuration.policy.reason_share),
+            names,
+        ),
         golden=_golden(prepared, forest, session, rules, seed=configuration.training.seed),
     )
     data = _data(prepared)
@@ -133,9 +137,10 @@ def _fit_rules(
     cost = None
     if settings.costs is not None:
         cost = expected_cost(scores[targets == 0], scores[targets == 1], settings.costs)
-    genuine, frauds = scores[_genuine_persons(prepared)], scores[_fraud_rings(prepared, configuration)]
+    genuine, frauds = scores[prepared.genuine_persons], scores[prepared.fraud_rings]
     certification = certify(genuine, frauds, settings=settings)
-    policy = choose_policy(certification, cost=cost)
+    shortfalls = certification.shortfalls()
+    policy = None if shortfalls else choose_policy(certification, cost=cost)
     alternatives = find_alternatives(
         certification,
         policy,
@@ -144,27 +149,9 @@ def _fit_rules(
         confidence=settings.confidence,
         cost=cost,
     )
+    if policy is None:
+        raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
     return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
-
-
-def _genuine_persons(prepared: Prepared) -> IntArray:
-    """Places in the validation period of one genuine record of each person."""
-    places, rows = _validated(prepared, 0)
-    return places[one_of_each(prepared.persons[rows])]
-
-
-def _fraud_rings(prepared: Prepared, configuration: Configuration) -> IntArray:
-    """Places in the validation period of one record of each ring of frauds."""
-    places, rows = _validated(prepared, 1)
-    keys = [key for key in configuration.links.link_keys if key.name != PERSON]
-    codes = [prepared.persons, *(key_codes(prepared.table, key) for key in keys)]
-    return places[one_of_each(find_rings(codes, rows))]
-
-
-def _validated(prepared: Prepared, target: int) -> tuple[IntArray, IntArray]:
-    """Places in the validation period of the records with a target, and their rows in the table."""
-    places = np.flatnonzero(prepared.split.validation_targets == target)
-    return places, prepared.split.validation[places]
 
 
 def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:

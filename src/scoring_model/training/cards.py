@@ -25,10 +25,10 @@ from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import scale_uncertainty
 
 PURPOSE: Final = (
-    "Decides whether a person who signs up is PASSED, STEPPED_UP (asked for more) or FAILED, from an "
-    "identity record, signals, and what earlier records share with it. It is made for records of the "
-    "population and the client that it was trained on, and for a step-up that is open to everyone; it is "
-    "not made for credit, employment or insurance."
+    "Decides whether each {event} is PASSED, STEPPED_UP (the {subject} is asked for more) or FAILED, from its "
+    "record and what earlier records share with it. It is made for records of the population and the client that "
+    "it was trained on, and for a step-up that is open to everyone; it is not made for credit, employment or "
+    "insurance."
 )
 
 LIMITS: Final = (
@@ -59,8 +59,9 @@ def describe(
     card = ModelCard(
         name=configuration.name,
         model_version=model_version(configuration.name, contents.to_files()),
-        policy_version=policy.version,
-        purpose=PURPOSE,
+        policy_version=contents.policy_version,
+        purpose=PURPOSE.format(event=configuration.use.event, subject=configuration.use.subject),
+        subject=configuration.use.subject,
         data_sha256=str(data["sha256"]),
         data_records=len(prepared.table),
         data_from=str(data["from"]),
@@ -68,7 +69,7 @@ def describe(
         step_up_from=policy.step_up_from,
         fail_from=policy.fail_from,
         extrapolated_from=contents.rules.scale.extrapolated_from,
-        choice=_choice(policy, alternatives),
+        choice=_choice(policy, alternatives, configuration.use.event),
         splits=[
             SplitRow(
                 part=s.part, since=s.start, until=s.end, records=s.records, genuine=s.genuine, frauds=s.frauds
@@ -95,14 +96,14 @@ def describe(
     return card.to_markdown()
 
 
-def _choice(policy: Policy, alternatives: Alternatives) -> str:
+def _choice(policy: Policy, alternatives: Alternatives, event: str) -> str:
     """How the thresholds were chosen, with which confidence, and whom the promises are about."""
     cost, prevalence = alternatives.chosen.expected_cost, alternatives.prevalence
     text = "These are the lowest thresholds that are certified to keep what is promised."
     if cost is not None:
         text = (
             "Of the thresholds that are certified to keep what is promised, these have the least expected cost per "
-            f"applicant: {cost:.4g}, where a share of {prevalence:.4g} of the applicants are frauds."
+            f"{event}: {cost:.4g}, where frauds have a share of {prevalence:.4g}."
         )
     if not policy.promises:
         return f"{text} Nothing is promised."

@@ -2,14 +2,21 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import PolicySettings
 from scoring_model.decision.policy import NEVER_REACHED, Promise
+from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.training.bounds import BoundTest, fraud_test, genuine_test, records_needed
+
+if TYPE_CHECKING:
+    from scoring_model.training.alternatives import Alternatives
 
 FALSE_REJECT = "max_false_reject"
 STEP_UP = "max_step_up"
@@ -19,27 +26,61 @@ _EVERY = range(1, NEVER_REACHED + 1)
 _PARTNERS = {STEP_UP: MISSED_FRAUD, MISSED_FRAUD: STEP_UP}  # bounds on the same threshold, from either side
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shortfall:
+    """A bound that can't be kept, or not together with another one.
+
+    Parameters
+    ----------
+    bound : str
+    requested : float
+    possible : float or None
+        The least value that the sample certifies at this confidence while the other bounds stay as they are, rounded
+        up to three digits; None where no value below 1 is certified.
+    reason : str
+        Why it is not kept, and how many records it would take.
+    is_choice : bool
+        Whether it is enough to change this bound or the one before it.
+    """
+
+    bound: str
+    requested: float
+    possible: float | None
+    reason: str
+    is_choice: bool = False
+
+    @property
+    def setting(self) -> str:
+        """What to write in the configuration."""
+        value = "null" if self.possible is None else f"{self.possible:g}"
+        return f"{'or ' if self.is_choice else ''}policy.{self.bound}: {value}"
+
+
 class InfeasiblePolicy(ValueError):
     """No thresholds keep the bounds that were asked for.
 
     Parameters
     ----------
-    bounds : tuple of str
-        Those that cannot be kept, or not together.
-    problems : tuple of str
-        Why, the nearest value that could be kept, and how many records it would take.
-    nearest : mapping of str to float or None
-        For each of these bounds the least value that the sample certifies at this confidence while the other
-        bounds stay as they are, rounded up to three digits; None where no value below 1 is certified.
+    shortfalls : tuple of Shortfall
+        At least one.
+    alternatives : Alternatives, optional
+        What all thresholds of the fitted model give on the validation part. None: no model was fitted, since the
+        validation part has too few records for any model.
     """
 
     def __init__(
-        self, bounds: tuple[str, ...], problems: tuple[str, ...], nearest: Mapping[str, float | None]
+        self, shortfalls: tuple[Shortfall, ...], *, alternatives: "Alternatives | None" = None
     ) -> None:
-        super().__init__("no policy keeps the bounds: " + "; ".join(problems))
-        self.bounds = bounds
-        self.problems = problems
-        self.nearest = nearest
+        rows = [("bound", "requested", "possible", "write")]
+        for row in shortfalls:
+            possible = "none" if row.possible is None else f"{row.possible:g}"
+            rows.append((row.bound, f"{row.requested:g}", possible, row.setting))
+        whose = "the fitted model" if alternatives else "any model, even a perfect one,"
+        head = f"no thresholds of {whose} keep the bounds of the policy"
+        reasons = [f"- {row.bound}: {row.reason}" for row in shortfalls]
+        super().__init__("\n".join([head, "", *_aligned(rows), "", *reasons]))
+        self.shortfalls = shortfalls
+        self.alternatives = alternatives
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,29 +132,25 @@ class Certification:
         """Thresholds at which a bound is kept: all of them where it is unset."""
         return self._certified.get(bound, _EVERY)
 
-    def refuse_infeasible(self) -> None:
-        """Refuse bounds that no threshold keeps, or that have no threshold in common, all of them at once.
+    def shortfalls(self) -> tuple[Shortfall, ...]:
+        """Find the bounds that no threshold keeps, or that have no threshold in common: all of them at once."""
+        found = [self._shortfall(bound, self._alone(bound)) for bound in self.tests if not self._range(bound)]
+        if not self.step_up and not {STEP_UP, MISSED_FRAUD} & {row.bound for row in found}:
+            found.append(self._shortfall(MISSED_FRAUD, self._conflict(MISSED_FRAUD)))
+            found.append(self._shortfall(STEP_UP, self._conflict(STEP_UP), is_choice=True))
+        return tuple(found)
 
-        Raises
-        ------
-        InfeasiblePolicy
-        """
-        reasons = {bound: self._alone(bound) for bound in self.tests if not self._range(bound)}
-        if not self.step_up and not {STEP_UP, MISSED_FRAUD} & set(reasons):
-            reasons |= {bound: self._conflict(bound) for bound in (MISSED_FRAUD, STEP_UP)}
-        if reasons:
-            problems = tuple(f"{bound} {self.tests[bound].limit:g} {text}" for bound, text in reasons.items())
-            raise InfeasiblePolicy(
-                tuple(reasons), problems, {bound: self._nearest(bound) for bound in reasons}
-            )
+    def _shortfall(self, bound: str, reason: str, *, is_choice: bool = False) -> Shortfall:
+        limit, possible = self.tests[bound].limit, self._nearest(bound)
+        return Shortfall(bound=bound, requested=limit, possible=possible, reason=reason, is_choice=is_choice)
 
     def _alone(self, bound: str) -> str:
-        """Why a bound is kept nowhere: there are too few records, even without one error."""
+        """Why a bound is kept nowhere: mostly too few records, even without one error."""
         test = self.tests[bound]
         needed = records_needed(0.0, limit=test.limit, delta=test.delta)
         return (
-            f"is certified nowhere: {self._remedy(bound)}; "
-            f"{test.limit:g} needs at least {needed} {_kind(bound)}, without an error among them"
+            f"at the best threshold, {self._compromise(bound)}, {self._evidence(bound)}; "
+            f"{test.limit:g} takes at least {needed} {_kind(bound)}, even without an error among them"
         )
 
     def _conflict(self, bound: str) -> str:
@@ -123,21 +160,16 @@ class Certification:
         needed = records_needed(test.observed(threshold), limit=test.limit, delta=test.delta)
         takes = "no number of such records" if needed is None else f"{needed} such records"
         return (
-            f"needs step_up_from {end}, and {_PARTNERS[bound]} does not reach there: {self._remedy(bound)}; "
+            f"{test.limit:g} needs step_up_from {end}, which {_PARTNERS[bound]} rules out; "
+            f"at {threshold}, the nearest that it allows, {self._evidence(bound)}; "
             f"{takes} would certify {test.limit:g} there"
         )
 
-    def _remedy(self, bound: str) -> str:
-        """What could be kept instead, on which evidence."""
-        test, threshold, nearest = self.tests[bound], self._compromise(bound), self._nearest(bound)
-        feasible = (
-            "no value below 1 is feasible"
-            if nearest is None
-            else f"the nearest feasible value is {nearest:g}"
-        )
+    def _evidence(self, bound: str) -> str:
+        test = self.tests[bound]
+        observed = test.observed(self._compromise(bound))
         return (
-            f"{feasible}, at {threshold} ({test.records} {_kind(bound)}, {test.observed(threshold):.2%} errors, "
-            f"delta {test.delta:.3g})"
+            f"{observed:.2%} of {test.records} {_kind(bound)} are errors (tested at delta {test.delta:.3g})"
         )
 
     def _compromise(self, bound: str) -> int:
@@ -176,18 +208,16 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
     Returns
     -------
     Certification
-        With at least one certified pair.
+        Without a certified pair where it has shortfalls.
 
     Raises
     ------
-    InfeasiblePolicy
-        If a bound has too few records to be certified anywhere, or two have no threshold in common.
     ValueError
         If a score is out of range.
     """
     limits = settings.limits()
     delta = round(1 - settings.confidence, 12) / max(len(limits), 1)  # 1 - 0.95 is not quite 0.05
-    certification = Certification(
+    return Certification(
         tests={
             bound: fraud_test(bound, fraud_scores, limit=limit, delta=delta)
             if bound == MISSED_FRAUD
@@ -195,8 +225,32 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
             for bound, limit in limits.items()
         }
     )
-    certification.refuse_infeasible()
-    return certification
+
+
+def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> None:
+    """Refuse bounds that so few records can't certify for any model, not even for one without an error.
+
+    Parameters
+    ----------
+    persons, rings : int
+        Genuine persons and rings of frauds in the validation part.
+    settings : PolicySettings
+
+    Raises
+    ------
+    InfeasiblePolicy
+    """
+    perfect = certify(
+        np.zeros(persons, dtype=np.int64), np.full(rings, MAX_SCORE, dtype=np.int64), settings=settings
+    )
+    if shortfalls := perfect.shortfalls():
+        raise InfeasiblePolicy(shortfalls)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Draw columns of text, two blanks apart."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _kind(bound: str) -> str:

@@ -1,4 +1,4 @@
-"""A training as a job: a file in, a bundle and what belongs to it out, MLflow told."""
+"""A training as a job: a file in, a bundle and what belongs to it out, a run in MLflow."""
 
 import json
 import tempfile
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -17,10 +18,14 @@ from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.training.attacks import LeakageError
+from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.run import Training, run_training
-from scoring_model.training.tracking import Telling, TrackedRun, TrackingError, TrackingSettings, track
+from scoring_model.training.tracking import TrackedRun, TrackingError, track
 from scoring_model.training.tracking.description import describe
-from scoring_model.training.tracking.errors import masked
+from scoring_model.training.tracking.errors import without_credentials
+
+_PARAMETERS: Final = "parameters.yaml"
+_THRESHOLDS: Final = "thresholds.csv"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +40,7 @@ class Job:
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
         parameters, the refused rows and the evaluation; ``tracking``, which all bundles of the folder share,
-        holds MLflow's database and artifacts unless `tracking_uri` is given, and can be told.
+        holds MLflow's database and artifacts, unless the server at `tracking_uri` has the run.
     resume : bool
         Whether to go on with the search of an earlier, interrupted job.
     replace : bool
@@ -44,7 +49,7 @@ class Job:
         Ed25519 private key, PEM.
     tracking_uri : str, optional
     track : bool
-        Whether to tell MLflow.
+        Whether to log the training to MLflow.
     threads : int
     processes : int
         How many trials of the search are under way at once.
@@ -99,9 +104,10 @@ class JobDone:
 
 
 def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> JobDone:
-    """Read, train, seal, and tell.
+    """Read, train, seal, and log the run.
 
-    A server that can't be told of it is no error: the run is kept for `tracking.sync`, as `report` is told.
+    A tracking server that does not accept the run is no error: the run is kept for `tracking.sync`, and `report`
+    gets a warning.
 
     Raises
     ------
@@ -111,6 +117,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         After the refused rows were written to ``quarantine.csv``.
     LeakageError
         After what was found was written to ``attacks.json``.
+    InfeasiblePolicy
+        Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
     TrackingError
         After the bundle was sealed, when its run could not be kept beside it either.
     ValueError
@@ -133,14 +141,21 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             threads=job.threads,
             processes=job.processes,
             report=report,
+            keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
         )
     except LeakageError as error:
         _write_file(job, "attacks.json", _json(error.report.to_json()))
         raise
+    except InfeasiblePolicy as error:
+        if error.alternatives is not None:
+            thresholds = _write_file(job, _THRESHOLDS, error.alternatives.to_csv())
+            report(f"what each pair of thresholds gives: {thresholds}")
+            report(f"with another policy nothing is searched anew: --params {job.folder / _PARAMETERS}")
+        raise
     paths = _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
     report(f"bundle sealed: {job.out}")
-    tracked = _tell(job, training, started=started, report=report) if job.track else None
+    tracked = _track(job, training, started=started, report=report) if job.track else None
     return JobDone(bundle=job.out, tracked=tracked, **paths)
 
 
@@ -154,14 +169,14 @@ def _journal(job: Job) -> Path:
 
 def _write(job: Job, training: Training) -> dict[str, Path]:
     texts = {
-        "parameters": ("parameters.yaml", _yaml(training.tuned)),
         "split": ("split.json", _json([asdict(stretch) for stretch in training.split.summaries])),
         "attacks": ("attacks.json", _json(training.attacks.to_json())),
         "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
         "summary": ("evaluation.md", _summary(job, training)),
-        "thresholds": ("thresholds.csv", training.alternatives.to_csv()),
+        "thresholds": (_THRESHOLDS, training.alternatives.to_csv()),
     }
-    return {name: _write_file(job, file, text) for name, (file, text) in texts.items()}
+    written = {name: _write_file(job, file, text) for name, (file, text) in texts.items()}
+    return {"parameters": job.folder / _PARAMETERS, **written}
 
 
 def _write_file(job: Job, name: str, text: str) -> Path:
@@ -190,31 +205,27 @@ def _summary(job: Job, training: Training) -> str:
     return f"{text}\n" + "\n".join(sections)
 
 
-def _tell(job: Job, training: Training, *, started: int, report: Callable[[str], None]) -> TrackedRun:
-    settings = TrackingSettings(uri=job.tracking_uri, folder=job.tracking)
+def _track(job: Job, training: Training, *, started: int, report: Callable[[str], None]) -> TrackedRun:
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            told = track(settings, _telling(job, training, started=started, scratch=Path(scratch)))
+            record = describe(
+                training,
+                job.configuration,
+                bundle=job.out,
+                source=job.source.name,
+                started=started,
+                ended=_now(),
+                scratch=Path(scratch),
+            )
+            run = track(record, folder=job.tracking, uri=job.tracking_uri)
     except TrackingError as error:
-        raise TrackingError(f"{job.out} is sealed, but MLflow could not be told of it: {error}") from error
-    if told.untold is not None:
+        raise TrackingError(f"{job.out} is sealed, but its run could not be logged: {error}") from error
+    if run.not_logged is not None:
         report(
-            f"warning: {masked(str(job.tracking_uri))} could not be told: {told.untold}. The run is kept in "
-            f"{job.tracking}; tell it later: scoring-model tracking sync {job.tracking}"
+            f"warning: {without_credentials(str(job.tracking_uri))} does not have the run: {run.not_logged}. "
+            f"It is kept in {job.tracking}; to log it later: scoring-model tracking sync {job.tracking}"
         )
-    return told
-
-
-def _telling(job: Job, training: Training, *, started: int, scratch: Path) -> Telling:
-    return describe(
-        training,
-        job.configuration,
-        bundle=job.out,
-        source=job.source.name,
-        started=started,
-        ended=_now(),
-        scratch=scratch,
-    )
+    return run
 
 
 def _now() -> int:

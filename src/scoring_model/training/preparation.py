@@ -1,13 +1,17 @@
 """Records as the model sees them: split, features and their state."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypedDict
+
+import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
-from scoring_model.history import person_codes
+from scoring_model.history import PERSON, key_codes, person_codes
 from scoring_model.records import RecordTable
+from scoring_model.training.rings import find_rings, one_of_each
 from scoring_model.training.split import Split, split
 
 
@@ -49,6 +53,25 @@ class Prepared:
             categorical=tuple(i for i, feature in enumerate(features) if feature.categorical),
             monotone=tuple(feature.direction for feature in features),
         )
+
+    @cached_property
+    def genuine_persons(self) -> IntArray:
+        """Places in the validation part of one genuine record of each person."""
+        places, rows = self._validated(0)
+        return places[one_of_each(self.persons[rows])]
+
+    @cached_property
+    def fraud_rings(self) -> IntArray:
+        """Places in the validation part of one record of each ring of frauds."""
+        places, rows = self._validated(1)
+        keys = [key for key in self.matrix.link_keys if key.name != PERSON]
+        codes = [self.persons, *(key_codes(self.table, key) for key in keys)]
+        return places[one_of_each(find_rings(codes, rows))]
+
+    def _validated(self, target: int) -> tuple[IntArray, IntArray]:
+        """Places in the validation part of the records with a target, and their rows in the table."""
+        places = np.flatnonzero(self.split.validation_targets == target)
+        return places, self.split.validation[places]
 
 
 def prepare(table: RecordTable, configuration: Configuration) -> Prepared:

@@ -1,46 +1,80 @@
-"""How far a search is: a bar for a person at a terminal, a line now and then for everybody else."""
+"""How far a search is: a bar at a terminal, a line every half minute everywhere else."""
 
-import time
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-Show = Callable[[int, float, float | None], None]
-"""Takes the number of trials done, the seconds since the start, and the best value so far."""
-
 LINE_SECONDS: Final = 30.0
-"""Between two lines at least."""
+"""Between two lines."""
+
+BAR_SECONDS: Final = 0.5
+"""Between two updates of a bar."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """How far a search is.
+
+    Parameters
+    ----------
+    trials : int
+        That are over.
+    limit : int or None
+        Trials to come to; None where time is the limit.
+    best : float or None
+        Best value so far.
+    share : float
+        Of the trials or of the time, in [0, 1].
+    seconds_left : float or None
+        None while it can't be estimated.
+    """
+
+    trials: int
+    limit: int | None
+    best: float | None
+    share: float
+    seconds_left: float | None
+
+    def __str__(self) -> str:
+        trials = f"{self.trials} trials" if self.limit is None else f"{self.trials} of {self.limit} trials"
+        best = "none" if self.best is None else f"{self.best:.4f}"
+        return f"{trials}, best {best}, {self._time_left()}"
+
+    def _time_left(self) -> str:
+        if self.seconds_left is None:
+            return "estimating the time left"
+        minutes, seconds = divmod(round(self.seconds_left), 60)
+        hours, minutes = divmod(minutes, 60)
+        clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+        return f"about {clock} left"
 
 
 @contextmanager
 def show_progress(
-    trials: int | None,
-    budget_seconds: float | None,
+    status: Callable[[], Status],
     *,
     shown: bool,
     report: Callable[[str], None],
     console: Console | None = None,
-) -> Iterator[Show]:
-    """Show the trials done, the best value and the time left.
+) -> Iterator[None]:
+    """Show the status of a search from a thread of its own, however long a trial takes.
 
     Parameters
     ----------
-    trials : int or None
-        Number of trials to come to; None: the bar runs over `budget_seconds`.
-    budget_seconds : float or None
+    status : callable
+        Called from that thread.
     shown : bool
         Whether to show a bar; where the console is no terminal there is none.
     report : callable
-        Told in a line of text where there is no bar, not more often than every `LINE_SECONDS`.
+        Gets a line of text every `LINE_SECONDS` where there is no bar. What it raises is raised at the end.
     console : rich.console.Console or None
         None: standard error.
-
-    Yields
-    ------
-    Show
     """
     console = console or Console(stderr=True)
     has_bar = shown and console.is_terminal
@@ -51,36 +85,26 @@ def show_progress(
         console=console,
         disable=not has_bar,
     )
-    task = bar.add_task("tuning", total=budget_seconds if trials is None else trials, text="")
-    reported = time.monotonic()
-    begun: int | None = None
+    task = bar.add_task("tuning", total=1.0, text="")
+    over = threading.Event()
 
-    def show(done: int, elapsed: float, best: float | None) -> None:
-        nonlocal reported, begun
-        begun = done if begun is None else begun
-        text = _text(done, best, _left(trials, budget_seconds, done, done - begun, elapsed))
-        bar.update(task, completed=elapsed if trials is None else done, text=text)
-        if not has_bar and time.monotonic() - reported >= LINE_SECONDS:
-            reported = time.monotonic()
-            report(f"tuning: {text}")
+    def update() -> None:
+        now = status()
+        if has_bar:
+            bar.update(task, completed=now.share, text=str(now))
+        else:
+            report(f"tuning: {now}")
 
-    with bar:
-        yield show
+    def keep_updating() -> None:
+        while not over.wait(BAR_SECONDS if has_bar else LINE_SECONDS):
+            update()
 
-
-def _left(
-    trials: int | None, budget_seconds: float | None, done: int, made: int, elapsed: float
-) -> float | None:
-    """Seconds left: of the budget, or as the trials made so far took."""
-    if trials is None:
-        return max(0.0, (budget_seconds or 0.0) - elapsed)
-    return elapsed / made * max(0, trials - done) if made else None
-
-
-def _text(done: int, best: float | None, left: float | None) -> str:
-    value = "none" if best is None else f"{best:.4f}"
-    text = f"{done} trials, best {value}"
-    if left is None:
-        return text
-    minutes, seconds = divmod(round(left), 60)
-    return f"{text}, {minutes}:{seconds:02} left"
+    with bar, ThreadPoolExecutor(1) as pool:
+        updates = pool.submit(keep_updating)
+        try:
+            yield
+        finally:
+            over.set()
+        updates.result()
+        if has_bar:
+            update()

@@ -9,6 +9,7 @@ from typing import Any
 from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, Tuned
 from scoring_model.evaluation import Evaluation
+from scoring_model.features.blind_windows import find_blind_windows
 from scoring_model.records import RecordTable
 from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
@@ -16,6 +17,7 @@ from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble
 from scoring_model.training.attacks import AttackReport, attack
 from scoring_model.training.averaging import fit_forest
+from scoring_model.training.certification import refuse_hopeless
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
 from scoring_model.training.tuning import Tuning, tune
@@ -89,6 +91,7 @@ def run_training(
     processes: int = 1,
     progress: bool = True,
     report: Report = lambda text: None,
+    keep_parameters: Callable[[Tuned], object] = lambda tuned: None,
 ) -> Training:
     """Look for leaks, search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
 
@@ -108,7 +111,9 @@ def run_training(
     progress : bool
         Whether to show a bar on a terminal.
     report : callable
-        Told of each step in a line of text.
+        Gets each step as a line of text.
+    keep_parameters : callable
+        Gets the parameters of the model before it is fitted, so that no later error loses what a search found.
 
     Returns
     -------
@@ -116,8 +121,11 @@ def run_training(
 
     Raises
     ------
-    SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
+    SplitError, FoldError, ScaleError, CalibrationError
         When the records do not suffice, saying what is missing.
+    InfeasiblePolicy
+        Before anything is searched when the validation part has too few records for any model to keep the bounds;
+        else when the fitted model can't keep them, with what its thresholds give.
     LeakageError
         Before anything is searched, when features know what they can't know.
     JournalError
@@ -125,11 +133,17 @@ def run_training(
     ClimberError
         When a process of the search ended; what it found until then is in the journal.
     """
+    blind = find_blind_windows(
+        table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
+    )
+    if blind is not None:
+        report(f"warning: {blind}")
     prepared = prepare(table, configuration)
     report(f"{prepared.rows.shape[1]} features")
     for stretch in prepared.split.summaries:
         if stretch.records:
             report(str(stretch))
+    refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
     attacks = attack(prepared, configuration.training.attacks, seed=configuration.training.seed)
     report(_attacked(attacks))
     attacks.refuse()
@@ -148,6 +162,7 @@ def run_training(
         )
         tuned = Tuned(params=tuning.params, rounds=tuning.rounds)
         report(f"{len(tuning.trials)} trials, best recall {tuning.value:.4f} in {tuning.rounds} trees")
+    keep_parameters(tuned)
     forest = fit_forest(
         prepared.rows[prepared.split.train],
         prepared.split.train_targets,

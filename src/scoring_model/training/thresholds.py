@@ -21,6 +21,7 @@ def choose_policy(certification: Certification, *, cost: ExpectedCost | None = N
     Parameters
     ----------
     certification : Certification
+        Without shortfalls.
     cost : ExpectedCost, optional
 
     Returns

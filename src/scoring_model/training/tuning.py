@@ -25,15 +25,17 @@ from scoring_model.training.climbers import Climb, Ground, climbers
 from scoring_model.training.fitting import fixed_params
 from scoring_model.training.folds import cut_folds
 from scoring_model.training.journal import open_study
-from scoring_model.training.progress import Show, show_progress
+from scoring_model.training.progress import Status, show_progress
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
+from scoring_model.training.time_left import TrialTime, seconds_left
 
 REDUCTION: Final = 2
 """One trial in so many climbs on from a rung."""
 
 _RANDOM_TRIALS = 6  # the starting points among them; the sampler models the trials from then on
 _ROUNDS = "rounds"  # of each fold, kept with the trial
+_SECONDS = "seconds"  # of each rung, kept with the trial
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +105,7 @@ def tune(
     processes : int
         How many trials are under way at once, at least 1.
     report : callable
-        Told how far the search is in a line of text, now and then.
+        Gets a line of text every half minute: how far the search is, and about how long it will take.
 
     Returns
     -------
@@ -140,8 +142,8 @@ def tune(
         seed=seed,
     )
     with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=Halving()) as study:
-        with show_progress(settings.trials, settings.budget_seconds, shown=progress, report=report) as show:
-            search = _Search(study, settings, seed=seed, parallel=processes > 1, show=show)
+        search = _Search(study, settings, seed=seed, processes=processes)
+        with show_progress(search.status, shown=progress, report=report):
             if search.wants_more:  # a search that is over needs no bins
                 with climbers(ground, rows, targets, event_times, processes=processes) as all_climbers:
                     search.run(all_climbers)
@@ -180,19 +182,31 @@ class Halving(optuna.pruners.BasePruner):
 class _Search:
     """Trials of one study, made by any number of climbers; their threads take turns at the study."""
 
-    def __init__(
-        self, study: optuna.Study, settings: TuningSettings, *, seed: int, parallel: bool, show: Show
-    ) -> None:
+    def __init__(self, study: optuna.Study, settings: TuningSettings, *, seed: int, processes: int) -> None:
+        done = _finished(study)
         self._study = study
         self._settings = settings
         self._seed = seed
-        self._parallel = parallel
-        self._show = show
+        self._processes = processes
         self._lock = threading.Lock()
         self._started = time.monotonic()
-        self._begun = len(_finished(study))
+        self._begun = len(done)
         self._broken = False
-        self._tell_progress()
+        self._ended = [_time_of(trial) for trial in done]
+        self._running: dict[int, _Stopwatch] = {}
+
+    def status(self) -> Status:
+        """How far the search is; safe to call from any thread."""
+        with self._lock:
+            done, limit, budget = _finished(self._study), self._settings.trials, self._settings.budget_seconds
+            share = len(done) / limit if limit is not None else self._elapsed / (budget or 1.0)
+            return Status(
+                trials=len(done),
+                limit=limit,
+                best=_best_value(done),
+                share=min(share, 1.0),
+                seconds_left=self._seconds_left(done),
+            )
 
     @property
     def wants_more(self) -> bool:
@@ -241,27 +255,66 @@ class _Search:
         with self._lock:
             if self._broken or not self.wants_more:
                 return None
-            trial = _ask(self._study, self._begun, self._seed, parallel=self._parallel)
+            trial = _ask(self._study, self._begun, self._seed, parallel=self._processes > 1)
             self._begun += 1
+            self._running[trial.number] = _Stopwatch()
             suggest(trial)  # drawn here, where nobody else asks
             return trial
 
     def _goes_on(self, trial: optuna.Trial, step: int, rung: Rung) -> bool:
         with self._lock:
+            self._running[trial.number].lap()
             trial.report(rung.value, step)
+            if not rung.last and not trial.should_prune():
+                return True
+            time_taken = self._running.pop(trial.number).time(ended=True)
+            self._ended.append(time_taken)
+            trial.set_user_attr(_SECONDS, time_taken.seconds)
             if rung.last:
                 trial.set_user_attr(_ROUNDS, rung.rounds)
                 self._study.tell(trial, rung.value)
-            elif trial.should_prune():
-                self._study.tell(trial, state=TrialState.PRUNED)
             else:
-                return True
-            self._tell_progress()
+                self._study.tell(trial, state=TrialState.PRUNED)
             return False
 
-    def _tell_progress(self) -> None:
-        done = _finished(self._study)
-        self._show(len(done), self._elapsed, _best_value(done))
+    def _seconds_left(self, done: Sequence[FrozenTrial]) -> float | None:
+        """Estimate the time left; a budget lasts at least until it is spent, then as long as what is under way."""
+        limit, budget = self._settings.trials, self._settings.budget_seconds
+        estimate = seconds_left(
+            [*self._ended, *(watch.time(ended=False) for watch in self._running.values())],
+            rungs=max((len(_time_of(trial).seconds) for trial in _complete(done)), default=0) or None,
+            to_begin=0 if limit is None else max(limit - self._begun, 0),
+            processes=self._processes,
+            reduction=REDUCTION,
+        )
+        unspent = 0.0 if budget is None else max(budget - self._elapsed, 0.0)
+        if estimate is None:
+            return unspent or None
+        return max(estimate, unspent)
+
+
+class _Stopwatch:
+    """The seconds of each rung of one trial."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self._seconds: list[float] = []
+
+    def lap(self) -> None:
+        """Note that a rung was reached."""
+        now = time.monotonic()
+        self._seconds.append(now - self._since)
+        self._since = now
+
+    def time(self, *, ended: bool) -> TrialTime:
+        """Give the time so far."""
+        running = 0.0 if ended else time.monotonic() - self._since
+        return TrialTime(seconds=tuple(self._seconds), ended=ended, running=running)
+
+
+def _time_of(trial: FrozenTrial) -> TrialTime:
+    """Give the time of a trial that is over; of one that an older version made nothing is known."""
+    return TrialTime(seconds=tuple(trial.user_attrs.get(_SECONDS, ())), ended=True)
 
 
 def _ask(study: optuna.Study, number: int, seed: int, *, parallel: bool) -> optuna.Trial:

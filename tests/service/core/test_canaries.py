@@ -1,6 +1,6 @@
 """Nothing leaks: canaries in every field are found in no log, event, error text or representation, nor in the database.
 
-Webhooks' destinations and descriptions are not of persons: they may stand in their own columns, where finding
+Webhooks' destinations without their queries are not of persons: they may stand in their own column, where finding
 them shows that the search is not blind, and nowhere else.
 """
 
@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytest
 
 from databases import Databases
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.features import FeatureMatrix
@@ -25,11 +26,12 @@ from scoring_model.service.core.labels import import_labels
 from scoring_model.service.core.masters import Unreadable
 from scoring_model.service.core.queue import QueueLimits
 from scoring_model.service.core.replay import NotReplayable, replay
-from scoring_model.service.core.resources import Caller, IdentityStatus
+from scoring_model.service.core.resources import Caller
 from scoring_model.service.label_file import LabelLine
 from service_use import (
     MASTERS,
     START,
+    Owner,
     World,
     blob,
     file_of,
@@ -88,8 +90,10 @@ OF_PERSONS: Final = (
     "unusedCanaryname",
     "canary-malformed",
     "canary-fault",
+    "canary=query",
+    "canary-description",
 )
-OF_HOOKS: Final = ("canary-hook", "canary-description")
+OF_HOOKS: Final = ("canary-hook",)
 
 
 def texts_of(values: tuple[Any, ...]) -> list[str]:
@@ -206,7 +210,7 @@ async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest
         assert answer.pending
         await world.pending.step()
     with pytest.raises(ValueError, match="canary-fault"):  # to the one who asked for it, and not to the log
-        await world.queue.change("p", None, poison)
+        await world.queue.change(Owner("p"), None, poison)
     row = await world.row(answer.resource.id)
     assert row.payload is not None
     statement = f"payload = {blob(world.url, row.payload[::-1])} WHERE id = {blob(world.url, row.id)}"

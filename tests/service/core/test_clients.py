@@ -117,7 +117,8 @@ def test_authentication_keys_are_256_random_bits_and_only_their_hash_is_kept(sto
             assert re.fullmatch(r"cl_[0-9A-Za-z]{22}", client.client_id)
             assert re.fullmatch(r"sk_[0-9A-Za-z_-]{43}", client.api_key)
         async with store.reading() as reader:
-            found = await reader.credentials(key_digest(new[3].api_key))
+            digest = key_digest(new[3].api_key)
+            found = (await reader.credentials([digest])).get(digest)
             rows = [await reader.clients(), await reader.api_keys(found[1].client if found else 0)]
         assert found is not None
         assert found[1].client_id == new[3].client_id

@@ -47,7 +47,7 @@ def test_a_replayed_delivery_begins_anew(store_url: str, status: str) -> None:
         assert await kept(store, row.id) == again
         assert await kept(store, other.id) == other
         async with store.writing([]) as transaction:
-            leased = await transaction.lease_deliveries(NOW, NOW + 60, 9)
+            leased = await transaction.lease_deliveries(NOW, NOW + 60, {hook.id: 9})
         assert [delivery.id for delivery, _, _ in leased] == [row.id]
 
     tell(store_url, story)

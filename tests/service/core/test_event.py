@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from scoring_model.contract.event import EventType
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.event import (
-    EventType,
     events_of_new_identity,
     events_of_verification,
     identity_data,
@@ -15,7 +17,6 @@ from scoring_model.service.core.event import (
     verification_data,
     webhook_data,
 )
-from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
 from scoring_model.service.core.rows import VerificationRow
 
 NAMES = (

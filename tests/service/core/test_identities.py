@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
-from scoring_model.service.core.resources import Identity, IdentityStatus, VerificationStatus
+from scoring_model.service.core.resources import Identity
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow
 from service_use import START, World, applicants, opened, signals_of, table, tell, together
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import pending as work
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.pending import LEASE
 from scoring_model.service.core.queue import QueueLimits
-from scoring_model.service.core.resources import Caller, Verification, VerificationStatus
+from scoring_model.service.core.resources import Caller, Verification
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.core.store import StoreUnavailable
 from service_use import (
@@ -20,6 +21,7 @@ from service_use import (
     START,
     World,
     applicants,
+    blocked,
     eventually,
     opened,
     signals_of,
@@ -313,7 +315,7 @@ def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url
             row = await world.row(found.id)
             assert (row.status, row.attempts) == ("PENDING", 0)
             world.clock.at += LEASE + 1
-        score = world.queue.score
+        finish = world.queue.finish
 
         async def away(*_: object) -> None:
             raise StoreUnavailable("away")
@@ -322,11 +324,11 @@ def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url
             raise Unavailable
 
         for unavailable in (away, full):
-            world.queue.score = unavailable  # type: ignore[assignment, method-assign]
+            world.queue.finish = unavailable  # type: ignore[assignment, method-assign]
             await world.pending.step()
             assert (await world.row(found.id)).attempts == 0
             world.clock.at += LEASE + 1
-        world.queue.score = score  # type: ignore[method-assign]
+        world.queue.finish = finish  # type: ignore[method-assign]
         world.clock.at += HOUR
         await world.pending.step()
         assert await status(world, caller, found.id) is VerificationStatus.COMPLETED
@@ -350,24 +352,36 @@ def test_verification_what_ends_every_process_is_given_up(store_url: str, sealed
     tell(store_url, sealed, story)
 
 
-def test_verification_requests_that_wait_come_first(store_url: str, sealed: Path) -> None:
-    """Nothing that is PENDING is taken up while a crowd waits."""
+def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait(
+    store_url: str, sealed: Path
+) -> None:
+    """One place in ten, also while the load lasts; all of them when no request waits any more."""
 
     async def story(world: World) -> None:
         caller = await world.client()
-        await taken(store_url, sealed, caller, {"signals": {"vpn": True}})
-        world.store.gate.clear()
-        crowd = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(40)]
-        await eventually(lambda: world.queue.waiting == 8)
-        await asyncio.sleep(0)
-        crowd.append(asyncio.ensure_future(world.verify(caller, signals={"vpn": True})))
-        await eventually(lambda: world.queue.waiting == 9)
-        assert await world.pending.step() == 0
-        world.store.gate.set()
-        await asyncio.gather(*crowd)
-        assert await world.pending.step() == 1
+        requests = [{"signals": {"vpn": True}, "subject": f"p{i}"} for i in range(12)]
+        rows = [await world.row(one.id) for one in await taken(store_url, sealed, caller, *requests)]
+        candidates = [await world.service._verifications.pending_candidate(row, caller.pool) for row in rows]
+        batches: list[tuple[int, int]] = []
+        apply = world.verdicts.apply
 
-    tell(store_url, sealed, story)
+        async def counted(transaction: Any, batch: Any) -> Any:
+            is_pending = [candidate.pending is not None for candidate in batch]
+            batches.append((len(is_pending) - sum(is_pending), sum(is_pending)))
+            return await apply(transaction, batch)
+
+        world.verdicts.apply = counted  # type: ignore[assignment, method-assign]
+        finishing = [world.queue.finish(candidate) for candidate in candidates if candidate is not None]
+        first = await blocked(world)
+        tasks = [asyncio.ensure_future(work) for work in finishing]
+        crowd = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(45)]
+        await eventually(lambda: world.queue.waiting == 46)
+        world.store.gate.set()
+        await asyncio.gather(first, *crowd, *tasks)
+        assert [requests for requests, _ in batches] == [9, 9, 9, 9, 9, 0]
+        assert [finished for _, finished in batches] == [1, 1, 1, 1, 1, 7]
+
+    tell(store_url, sealed, story, limits=QueueLimits(batch=10))
 
 
 def test_verification_pending_ones_are_finished_by_a_service_that_is_open(

@@ -6,14 +6,27 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import asyncpg
 import pytest
 
-from scoring_model.service.core.errors import NotFound, Unavailable
+from scoring_model.contract.verification import VerificationStatus
+from scoring_model.service.core.errors import NotFound, Overloaded, Unavailable
 from scoring_model.service.core.queue import QueueLimits
-from scoring_model.service.core.resources import Caller, VerificationStatus
+from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import StoreUnavailable, Transaction
 from scoring_model.service.core.verdicts import Done
-from service_use import World, applicants, blocked, signals_of, tell, together, verification_body
+from scoring_model.service.store.postgres.store import lock_number
+from service_use import (
+    Owner,
+    World,
+    applicants,
+    blocked,
+    eventually,
+    signals_of,
+    tell,
+    together,
+    verification_body,
+)
 
 Change = Callable[[Transaction], Awaitable[Done[str]]]
 
@@ -51,7 +64,7 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
     """Requests of many are gathered: the first is alone, all that came meanwhile share one transaction."""
 
     async def story(world: World) -> None:
-        changes = [world.queue.change(str(i % 3), None, set_fact(f"f{i}")) for i in range(20)]
+        changes = [world.queue.change(Owner(str(i % 3), i % 3), None, set_fact(f"f{i}")) for i in range(20)]
         done = await together(world, *changes)
         assert [d.value for d in done if isinstance(d, Done)] == [f"f{i}" for i in range(20)]
         assert world.store.pools == [["first"], ["0", "1", "2"]]
@@ -60,14 +73,14 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
     tell(store_url, sealed, story)
 
 
-def test_the_queue_tells_how_long_its_head_has_waited(store_url: str, sealed: Path) -> None:
-    """What is under way doesn't wait; what waits for it does, from when it came and until it is taken."""
+def test_the_queue_reports_how_long_its_oldest_request_has_waited(store_url: str, sealed: Path) -> None:
+    """From when it came until its transaction holds the lock; nothing waits afterwards."""
 
     async def story(world: World) -> None:
-        first = await blocked(world)
         assert world.queue.oldest_waits == 0.0
         began = asyncio.get_running_loop().time()
-        second = asyncio.ensure_future(world.queue.change("p", None, set_fact("second")))
+        first = await blocked(world)
+        second = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("second")))
         await asyncio.sleep(0.05)
         assert 0.04 <= world.queue.oldest_waits <= asyncio.get_running_loop().time() - began
         world.store.gate.set()
@@ -90,7 +103,7 @@ def test_changes_are_made_in_the_order_in_which_they_came(store_url: str, sealed
 
             return change
 
-        await together(world, *(world.queue.change("p", None, noted(i)) for i in range(30)))
+        await together(world, *(world.queue.change(Owner("p"), None, noted(i)) for i in range(30)))
         assert made == list(range(30))
 
     tell(store_url, sealed, story, limits=QueueLimits(batch=4))
@@ -117,12 +130,12 @@ def test_one_that_breaks_its_transaction_does_not_hurt_the_others(
     async def story(world: World) -> None:
         caller = await world.client()
         works: list[Awaitable[object]] = [
-            world.queue.change("p", None, set_fact(f"f{i}"))
+            world.queue.change(Owner("p"), None, set_fact(f"f{i}"))
             if i % 2
             else world.verify(caller, signals=signals_of(sealed)[i], subject=f"s{i}")
             for i in range(8)
         ]
-        bad = world.queue.change("p", None, failing(RuntimeError("canary-text")))
+        bad = world.queue.change(Owner("p"), None, failing(RuntimeError("canary-text")))
         works.insert(poison, bad)
         done = await together(world, *works)
         assert isinstance(done.pop(poison), RuntimeError)
@@ -144,9 +157,9 @@ def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, se
     async def story(world: World) -> None:
         done = await together(
             world,
-            world.queue.change("p", None, set_fact("a")),
-            world.queue.change("p", None, failing(NotFound())),
-            world.queue.change("p", None, set_fact("b")),
+            world.queue.change(Owner("p"), None, set_fact("a")),
+            world.queue.change(Owner("p"), None, failing(NotFound())),
+            world.queue.change(Owner("p"), None, set_fact("b")),
         )
         assert isinstance(done[1], NotFound)
         assert await facts(world, "a", "b") == [True, True]
@@ -155,21 +168,117 @@ def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, se
     tell(store_url, sealed, story)
 
 
-def test_queue_full_is_unavailable(store_url: str, sealed: Path) -> None:
-    """One request more than may wait is refused at once, and those that wait are answered."""
+def test_a_request_is_refused_at_arrival_when_too_many_are_under_way(store_url: str, sealed: Path) -> None:
+    """One more than the limit; the places of those that were answered are free again."""
+
+    async def story(world: World) -> None:
+        for _ in range(3):
+            world.queue.enter(1)
+        with pytest.raises(Overloaded):
+            world.queue.enter(1)
+        world.queue.leave(1)
+        world.queue.enter(1)
+
+    tell(store_url, sealed, story, limits=QueueLimits(waiting=3))
+
+
+def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_url: str, sealed: Path) -> None:
+    """The client whose oldest request has waited longer than the limit is refused, another one is not."""
 
     async def story(world: World) -> None:
         first = await blocked(world)
-        waiting = [asyncio.ensure_future(world.queue.change("p", None, set_fact(f"f{i}"))) for i in range(3)]
-        await asyncio.sleep(0)
-        assert world.queue.waiting == 3
-        with pytest.raises(Unavailable):
-            await world.queue.change("p", None, set_fact("over"))
+        waiting = asyncio.ensure_future(world.queue.change(Owner("p", 1), None, set_fact("waiting")))
+        await asyncio.sleep(0.02)
+        with pytest.raises(Overloaded):
+            world.queue.enter(1)
+        world.queue.enter(2)
         world.store.gate.set()
-        await asyncio.gather(first, *waiting)
-        assert await facts(world, "f2", "over") == [True, False]
+        await asyncio.gather(first, waiting)
+        world.queue.enter(1)
 
-    tell(store_url, sealed, story, limits=QueueLimits(waiting=3))
+    tell(store_url, sealed, story, limits=QueueLimits(wait_seconds=0.01))
+
+
+def test_clients_take_turns(store_url: str, sealed: Path) -> None:
+    """A client with one change is not behind all those of another one that came before."""
+
+    async def story(world: World) -> None:
+        made: list[str] = []
+
+        def noted(name: str) -> Change:
+            async def change(transaction: Transaction) -> Done[str]:
+                made.append(name)
+                return await set_fact(name)(transaction)
+
+            return change
+
+        flood = [world.queue.change(Owner("p", 1), None, noted(f"flood {i}")) for i in range(9)]
+        other = world.queue.change(Owner("p", 2), None, noted("other"))
+        await together(world, *flood, other)
+        assert made.index("other") == 1
+        assert [name for name in made if name != "other"] == [f"flood {i}" for i in range(9)]
+
+    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
+
+
+def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None:
+    """While another process holds the lock of one history scope, the others commit; it follows when it is free."""
+
+    async def story(world: World) -> None:
+        holder = await asyncpg.connect(world.url)
+        await holder.execute(f"SELECT pg_advisory_lock({lock_number('held')})")
+        held = [
+            asyncio.ensure_future(world.queue.change(Owner("held", 1), None, set_fact(f"held {i}")))
+            for i in range(3)
+        ]
+        for i in range(10):  # with the held one in the same batch, while it is set aside, and after that
+            both = [world.queue.change(Owner(f"free {j}", 2 + j), None, set_fact(f"{i}")) for j in range(2)]
+            await asyncio.gather(*both)
+        assert not any(task.done() for task in held)
+        await holder.close()
+        await asyncio.gather(*held)
+        assert await facts(world, "held 0", "held 2", "9") == [True] * 3
+
+    tell(postgres_url, sealed, story, limits=QueueLimits(commit_seconds=60.0))
+
+
+def test_more_scopes_may_be_locked_than_are_waited_for(postgres_url: str, sealed: Path) -> None:
+    """Waiting for many locks takes no more connections than there are: another scope commits all the same."""
+
+    async def story(world: World) -> None:
+        holder = await asyncpg.connect(world.url)
+        names = [f"held {i}" for i in range(12)]
+        for name in names:
+            await holder.execute(f"SELECT pg_advisory_lock({lock_number(name)})")
+        held = [
+            asyncio.ensure_future(world.queue.change(Owner(name, 1 + i), None, set_fact(name)))
+            for i, name in enumerate(names)
+        ]
+        for i in range(10):
+            await world.queue.change(Owner("free", 99), None, set_fact(f"{i}"))
+        assert not any(task.done() for task in held)
+        await holder.close()
+        await asyncio.gather(*held)
+        assert all(await facts(world, *names))
+
+    tell(postgres_url, sealed, story, limits=QueueLimits(commit_seconds=60.0))
+
+
+def test_what_became_late_while_its_lock_was_waited_for_is_kept_as_pending(
+    store_url: str, sealed: Path
+) -> None:
+    """A batch is taken when the locks are held: until then its verifications can become late."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        world.store.gate.clear()
+        verifying = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}))
+        await eventually(lambda: world.queue.waiting == 1)
+        await asyncio.sleep(0.1)
+        world.store.gate.set()
+        assert (await verifying).pending
+
+    tell(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.05))
 
 
 def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url: str, sealed: Path) -> None:
@@ -177,14 +286,14 @@ def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url:
 
     async def story(world: World) -> None:
         caller = await world.client()
-        first = await blocked(world)
         person, alone = applicants(sealed)[0], signals_of(sealed)[0]
+        first = await blocked(world)
         late = [
             asyncio.ensure_future(world.verify(caller, signals=alone, subject="s")),
             asyncio.ensure_future(world.verify(caller, signals=person.signals)),
         ]
-        change = asyncio.ensure_future(world.queue.change("p", None, set_fact("later")))
-        await asyncio.sleep(0.1)
+        change = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("later")))
+        await asyncio.sleep(0.6)
         in_time = asyncio.ensure_future(world.verify(caller, signals=alone))
         await asyncio.sleep(0)
         world.store.gate.set()
@@ -207,7 +316,7 @@ def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url:
         assert len(await world.events(caller)) == 2
         assert {row.time for row in await world.link_rows()} == {answer.resource.completed_at}
 
-    tell(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.05))
+    tell(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.5))
 
 
 def test_any_number_of_late_ones_fit_into_one_commit(store_url: str, sealed: Path) -> None:
@@ -234,11 +343,11 @@ def test_no_commit_in_time_is_unavailable_and_what_was_given_up_is_not_made(
 
     async def story(world: World) -> None:
         first = await blocked(world)
-        second = asyncio.ensure_future(world.queue.change("p", None, set_fact("waiting")))
+        second = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("waiting")))
         done = await asyncio.gather(first, second, return_exceptions=True)
         assert [type(found) for found in done] == [Unavailable, Unavailable]
         world.store.gate.set()
-        await world.queue.change("p", None, set_fact("next"))
+        await world.queue.change(Owner("p"), None, set_fact("next"))
         assert await facts(world, "waiting", "next") == [False, True]
 
     tell(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.1))
@@ -252,7 +361,7 @@ def test_who_goes_away_while_it_waits_is_passed_over(store_url: str, sealed: Pat
         first = await blocked(world)
         body = verification_body(signals=signals_of(sealed)[0])
         gone = asyncio.ensure_future(world.service.create_verification(caller, body, None))
-        stays = asyncio.ensure_future(world.queue.change("p", None, set_fact("stays")))
+        stays = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("stays")))
         await asyncio.sleep(0.01)
         gone.cancel()
         await asyncio.sleep(0)
@@ -270,10 +379,12 @@ def test_a_database_that_is_away_is_told_to_all_of_a_batch(store_url: str, seale
 
     async def story(world: World) -> None:
         setattr(world.store, when, StoreUnavailable("away"))
-        done = await together(world, *(world.queue.change("p", None, set_fact(f"f{i}")) for i in range(5)))
+        done = await together(
+            world, *(world.queue.change(Owner("p"), None, set_fact(f"f{i}")) for i in range(5))
+        )
         assert [type(found) for found in done] == [StoreUnavailable] * 5
         setattr(world.store, when, None)
-        await world.queue.change("p", None, set_fact("after"))
+        await world.queue.change(Owner("p"), None, set_fact("after"))
         assert await facts(world, "f0", "f4", "after") == [False, False, True]
 
     tell(store_url, sealed, story)
@@ -286,7 +397,7 @@ def test_closing_answers_everything(store_url: str, sealed: Path) -> None:
         caller = await world.client()
         world.store.gate.clear()
         works: list[asyncio.Future[object]] = [
-            asyncio.ensure_future(world.queue.change("p", None, set_fact(f"f{i}"))) for i in range(6)
+            asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact(f"f{i}"))) for i in range(6)
         ]
         works.append(asyncio.ensure_future(world.verify(caller, signals=signals_of(sealed)[0])))
         await asyncio.sleep(0.01)

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,
     IdentityNotValidated,
@@ -20,7 +22,7 @@ from scoring_model.service.core.errors import (
 )
 from scoring_model.service.core.idempotency import LIFETIME
 from scoring_model.service.core.queue import QueueLimits
-from scoring_model.service.core.resources import Answer, IdentityStatus, VerificationStatus
+from scoring_model.service.core.resources import Answer
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
 from scoring_model.service.core.store import StoreUnavailable
 from service_use import (
@@ -189,12 +191,18 @@ def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(
 
     async def story(world: World) -> None:
         caller = await world.client()
-        world.store.gate.clear()
+        apply, scored = world.verdicts.apply, asyncio.Event()
+
+        async def slowly(*arguments: Any) -> Any:
+            await scored.wait()
+            return await apply(*arguments)
+
+        world.verdicts.apply = slowly  # type: ignore[assignment, method-assign]
         with pytest.raises(Unavailable):
             await world.verify(caller, signals={"vpn": True}, key="k")
         second = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
         await asyncio.sleep(0.01)
-        world.store.gate.set()
+        scored.set()
         assert (await second).replayed
         assert len(await world.events(caller)) == 2
 

@@ -127,7 +127,7 @@ def test_every_bundle_that_served_is_written_down_once(store_url: str, sealed: P
             scorer.manifest.model_version,
             scorer.manifest.policy_version,
         )
-        assert json.loads(first.reasons) == dict(scorer.matrix.reasons)
+        assert json.loads(first.reasons) == dict(scorer.sentences)
         assert first.first_served_at == START
         clock.advance(60)
         async with opened(store_url, sealed, clock=clock), opened(store_url, strict, clock=clock):
@@ -185,7 +185,7 @@ def test_verification_reasons_read_as_the_bundle_said_them_that_decided(
             assert told.reasons == tuple((code, older[code]) for code, _ in first.reasons)
             assert (await later.verify(caller, signals=signals, key="k")).resource == told
             assert firm.reasons == tuple(
-                (code, Scorer.load(strict).matrix.reasons[code]) for code, _ in firm.reasons
+                (code, Scorer.load(strict).sentences[code]) for code, _ in firm.reasons
             )
             assert (await later.service.erase_signals(caller, first.id)).reasons == told.reasons
         # The first has not been opened again since.
@@ -218,7 +218,7 @@ def test_ready_is_false_when_a_file_is_none_any_more(sqlite_url: str, sealed: Pa
         caller = await world.client()
         assert await world.service.ready()
         # What is in the log would be read instead.
-        await world.store.after_erasure()
+        assert await select(sqlite_url, "PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]
         file = file_of(sqlite_url)
         file.write_bytes(b"\xff" * file.stat().st_size)
         for _ in range(2):

@@ -26,6 +26,7 @@ from service_use import (
     World,
     applicants,
     blob,
+    eventually,
     file_of,
     select,
     signals_of,
@@ -269,7 +270,7 @@ def test_on_sqlite_the_old_bytes_are_gone_from_the_files(sqlite_url: str, sealed
         assert there() == [True] * 3
         world.clock.at += AGE + 1
         assert (await removed(world)).signals == 3
-        assert there() == [False] * 3
+        await eventually(lambda: there() == [False] * 3)
 
     tell(sqlite_url, sealed, story)
 

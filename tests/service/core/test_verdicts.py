@@ -12,17 +12,19 @@ import pytest
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.errors import IdentityNotValidated, Unavailable
 from scoring_model.service.core.masters import MasterKey, MasterKeys
-from scoring_model.service.core.resources import Answer, Caller, Verification, VerificationStatus
+from scoring_model.service.core.resources import Answer, Caller, Verification
 from scoring_model.service.core.rows import PersonKeyRow
 from service_use import (
     HOUR,
     MASTERS,
     SECOND,
     START,
+    Owner,
     World,
     applicants,
     opened,
@@ -382,7 +384,7 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
 
         world.store.before_each = armed
         refused, broken = await together(
-            world, world.verify(caller, identity=identity), world.queue.change("p", None, poison)
+            world, world.verify(caller, identity=identity), world.queue.change(Owner("p"), None, poison)
         )
         assert isinstance(broken, RuntimeError)
         assert isinstance(refused, IdentityNotValidated)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
-from scoring_model.service.core.resources import Caller, VerificationStatus
+from scoring_model.service.core.resources import Caller
 from service_use import World, applicants, signals_of, tell, verification_body
 
 NOBODY = ids.new_id(0)

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.core.event import EventType
 from scoring_model.service.core.webhook import (
     WebhookFields,
-    WebhookUpdate,
     new_secret,
     pack_event_types,
     parse_new_webhook,
     parse_webhook_update,
     unpack_event_types,
+    updated,
     wants,
 )
 
@@ -67,14 +67,14 @@ def test_webhooks_an_update_keeps_what_is_left_out() -> None:
     """Fields other than destination and active keep their value; a blank description takes it away."""
     short: dict[str, object] = {"destinationUrl": URL, "active": True}
     kept = WebhookFields(destination_url=URL, active=True, event_types=("identity.*",), description="Old")
-    assert parse_webhook_update(short, development=False).over(PRESENT) == kept
+    assert updated(PRESENT, parse_webhook_update(short, development=False)) == kept
     nulls = {**short, "eventTypes": None, "description": None}
-    assert parse_webhook_update(nulls, development=False).over(PRESENT) == kept
+    assert updated(PRESENT, parse_webhook_update(nulls, development=False)) == kept
     cleared = parse_webhook_update({**short, "description": " "}, development=False)
-    assert cleared == WebhookUpdate(destination_url=URL, active=True, event_types=None, description="")
-    assert cleared.over(PRESENT).description is None
+    assert (cleared.event_types, cleared.description) == (None, "")
+    assert updated(PRESENT, cleared).description is None
     whole = parse_webhook_update(WHOLE, development=False)
-    assert whole.over(PRESENT) == parse_new_webhook(WHOLE, development=False)
+    assert updated(PRESENT, whole) == parse_new_webhook(WHOLE, development=False)
 
 
 @pytest.mark.parametrize("name", ["destinationUrl", "active"])

@@ -9,6 +9,7 @@ import pytest
 
 from scoring_model.service.delivery.addresses import AddressPolicy
 from scoring_model.service.delivery.dialling import (
+    CLIENT,
     MOST_ADDRESSES,
     CheckedNames,
     Lookups,
@@ -42,8 +43,8 @@ def test_a_name_that_hangs_holds_up_no_other() -> None:
 
     async def run() -> None:
         lookups = Lookups(server)
-        slow = [asyncio.create_task(lookups.addresses("slow.example")) for _ in range(50)]
-        assert await lookups.addresses("quick.example") == ["8.8.8.8"]
+        slow = [asyncio.create_task(lookups.addresses("slow.example", client=1)) for _ in range(50)]
+        assert await lookups.addresses("quick.example", client=1) == ["8.8.8.8"]
         assert not any(task.done() for task in slow)
         server.gate.set()
         assert await asyncio.gather(*slow) == [["8.8.8.8"]] * 50
@@ -60,8 +61,8 @@ def test_whoever_stops_to_wait_leaves_the_look_up_to_the_others() -> None:
         lookups = Lookups(server)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
-                await lookups.addresses("slow.example")
-        later = asyncio.create_task(lookups.addresses("slow.example"))
+                await lookups.addresses("slow.example", client=1)
+        later = asyncio.create_task(lookups.addresses("slow.example", client=1))
         await asyncio.sleep(0)
         server.gate.set()
         return await later
@@ -70,19 +71,40 @@ def test_whoever_stops_to_wait_leaves_the_look_up_to_the_others() -> None:
     assert server.asked == ["slow.example"]
 
 
-def test_look_ups_are_bounded_and_recover() -> None:
-    """Beyond the bound a look-up fails at once, and works again when others have ended."""
+def test_look_ups_are_bounded_and_the_next_wait_for_their_turn() -> None:
+    """Beyond a client's share of the threads a look-up waits until another one ends; none fails for it."""
     server = HangingServer()
 
     async def run() -> None:
-        lookups = Lookups(server, most=2)
-        slow = [asyncio.create_task(lookups.addresses(f"slow{n}.example")) for n in range(2)]
+        lookups = Lookups(server, most=4)
+        slow = [asyncio.create_task(lookups.addresses(f"slow{n}.example", client=1)) for n in range(3)]
         await asyncio.sleep(0)
-        with pytest.raises(UnknownName):
-            await lookups.addresses("quick.example")
+        waits = asyncio.create_task(lookups.addresses("quick.example", client=1))
+        await asyncio.sleep(0)
+        assert "quick.example" not in server.asked
         server.gate.set()
-        await asyncio.gather(*slow)
-        assert await lookups.addresses("quick.example")
+        assert await asyncio.gather(*slow, waits) == [["8.8.8.8"]] * 4
+
+    asyncio.run(run())
+    assert len(server.asked) == 4
+
+
+def test_names_of_one_client_that_hang_hold_up_no_other_client() -> None:
+    """However many names of a client hang, look-ups of others begin at once and succeed."""
+    server = HangingServer()
+
+    async def run() -> None:
+        lookups = Lookups(server, most=8)
+        slow = [
+            asyncio.create_task(lookups.addresses(f"slow{n}.{client}.example", client=client))
+            for n in range(50)
+            for client in (1, 2)
+        ]
+        for n in range(20):
+            assert await lookups.addresses(f"quick{n}.example", client=3) == ["8.8.8.8"]
+        assert not any(task.done() for task in slow)
+        server.gate.set()
+        assert await asyncio.gather(*slow) == [["8.8.8.8"]] * 100
 
     asyncio.run(run())
 
@@ -94,7 +116,7 @@ def test_a_loop_that_ends_leaves_no_error_behind() -> None:
     async def run() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
-                await Lookups(server).addresses("slow.example")
+                await Lookups(server).addresses("slow.example", client=1)
 
     before = set(threading.enumerate())
     asyncio.run(run())
@@ -118,8 +140,8 @@ def test_a_name_without_an_address_is_unknown(error: Exception) -> None:
         lookups = Lookups(lookup)
         for _ in range(2):
             with pytest.raises(UnknownName):
-                await lookups.addresses("no.example")
-        return await lookups.addresses("no.example")
+                await lookups.addresses("no.example", client=1)
+        return await lookups.addresses("no.example", client=1)
 
     assert asyncio.run(run()) == ["8.8.8.8"]
 
@@ -133,6 +155,7 @@ def test_every_address_of_a_name_is_checked() -> None:
     }
 
     async def run() -> None:
+        CLIENT.set(1)
         names = CheckedNames(PUBLIC, Lookups(found.__getitem__))
         results = await names.resolve("mixed.example", 443)
         assert [(r["host"], r["port"], r["family"]) for r in results] == [

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 import pytest
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core.delivery_status import DeliveryStatus
-from scoring_model.service.core.event import EventType
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.core.webhook import pack_event_types, unpack_event_types, wants
-from scoring_model.service.delivery.fan_out import deliveries_of, fan_out, gets
+from scoring_model.service.delivery.fan_out import MOST_CLIENTS, FannedOut, deliveries_of, fan_out, gets
 from scoring_model.service.store import open_store
 from service_use import START
 from store_story import tell, write
@@ -29,16 +29,16 @@ def got(webhook: WebhookRow, event: EventRow) -> bool:
     return gets(webhook, event, unpack_event_types(webhook.event_types))
 
 
-async def fanned(store: Store, limit: int = 1_000) -> int:
+async def fanned(store: Store, limit: int = 1_000, after: int = 0) -> FannedOut:
     """Fan out in a transaction of its own."""
     async with store.writing([]) as transaction:
-        return await fan_out(transaction, now=START, limit=limit)
+        return await fan_out(transaction, now=START, limit=limit, after=after)
 
 
 async def broken(store: Store) -> None:
     """Fan out in a transaction that fails before it commits."""
     async with store.writing([]) as transaction:
-        await fan_out(transaction, now=START, limit=1_000)
+        await fan_out(transaction, now=START, limit=1_000, after=0)
         raise ZeroDivisionError
 
 
@@ -70,10 +70,13 @@ def test_webhooks_get_what_they_want(kind: EventType, event_types: tuple[str, ..
 
 
 def test_webhooks_created_after_the_event_get_nothing() -> None:
-    """The webhook must have been there when the event came about."""
-    event = event_row(created_at=START)
-    assert got(hook(created_at=START), event)
-    assert not got(hook(created_at=START + 1), event)
+    """The webhook must have been there by the sequence of its client, whatever the clocks say."""
+    event = event_row(sequence=7, created_at=START)
+    for created_at in (START - 1, START + 1):
+        assert got(hook(created_at=created_at, since_sequence=6), event)
+        assert not got(hook(created_at=created_at, since_sequence=7), event)
+    test = event_row(type="webhook.test", sequence=7)
+    assert got(hook(id=test.resource, since_sequence=9), test)
 
 
 def test_webhooks_inactive_get_nothing() -> None:
@@ -118,9 +121,10 @@ def test_webhooks_one_delivery_for_each_event_and_webhook(store_url: str) -> Non
         hooks = [hook(), hook("identity.created"), hook("verification.*"), hook(active=0)]
         events = [event_row() for _ in range(5)]
         await write(store, *hooks, *events, event_row(waiting=0))
-        assert await fanned(store, limit=3) == 3
-        assert await fanned(store) == 2
-        assert await fanned(store) == 0
+        # The client has three active webhooks, so that an event counts for three deliveries.
+        assert await fanned(store, limit=9) == (3, 1)
+        assert await fanned(store) == (2, 1)
+        assert await fanned(store) == (0, 0)
         assert await pairs(store) == {(event.id, one.id) for event in events for one in hooks[:2]}
         async with store.reading() as reader:
             (row, *_) = await reader.deliveries(limit=1)
@@ -135,8 +139,8 @@ def test_webhooks_an_event_that_nobody_wants_waits_no_longer(store_url: str) -> 
 
     async def story(store: Store) -> None:
         await write(store, event_row(), event_row(client=2), hook("verification.*"))
-        assert await fanned(store) == 2
-        assert await fanned(store) == 0
+        assert await fanned(store) == (2, 2)
+        assert await fanned(store) == (0, 0)
         assert await pairs(store) == set()
 
     tell(store_url, story)
@@ -165,7 +169,7 @@ def test_law_10_what_was_not_committed_is_fanned_out_again(store_url: str) -> No
         with pytest.raises(ZeroDivisionError):
             await broken(store)
         assert await pairs(store) == set()
-        assert await fanned(store) == 1
+        assert await fanned(store) == (1, 1)
         assert await pairs(store) == {(event.id, webhook.id)}
 
     tell(store_url, story)
@@ -179,11 +183,42 @@ def test_webhooks_several_processes_fan_out_each_event_once(store_url: str) -> N
         await write(store, webhook, *events)
         others = [await open_store(store_url) for _ in range(3)]
         try:
-            while sum(await asyncio.gather(*(fanned(one, limit=7) for one in [store, *others]))):
+            while any(
+                taken.events
+                for taken in await asyncio.gather(*(fanned(one, limit=7) for one in [store, *others]))
+            ):
                 pass
         finally:
             for one in others:
                 await one.close()
         assert await pairs(store) == {(event.id, webhook.id) for event in events}
+
+    tell(store_url, story)
+
+
+def test_webhooks_events_of_every_client_are_taken_together(store_url: str) -> None:
+    """However many events of one client wait, and however many webhooks each goes to: another's is taken with them."""
+
+    async def story(store: Store) -> None:
+        many, one = [hook(client=1) for _ in range(50)], hook(client=2)
+        events, other = [event_row(client=1) for _ in range(20)], event_row(client=2)
+        await write(store, *many, one, *events, other)
+        assert await fanned(store, limit=200) == (3, 2)
+        expected = {(event.id, webhook.id) for event in events[:2] for webhook in many}
+        assert await pairs(store) == {*expected, (other.id, one.id)}
+
+    tell(store_url, story)
+
+
+def test_webhooks_clients_take_turns_where_their_events_are_too_many(store_url: str) -> None:
+    """A transaction takes events of so many clients, and the next one begins after the last of them."""
+
+    async def story(store: Store) -> None:
+        clients = range(1, MOST_CLIENTS + 4)
+        await write(store, *(event_row(client=client) for client in clients for _ in range(2)))
+        assert await fanned(store, limit=1) == (MOST_CLIENTS, MOST_CLIENTS)
+        assert await fanned(store, limit=1, after=MOST_CLIENTS) == (MOST_CLIENTS, MOST_CLIENTS - 3)
+        async with store.writing([]) as transaction:
+            assert await transaction.waiting_clients() == [*clients][-6:]
 
     tell(store_url, story)

@@ -142,7 +142,7 @@ def test_the_sender_of_the_service_gets_through(tmp_path: Path) -> None:
     async def run(port: int) -> list[Reply]:
         async with AiohttpSender(development=True) as sender:
             return [
-                await sender.send(f"http://127.0.0.1:{port}/hook", *signed(f"msg_{number}"))
+                await sender.send(f"http://127.0.0.1:{port}/hook", *signed(f"msg_{number}"), client=1)
                 for number in range(5)
             ]
 

@@ -37,7 +37,7 @@ def test_webhooks_several_processes_send_everything_once(store_url: str) -> None
 def test_webhooks_a_hanging_receiver_holds_up_nobody(store_url: str) -> None:
     """However much waits for one that hangs, and before the others: they get all of theirs meanwhile."""
     limits = DeliveryLimits(
-        interval=0.01, gather=0.0, grace=0.05, at_once=20, per_destination=4, taken=40, batch=20
+        interval=0.01, gather=0.0, grace=0.05, at_once=20, per_destination=8, taken=40, batch=20
     )
 
     async def story(world: World) -> None:
@@ -61,7 +61,7 @@ def test_webhooks_a_hanging_receiver_holds_up_nobody(store_url: str) -> None:
 
 def test_webhooks_no_more_at_once_than_allowed(store_url: str) -> None:
     """Attempts are bounded per destination and in all, and everything is sent in the end."""
-    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=5, per_destination=3, taken=30, batch=30)
+    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=9, per_destination=5, taken=60, batch=30)
 
     async def story(world: World) -> None:
         async def soon(_: Sent) -> Reply:
@@ -74,35 +74,56 @@ def test_webhooks_no_more_at_once_than_allowed(store_url: str) -> None:
         await world.events(100)
         async with running(world.deliverer):
             await eventually(lambda: len(world.sender.sent) == 200)
-        assert world.sender.most == {"": 5, "0.example": 3, "1.example": 3}
+        # Whoever is alone begins while what is under way is less than what is free.
+        most = world.sender.most
+        assert 2 <= most["0.example"] <= 3
+        assert 2 <= most["1.example"] <= 3
+        assert most["0.example"] < most[""] <= 5
         assert await world.statuses() == {"DELIVERED": 200}
 
     tell(store_url, story, limits=limits)
 
 
-def test_webhooks_what_is_too_much_is_given_back(store_url: str) -> None:
-    """What one process can't send yet to a destination is leased by nobody, so that another can."""
-    limits = DeliveryLimits(interval=0.01, gather=0.0, grace=0.0, per_destination=2, batch=80)
+def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
+    """What one process has no room for is leased by nobody, so that another can."""
+    limits = DeliveryLimits(interval=0.01, gather=0.0, grace=0.0, taken=12, batch=80)
 
     async def story(world: World) -> None:
         world.sender.reply = never
         await world.hook()
         await world.events(20)
-        await world.deliverer.step()
-        while world.deliverer._settling is not None:
-            await asyncio.wait([world.deliverer._settling])
+        for _ in range(2):  # the first makes few deliveries
+            await world.deliverer.step()
         leased = [row for row in await world.rows() if row.leased_until is not None]
         assert len(leased) == 4
-        assert await world.round(world.another(WrittenSender())) == 16
+        other = WrittenSender()
+        another = world.another(other)
+        while await world.round(another):
+            pass
+        assert len(other.sent) == 16
         with contextlib.suppress(asyncio.CancelledError):
             await world.deliverer._end()
 
     tell(store_url, story, limits=limits)
 
 
+def test_webhooks_a_process_goes_on_as_soon_as_it_has_room(store_url: str) -> None:
+    """Where it leases one at a time, the next is leased once the result is written, not at the next look in an hour."""
+    limits = DeliveryLimits(interval=3_600, gather=0.0, taken=1)
+
+    async def story(world: World) -> None:
+        await world.hook()
+        await world.events(5)
+        async with running(world.deliverer), asyncio.timeout(30):
+            await eventually(lambda: len(world.sender.sent) == 5)
+        assert await world.statuses() == {"DELIVERED": 5}
+
+    tell(store_url, story, limits=limits)
+
+
 def test_webhooks_stopping_ends_what_is_under_way(store_url: str) -> None:
     """A deliverer that is cancelled lets its attempts end and writes what came of them; nothing new is begun."""
-    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=2)
+    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=4)
 
     async def story(world: World) -> None:
         answer = asyncio.Event()

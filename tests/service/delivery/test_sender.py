@@ -99,7 +99,7 @@ async def receiving(
 async def posted(receiver: Receiver, sender: AiohttpSender | None = None, url: str | None = None) -> Reply:
     """Send one attempt in plain http."""
     async with sender or AiohttpSender(development=True) as used:
-        return await used.send(url or receiver.url, HEADERS, BODY)
+        return await used.send(url or receiver.url, HEADERS, BODY, client=1)
 
 
 def answered(answer: Answer | bytes, *, seconds: float = 15) -> tuple[Reply, Receiver]:
@@ -119,7 +119,7 @@ def test_the_attempt_arrives_as_it_was_given() -> None:
         async with receiving(OK) as receiver, AiohttpSender(development=True) as sender:
             used: Sender = sender
             url = f"http://{LOOPBACK}:{receiver.port}/a/../b%7e?q=a+b%20c"
-            assert await used.send(url, HEADERS, BODY) == Reply(200)
+            assert await used.send(url, HEADERS, BODY, client=1) == Reply(200)
             return receiver
 
     receiver = asyncio.run(run())
@@ -214,9 +214,11 @@ def test_a_receiver_that_hangs_slows_no_other() -> None:
 
     async def run() -> None:
         async with receiving(hang) as slow, receiving(OK) as quick, AiohttpSender(development=True) as sender:
-            waiting = [asyncio.create_task(sender.send(slow.url, HEADERS, BODY)) for _ in range(150)]
+            waiting = [
+                asyncio.create_task(sender.send(slow.url, HEADERS, BODY, client=1)) for _ in range(150)
+            ]
             for _ in range(20):
-                assert await sender.send(quick.url, HEADERS, BODY) == Reply(200)
+                assert await sender.send(quick.url, HEADERS, BODY, client=1) == Reply(200)
             while slow.peers < len(waiting):
                 await asyncio.sleep(0.01)
             assert not any(task.done() for task in waiting)
@@ -482,7 +484,7 @@ def test_what_speaks_no_tls_gets_nothing() -> None:
     async def run() -> Reply:
         async with await asyncio.start_server(greet, LOOPBACK, 0) as server, inside() as sender:
             port = server.sockets[0].getsockname()[1]
-            return await sender.send(f"https://hook.example:{port}/", HEADERS, BODY)
+            return await sender.send(f"https://hook.example:{port}/", HEADERS, BODY, client=1)
 
     assert asyncio.run(run()) == Reply(None, None, "TLS could not be agreed on")
 
@@ -501,11 +503,11 @@ def test_a_name_that_moves_inside_is_not_followed() -> None:
         async with receiving(close, tls=server_tls("hook.example"), host="0.0.0.0") as receiver:
             url = f"https://hook.example:{receiver.port}/"
             async with inside(moving) as sender:
-                assert await sender.send(url, HEADERS, BODY) == Reply(200)
-                refused = await sender.send(url, HEADERS, BODY)
+                assert await sender.send(url, HEADERS, BODY, client=1) == Reply(200)
+                refused = await sender.send(url, HEADERS, BODY, client=1)
                 assert refused == Reply(None, None, "no address of the destination may be dialled")
                 assert receiver.peers == 1
-                assert await sender.send(url, HEADERS, BODY) == Reply(200)
+                assert await sender.send(url, HEADERS, BODY, client=1) == Reply(200)
 
     asyncio.run(run())
     assert (
@@ -520,10 +522,10 @@ def test_a_connection_serves_its_own_name_alone() -> None:
         async with receiving(OK, tls=server_tls("hook.example")) as receiver, inside() as sender:
             for _ in range(3):
                 assert (
-                    await sender.send(f"https://hook.example:{receiver.port}/", HEADERS, BODY)
+                    await sender.send(f"https://hook.example:{receiver.port}/", HEADERS, BODY, client=1)
                 ).status == 200
             assert receiver.peers == 1
-            other = await sender.send(f"https://other.example:{receiver.port}/", HEADERS, BODY)
+            other = await sender.send(f"https://other.example:{receiver.port}/", HEADERS, BODY, client=1)
             assert other == Reply(None, None, "the certificate is for another name")
 
     asyncio.run(run())
@@ -541,9 +543,9 @@ def test_names_that_lead_nowhere() -> None:
     async def run() -> None:
         sender = AiohttpSender(lookup=nowhere, connect_seconds=0.1)
         async with sender:
-            unknown = await sender.send("https://no.example/", HEADERS, BODY)
+            unknown = await sender.send("https://no.example/", HEADERS, BODY, client=1)
             assert unknown == Reply(None, None, "the name of the destination could not be looked up")
-            slow = await sender.send("https://slow.example/", HEADERS, BODY)
+            slow = await sender.send("https://slow.example/", HEADERS, BODY, client=1)
             assert slow == Reply(None, None, "no connection within 0.1 s")
 
     asyncio.run(run())
@@ -600,9 +602,9 @@ def test_the_proxy_is_asked_for_the_checked_address() -> None:
         async with receiving(OK, tls=server_tls("hook.example")) as receiver, proxying() as proxy:
             async with inside(proxy=f"http://user:word@{LOOPBACK}:{proxy.port}") as sender:
                 url = f"https://hook.example:{receiver.port}/hook"
-                assert await sender.send(url, HEADERS, BODY) == Reply(200)
-                assert await sender.send(url, HEADERS, BODY) == Reply(200)
-                other = await sender.send(f"https://other.example:{receiver.port}/", HEADERS, BODY)
+                assert await sender.send(url, HEADERS, BODY, client=1) == Reply(200)
+                assert await sender.send(url, HEADERS, BODY, client=1) == Reply(200)
+                other = await sender.send(f"https://other.example:{receiver.port}/", HEADERS, BODY, client=1)
                 assert other == Reply(None, None, "the certificate is for another name")
             assert receiver.names[0] == "hook.example"
             assert f"\r\nhost: hook.example:{receiver.port}\r\n".encode() in receiver.requests[0].lower()
@@ -623,10 +625,10 @@ def test_the_proxy_never_hears_of_a_refused_address() -> None:
             via = f"http://{LOOPBACK}:{proxy.port}"
             async with inside(lambda host: ["127.0.0.2", "10.0.0.1"], proxy=via) as sender:
                 for url in ("https://hook.example/", "https://127.0.0.2/", "https://[::ffff:10.0.0.1]/"):
-                    reply = await sender.send(url, HEADERS, BODY)
+                    reply = await sender.send(url, HEADERS, BODY, client=1)
                     assert reply == Reply(None, None, "no address of the destination may be dialled")
             async with AiohttpSender(development=True, proxy=via, lookup=here) as sender:
-                reply = await sender.send("http://hook.example/", HEADERS, BODY)
+                reply = await sender.send("http://hook.example/", HEADERS, BODY, client=1)
                 assert reply == Reply(None, None, "only https can be dialled")
             assert not proxy.asked
 
@@ -671,7 +673,7 @@ def test_a_sender_that_was_closed_opens_again() -> None:
         async with receiving(OK) as receiver:
             sender = AiohttpSender(development=True)
             for _ in range(2):
-                assert await sender.send(receiver.url, HEADERS, BODY) == Reply(200)
+                assert await sender.send(receiver.url, HEADERS, BODY, client=1) == Reply(200)
                 await sender.close()
             await sender.close()
 

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from scoring_model.service.core.event import EventType, webhook_data
+from scoring_model.contract.event import EventType
+from scoring_model.service.core.event import webhook_data
 from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.delivery.watched_store import WatchedStore
@@ -57,7 +58,7 @@ def test_an_event_that_waits_is_told_of_once_it_is_committed(store_url: str) -> 
             assert rung == []
         assert rung == ["committed"]
         async with store.writing([]) as transaction:
-            assert len(await transaction.take_events(9)) == 2
+            assert len(await transaction.take_events({1: 9})) == 2
 
     tell(store_url, story)
 

@@ -1,11 +1,12 @@
 """The contract's section Authentication, as far as HTTP goes."""
 
+import time
 from ipaddress import ip_network
 
 import pytest
 
 from fake_service import GOOD, NARROW, OTHER, Client, FakeService
-from scoring_model.service.http import HttpSettings
+from scoring_model.service.http import HttpSettings, failures
 
 LIST = "/scoring/v1/webhooks"
 WRONG = [
@@ -78,6 +79,33 @@ def test_authentication_failures_are_limited_by_address() -> None:
     assert "ratelimit" not in answer.headers
     assert client.ask("GET", LIST).status_code == 200
     assert client.service.failed_from == ["192.0.2.1"] * 61
+
+
+def test_authentication_of_an_address_above_the_limit_delays_nobody() -> None:
+    """Its pairs are looked up apart from those of others; a good one is served all the same."""
+    client = Client()
+    client.service.failures_left = 1
+    for _ in range(2):
+        client.ask("GET", LIST, credentials=WRONG[3])
+    assert client.ask("GET", LIST).status_code == 200
+    assert client.ask("GET", LIST, address="192.0.2.2").status_code == 200
+    assert client.service.limited == [False, False, True, False]
+
+
+def test_authentication_limited_addresses_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a time, and when there are too many, the oldest first."""
+    client = Client()
+    client.service.failures_left = 0
+    monkeypatch.setattr(failures, "MOST_LIMITED", 2)
+    for last in (1, 2, 3):
+        client.ask("GET", LIST, credentials=None, address=f"192.0.2.{last}")
+    for last in (1, 2, 3):
+        client.ask("GET", LIST, address=f"192.0.2.{last}")
+    assert client.service.limited == [False, True, True]
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + failures.LIMITED_SECONDS + 1)
+    client.ask("GET", LIST, address="192.0.2.3")
+    assert client.service.limited[-1] is False
 
 
 @pytest.mark.parametrize(

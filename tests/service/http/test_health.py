@@ -1,19 +1,33 @@
 """Health pages."""
 
 from fake_service import Client
+from scoring_model.service.core.readiness import Readiness
 from scoring_model.service.core.store import StoreUnavailable
+from service_use import START
 
 
 def test_general_health_needs_no_credentials() -> None:
     """Live is always 200; ready is 503 without a model or a database. Queries are ignored."""
     client = Client()
-    for path, status in (("/health/live", "live"), ("/health/ready", "ready")):
+    ready = {"status": "ready", "erasureIncompleteSince": None, "clockBehindSeconds": 0}
+    for path, status in (("/health/live", {"status": "live"}), ("/health/ready", ready)):
         answer = client.ask("GET", path + "?t=1", credentials=None)
-        assert (answer.status_code, answer.json()) == (200, {"status": status})
-    client.service.is_ready = False
+        assert (answer.status_code, answer.json()) == (200, status)
+    client.service.readiness = None
     answer = client.ask("GET", "/health/ready", credentials=None)
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
     assert answer.headers["retry-after"] == "1"
     client.service.fault = StoreUnavailable()
     assert client.ask("GET", "/health/ready", credentials=None).status_code == 503
     assert client.ask("GET", "/health/live", credentials=None).status_code == 200
+
+
+def test_ready_says_what_operators_should_know() -> None:
+    """Since when an erasure is incomplete, and by how many whole seconds the clock is behind."""
+    client = Client()
+    client.service.readiness = Readiness(erasure_incomplete_since=START, clock_behind=172_800_999_999)
+    assert client.ask("GET", "/health/ready", credentials=None).json() == {
+        "status": "ready",
+        "erasureIncompleteSince": "2026-06-01T12:00:00.000000Z",
+        "clockBehindSeconds": 172_800,
+    }

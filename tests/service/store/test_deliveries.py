@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
-from scoring_model.service.core.store import Duplicate, Store
+from scoring_model.service.core.store import DueWebhook, Duplicate, Store
 from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 
@@ -29,10 +29,16 @@ async def of_each(store: Store, webhooks: list[WebhookRow], due: list[int]) -> l
     return rows
 
 
-async def lease(store: Store, now: int, until: int, limit: int, *avoiding: bytes) -> list[Leased]:
-    """Lease in a transaction of its own."""
+async def lease(store: Store, now: int, until: int, limit: int, *webhooks: WebhookRow) -> list[Leased]:
+    """Lease so many of each webhook in a transaction of its own."""
     async with store.writing([]) as transaction:
-        return await transaction.lease_deliveries(now, until, limit, avoiding)
+        return await transaction.lease_deliveries(now, until, {webhook.id: limit for webhook in webhooks})
+
+
+async def due(store: Store, now: int, limit: int, after: bytes = b"") -> list[DueWebhook]:
+    """Find webhooks in a transaction of its own."""
+    async with store.writing([]) as transaction:
+        return await transaction.due_webhooks(now, limit, after)
 
 
 def ids(leased: list[Leased]) -> list[bytes]:
@@ -47,10 +53,30 @@ def test_waiting_events_are_taken_once(store_url: str) -> None:
     async def story(store: Store) -> None:
         await write(store, *reversed(rows), event_row(waiting=0))
         async with store.writing([]) as transaction:
-            assert await transaction.take_events(3) == [row._replace(waiting=0) for row in rows[:3]]
+            assert await transaction.take_events({1: 3}) == [row._replace(waiting=0) for row in rows[:3]]
         async with store.writing([]) as transaction:
-            assert await transaction.take_events(3) == [rows[3]._replace(waiting=0)]
-            assert await transaction.take_events(3) == []
+            assert await transaction.take_events({1: 3, 2: 3}) == [rows[3]._replace(waiting=0)]
+            assert await transaction.take_events({1: 3}) == []
+            assert await transaction.take_events({}) == []
+
+    tell(store_url, story)
+
+
+def test_each_client_has_its_share_of_the_events_that_are_taken(store_url: str) -> None:
+    """Webhooks: who has events that wait is known, and of each so many are taken, whatever the order of the ids."""
+    rows = [event_row(client=client) for client in (7, 7, 7, 2, 5, 2)]
+
+    async def story(store: Store) -> None:
+        await write(store, *rows, event_row(client=3, waiting=0))
+        async with store.writing([]) as transaction:
+            assert await transaction.waiting_clients() == [2, 5, 7]
+            taken = await transaction.take_events({7: 2, 2: 1, 4: 9})
+            assert [row.id for row in taken] == [rows[0].id, rows[1].id, rows[3].id]
+            assert await transaction.waiting_clients() == [2, 5, 7]
+            await transaction.take_events({2: 9, 5: 9})
+            assert await transaction.waiting_clients() == [7]
+            await transaction.take_events({7: 9})
+            assert await transaction.waiting_clients() == []
 
     tell(store_url, story)
 
@@ -60,7 +86,7 @@ def test_events_that_were_not_kept_are_taken_again(store_url: str) -> None:
 
     async def fail(store: Store) -> None:
         async with store.writing([]) as transaction:
-            assert await transaction.take_events(9)
+            assert await transaction.take_events({1: 9})
             raise RuntimeError
 
     async def story(store: Store) -> None:
@@ -68,7 +94,7 @@ def test_events_that_were_not_kept_are_taken_again(store_url: str) -> None:
         with pytest.raises(RuntimeError):
             await fail(store)
         async with store.writing([]) as transaction:
-            assert [event.id for event in await transaction.take_events(9)] == [row.id]
+            assert [event.id for event in await transaction.take_events({1: 9})] == [row.id]
 
     tell(store_url, story)
 
@@ -80,7 +106,7 @@ def test_two_who_take_events_at_once_get_different_ones(postgres_url: str) -> No
     async def story(store: Store) -> None:
         await write(store, *rows)
         async with store.writing([]) as one, store.writing([]) as two:
-            first, second = await one.take_events(2), await two.take_events(9)
+            first, second = await one.take_events({1: 2}), await two.take_events({1: 9})
         assert [row.id for row in first + second] == [row.id for row in rows]
 
     tell(postgres_url, story)
@@ -118,48 +144,31 @@ def test_deliveries_are_leased_when_they_are_due(store_url: str) -> None:
     async def story(store: Store) -> None:
         await write(store, webhook)
         rows = await of_each(store, [webhook], [30, 10, 20, 101])
-        first = await lease(store, 100, 200, 2)
+        first = await lease(store, 100, 200, 2, webhook)
         assert [delivery for delivery, _, _ in first] == [
             row._replace(leased_until=200) for row in (rows[1], rows[2])
         ]
         assert [event.id for _, event, _ in first] == [rows[1].event, rows[2].event]
         assert {found for _, _, found in first} == {webhook}
         assert await kept(store, rows[1].id) == first[0][0]
-        assert ids(await lease(store, 100, 200, 9)) == [rows[0].id]
-        assert ids(await lease(store, 200, 300, 9)) == [rows[3].id]
-        assert ids(await lease(store, 201, 300, 9)) == [rows[1].id, rows[2].id, rows[0].id]
+        assert ids(await lease(store, 100, 200, 9, webhook)) == [rows[0].id]
+        assert ids(await lease(store, 200, 300, 9, webhook)) == [rows[3].id]
+        assert ids(await lease(store, 201, 300, 9, webhook)) == [rows[1].id, rows[2].id, rows[0].id]
 
     tell(store_url, story)
 
 
 def test_nothing_is_leased_but_what_waits(store_url: str) -> None:
-    """Deliveries that are over are not taken again."""
+    """Deliveries that are over are not taken again, and make no webhook due."""
     webhook, event = webhook_row(), event_row()
     rows = [delivery_row(webhook=webhook.id, event=new_id(), status=status) for status in STATUSES]
     rows[0] = rows[0]._replace(event=event.id)
 
     async def story(store: Store) -> None:
         await write(store, webhook, event, *rows)
-        assert ids(await lease(store, 100, 200, 9)) == [rows[0].id]
-
-    tell(store_url, story)
-
-
-def test_who_is_avoided_gets_nothing(store_url: str) -> None:
-    """What waits for some webhooks is passed over, however much it is; others get theirs in order."""
-    slow, quick, other = (webhook_row() for _ in range(3))
-
-    async def story(store: Store) -> None:
-        await write(store, slow, quick, other)
-        await of_each(store, [slow], list(range(20)))
-        rows = await of_each(store, [quick, other], [50, 40])
-        # Of the same instant, the lower id.
-        order = [rows[2].id, rows[3].id, rows[0].id, rows[1].id]
-        assert ids(await lease(store, 45, 200, 9, slow.id, new_id())) == order[:2]
-        assert ids(await lease(store, 100, 200, 1, slow.id)) == order[2:3]
-        assert await lease(store, 100, 200, 9, slow.id, quick.id, other.id) == []
-        assert ids(await lease(store, 100, 200, 9, slow.id)) == order[3:]
-        assert len(await lease(store, 100, 200, 30)) == 20
+        assert [found.due for found in await due(store, 100, 9)] == [1]
+        assert ids(await lease(store, 100, 200, 9, webhook)) == [rows[0].id]
+        assert await due(store, 100, 9) == []
 
     tell(store_url, story)
 
@@ -171,14 +180,17 @@ def test_who_is_avoided_gets_nothing(store_url: str) -> None:
         min_size=1,
         max_size=14,
     ),
-    limit=st.integers(1, 8),
-    avoided=st.sets(st.integers(0, 3)),
+    limit=st.integers(1, 15),
+    shares=st.lists(st.integers(0, 5), min_size=4, max_size=4),
 )
-def test_what_is_leased_follows_the_law(
-    store_url: str, rows: list[tuple[int, int, int | None]], limit: int, avoided: set[int]
+def test_what_is_due_and_leased_follows_the_law(
+    store_url: str, rows: list[tuple[int, int, int | None]], limit: int, shares: list[int]
 ) -> None:
-    """Of what is due, free and not avoided, the earliest are taken, whether or not anybody is avoided."""
-    webhooks = [webhook_row() for _ in range(4)]
+    """Webhooks are found for which anything is due and free; of each its share is leased, the earliest first.
+
+    With fewer of them than the limit the number of each is known.
+    """
+    webhooks = [webhook_row(client=place % 2 + 1) for place in range(4)]
     now = 4
 
     async def story(store: Store) -> None:
@@ -192,13 +204,29 @@ def test_what_is_leased_follows_the_law(
                     event=event.id, webhook=webhooks[place].id, due_at=due_at, leased_until=leased_until
                 ),
             )
-        found = await lease(store, now, 99, limit, *(webhooks[place].id for place in avoided))
-        free = sorted(
-            due_at
-            for place, due_at, leased_until in rows
-            if due_at <= now and (leased_until is None or leased_until < now) and place not in avoided
+        free: list[list[int]] = [[] for _ in webhooks]
+        for place, due_at, leased_until in rows:
+            if due_at <= now and (leased_until is None or leased_until < now):
+                free[place].append(due_at)
+        is_known = sum(map(len, free)) < limit
+        assert (
+            await due(store, now, limit)
+            == [
+                (webhook.id, webhook.client, webhook.destination_url, len(some) if is_known else None)
+                for webhook, some in zip(webhooks, free, strict=True)
+                if some
+            ][: 14 if is_known else limit]
         )
-        assert [delivery.due_at for delivery, _, _ in found] == free[:limit]
+        async with store.writing([]) as transaction:
+            wanted = {webhook.id: share for webhook, share in zip(webhooks, shares, strict=True) if share}
+            found = await transaction.lease_deliveries(now, 99, wanted)
+        expected = sorted(
+            (due_at, webhook.id)
+            for webhook, some, share in zip(webhooks, free, shares, strict=True)
+            for due_at in sorted(some)[:share]
+        )
+        assert sorted((delivery.due_at, delivery.webhook) for delivery, _, _ in found) == expected
+        assert [delivery.due_at for delivery, _, _ in found] == [due_at for due_at, _ in expected]
         async with store.writing([]) as transaction:
             for webhook in webhooks:
                 await transaction.drop_deliveries(webhook.id, now)
@@ -206,24 +234,38 @@ def test_what_is_leased_follows_the_law(
     tell(store_url, story)
 
 
-@pytest.mark.parametrize("avoiding", [False, True])
-def test_two_who_lease_at_once_never_get_the_same(postgres_url: str, avoiding: bool) -> None:
+def test_webhooks_are_found_in_turn_when_much_is_due(store_url: str) -> None:
+    """No more than asked for, those after an id first; when little is due all are found, wherever one begins."""
+    webhooks = [webhook_row() for _ in range(5)]
+
+    async def story(store: Store) -> None:
+        await write(store, *webhooks)
+        await of_each(store, webhooks, [1, 2])
+        every = [webhook.id for webhook in webhooks]
+        assert [found.id for found in await due(store, 9, 3)] == every[:3]
+        assert [found.id for found in await due(store, 9, 3, every[2])] == every[3:]
+        assert [found.id for found in await due(store, 9, 11, every[2])] == every
+
+    tell(store_url, story)
+
+
+def test_two_who_lease_at_once_never_get_the_same(postgres_url: str) -> None:
     """On a server two transactions lease without waiting for each other; all is taken in the end, each once."""
     webhooks = [webhook_row() for _ in range(2)]
-    others = [new_id()] if avoiding else []
 
     async def story(store: Store) -> None:
         await write(store, *webhooks)
         rows = await of_each(store, webhooks, [1, 2, 3])
         async with store.writing([]) as one, store.writing([]) as two:
-            first = await one.lease_deliveries(100, 200, 2, others)
-            second = await two.lease_deliveries(100, 200, 9, others)
+            first = await one.lease_deliveries(100, 200, {webhook.id: 1 for webhook in webhooks})
+            second = await two.lease_deliveries(100, 200, {webhook.id: 9 for webhook in webhooks})
         assert ids(first + second) == [row.id for row in rows]
 
     tell(postgres_url, story)
 
 
-def test_a_delivery_without_its_webhook_is_dropped(store_url: str) -> None:
+@pytest.mark.parametrize("limit", [2, 9])
+def test_a_delivery_without_its_webhook_is_dropped(store_url: str, limit: int) -> None:
     """What was made while its webhook was being deleted is not attempted, and does not come again."""
     webhook = webhook_row()
 
@@ -231,7 +273,8 @@ def test_a_delivery_without_its_webhook_is_dropped(store_url: str) -> None:
         await write(store, webhook)
         (row,) = await of_each(store, [webhook], [10])
         (lost,) = await of_each(store, [webhook_row()], [5])
-        assert ids(await lease(store, 100, 200, 9)) == [row.id]
+        assert [found.id for found in await due(store, 100, limit)] == [webhook.id]
+        assert await kept(store, row.id) == row
         assert await kept(store, lost.id) == lost._replace(status="DROPPED", finished_at=100)
 
     tell(store_url, story)
@@ -328,8 +371,8 @@ def test_the_last_success_never_moves_back(store_url: str) -> None:
             await transaction.touch_webhook(new_id(), 60)
             assert await transaction.webhook(1, row.id) == row._replace(succeeded_at=60)
             # As it was read before the success was told.
-            await transaction.update_webhook(row._replace(description="d"))
-            changed = row._replace(description="d", succeeded_at=60)
+            await transaction.update_webhook(row._replace(description=b"d"))
+            changed = row._replace(description=b"d", succeeded_at=60)
             assert await transaction.webhook(1, row.id) == changed
             await transaction.update_webhook(changed._replace(succeeded_at=70))
             assert await transaction.webhook(1, row.id) == changed._replace(succeeded_at=70)

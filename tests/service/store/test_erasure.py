@@ -2,13 +2,19 @@ import asyncio
 import os
 import random
 import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from scoring_model.service.core.rows import PersonKeyRow
-from scoring_model.service.core.store import Store, StoreUnavailable
+from scoring_model.service.core.store import TRUNCATION_FACT, Store
 from scoring_model.service.store import open_store
+from scoring_model.service.store.sqlite import truncation
+from scoring_model.service.store.sqlite.checkpoints import Checkpoints
+from scoring_model.service.store.statements import ERASE
+from service_use import eventually
 from stored_rows import identity_row, person_key_row, verification_row
 
 
@@ -33,20 +39,32 @@ async def fill(store: Store, canary: bytes, persons: int) -> list[PersonKeyRow]:
     return keys
 
 
-def test_nothing_that_was_erased_is_left_in_the_files(sqlite_url: str, tmp_path: Path) -> None:
+async def is_complete(store: Store) -> bool:
+    """Whether nothing waits for the truncation of the log."""
+    async with store.reading() as reader:
+        return await reader.fact(TRUNCATION_FACT) is None
+
+
+async def erase(store: Store, *keys: PersonKeyRow) -> None:
+    """Erase persons, each in a transaction."""
+    for key in keys:
+        async with store.writing(["1"]) as transaction:
+            await transaction.erase(key.key_id, 5)
+
+
+def test_nothing_that_was_erased_is_left_in_the_files(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Privacy, Erasure: after it the bytes of keys and payloads are in no file of the database, in no free place."""
     canary = os.urandom(12)
+    monkeypatch.setattr(truncation, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
 
     async def run() -> None:
         store = await open_store(sqlite_url)
         keys = await fill(store, canary, 150)
-        await store.after_erasure()
-        assert occurrences(tmp_path, canary) == 3 * len(keys)
-        for key in random.Random(8).sample(keys, len(keys)):
-            async with store.writing(["1"]) as transaction:
-                await transaction.erase(key.key_id, 5)
-        assert occurrences(tmp_path, canary) > 0  # in the log
-        await store.after_erasure()
+        assert await is_complete(store)  # as long as nobody was erased
+        await erase(store, *random.Random(8).sample(keys, len(keys)))
+        await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, canary) == 0
         await store.close()
 
@@ -54,22 +72,71 @@ def test_nothing_that_was_erased_is_left_in_the_files(sqlite_url: str, tmp_path:
     assert occurrences(tmp_path, canary) == 0
 
 
-def test_a_log_that_is_being_read_is_not_cut_in_silence(sqlite_url: str, tmp_path: Path) -> None:
-    """Who reads what was there before keeps it in the log: that is told, and asking again later helps."""
+def test_signals_that_were_taken_out_leave_the_log_too(sqlite_url: str, tmp_path: Path) -> None:
+    """What replaces a sealed payload has the log truncated as an erasure does."""
+
+    async def run() -> None:
+        store = await open_store(sqlite_url)
+        row = verification_row(payload=b"canary" * 20)
+        async with store.writing(["1"]) as transaction:
+            await transaction.insert([row])
+        async with store.writing(["1"]) as transaction:
+            assert await transaction.reseal([(row.id, b"canary" * 20, b"other")]) == {row.id}
+        await eventually(lambda: is_complete(store))
+        assert occurrences(tmp_path, b"canary") == 0
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_readers_of_the_same_process_pause_for_the_truncation(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that would keep the log from being truncated waits until that is over."""
+    began, go_on, checkpoint = threading.Event(), threading.Event(), Checkpoints._checkpoint
+
+    def slow(self: Checkpoints, kind: str) -> bool:
+        if kind == "TRUNCATE":
+            began.set()
+            go_on.wait()
+        return checkpoint(self, kind)
 
     async def run() -> None:
         store = await open_store(sqlite_url)
         keys = await fill(store, b"canary", 1)
-        backup = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
-        backup.execute("BEGIN")
-        backup.execute("SELECT count(*) FROM person_keys").fetchone()
-        async with store.writing(["1"]) as transaction:
-            await transaction.erase(keys[0].key_id, 5)
-        with pytest.raises(StoreUnavailable, match="in use"):
-            await store.after_erasure()
-        backup.execute("COMMIT")
-        backup.close()
-        await store.after_erasure()
+        monkeypatch.setattr(Checkpoints, "_checkpoint", slow)
+        await erase(store, *keys)
+        await asyncio.to_thread(began.wait)
+        reading = asyncio.create_task(is_complete(store))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        waits = not reading.done()
+        go_on.set()
+        await reading
+        assert waits
+        await eventually(lambda: is_complete(store))
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_another_process_finishes_what_one_left(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that is open finds an erasure whose process is gone, whoever required its truncation."""
+    monkeypatch.setattr(truncation, "INTERVAL", 0.05)
+
+    async def run() -> None:
+        store = await open_store(sqlite_url)
+        keys = await fill(store, b"canary", 1)
+        await eventually(lambda: is_complete(store))
+        with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as other:
+            other.execute("PRAGMA secure_delete = ON")
+            for statement, dated in ERASE:
+                other.execute(statement.replace("$", "?"), (keys[0].key_id, 5)[: 1 + dated])
+            other.execute("INSERT INTO facts VALUES (?, ?)", (TRUNCATION_FACT, b"5"))
+            other.commit()
+        await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, b"canary") == 0
         await store.close()
 

@@ -80,15 +80,18 @@ def test_old_links_go_stretch_by_stretch(store_url: str, limit: int) -> None:
 
 
 def test_label_times_stay_as_long_as_they_count(store_url: str) -> None:
-    """A label that was told late outlives the event that it was told of."""
+    """A newest label goes when it is old, and with the last link record of its hash: that may be an erased person's."""
 
     async def story(store: Store) -> None:
-        await write(store, LinkRow(b"h" * 16, 5, b"p", packed((50, 1))))
-        assert await walk(store, Expiring.LINKS, links=9) == (1, 1, 1)
-        assert await walk(store, Expiring.LABEL_TIMES, links=50) == (1, 0, 0)
+        await write(store, LinkRow(b"h" * 16, 5, b"p", packed((50, 1))), LinkRow(b"h" * 16, 8, b"p", None))
+        await write(store, LinkRow(b"o" * 16, 60, b"p", packed((55, 1))))
+        assert await walk(store, Expiring.LINKS, links=7) == (1, 1, 1)
+        assert await walk(store, Expiring.LABEL_TIMES, links=7) == (1, 0, 0)
         async with store.writing([]) as transaction:
             assert await transaction.newest([b"h" * 16]) == 50
-        assert await walk(store, Expiring.LABEL_TIMES, links=51) == (1, 1, 1)
+        assert await walk(store, Expiring.LINKS, links=9) == (1, 1, 1)
+        assert await walk(store, Expiring.LABEL_TIMES, links=9) == (1, 1, 1)
+        assert await walk(store, Expiring.LABEL_TIMES, links=56) == (1, 1, 1)
 
     tell(store_url, story)
 

@@ -210,9 +210,12 @@ def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
 
     async def run() -> None:
         store = await open_store(postgres_url, seconds=0.3, connections=1)
-        async with store.writing([]):
+        async with store.writing([]) as transaction:
+            reading = asyncio.create_task(read(store, "a"))
+            while not reading.done():  # an idle transaction would be ended
+                await transaction.fact("a")
             with pytest.raises(StoreUnavailable):
-                await read(store, "a")
+                await reading
         assert await read(store, "a") is None
         await store.close()
 

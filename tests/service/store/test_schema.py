@@ -18,6 +18,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from databases import Databases
 from scoring_model.service.core.rows import TABLES, LinkRow, Row
 from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.core.webhook_sealing import UNSEALED_FACT
 from scoring_model.service.store import (
     HEAD,
     SchemaForeign,
@@ -33,7 +34,7 @@ from scoring_model.service.store import (
 )
 from scoring_model.service.store.migration import script
 from scoring_model.service.store.statements import server_types
-from stored_rows import packed, webhook_row
+from stored_rows import event_row, identity_row, packed, webhook_row
 
 SOURCE = Path(tables.__file__).parent
 BEYOND_ROWS = {"label_times", "buckets"}
@@ -77,10 +78,11 @@ def catalogue(url: str) -> list[tuple[object, ...]]:
         for query in (
             "SELECT relname, relpersistence::text, relkind::text, reloptions FROM pg_class "
             "WHERE relnamespace = 'public'::regnamespace AND relname NOT LIKE 'alembic%' ORDER BY relname",
-            "SELECT attrelid::regclass::text, attnum, attname, format_type(atttypid, atttypmod), attnotnull, "
+            # By their order: a column that was dropped leaves its number.
+            "SELECT attrelid::regclass::text, attname, format_type(atttypid, atttypmod), attnotnull, "
             "attidentity::text FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid "
-            "WHERE relnamespace = 'public'::regnamespace AND attnum > 0 AND relkind = 'r' "
-            "AND relname NOT LIKE 'alembic%' ORDER BY 1, 2",
+            "WHERE relnamespace = 'public'::regnamespace AND attnum > 0 AND relkind = 'r' AND NOT attisdropped "
+            "AND relname NOT LIKE 'alembic%' ORDER BY attrelid::regclass::text, attnum",
             "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename NOT LIKE 'alembic%' "
             "ORDER BY 1",
             "SELECT conname, contype::text, pg_get_constraintdef(oid) FROM pg_constraint "
@@ -171,7 +173,12 @@ def test_the_head_is_the_newest_migration() -> None:
 
 @pytest.mark.parametrize(
     ("version", "loss"),
-    [("0001", "delete all data"), ("0002", "delete all deliveries"), ("0003", "delete all amounts")],
+    [
+        ("0001", "delete all data"),
+        ("0002", "delete all deliveries"),
+        ("0003", "delete all amounts"),
+        ("0004", "delete the queries"),
+    ],
 )
 def test_no_version_can_be_taken_back(version: str, loss: str) -> None:
     """A downgrade is refused by a text that says what it would do."""
@@ -210,11 +217,17 @@ def second_url(own_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return put_back(own_url, "0002", monkeypatch)
 
 
+@pytest.fixture
+def third_url(own_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database with the tables of version 0003."""
+    return put_back(own_url, "0003", monkeypatch)
+
+
 def test_webhooks_of_the_first_version_are_kept(first_url: str) -> None:
     """Webhooks that were there before deliveries keep all they had; they count as successful since their creation."""
-    rows = [webhook_row(created_at=at, updated_at=99, succeeded_at=at, description="d") for at in (5, 7)]
+    rows = [webhook_row(created_at=at, updated_at=99, succeeded_at=at, description=b"d") for at in (5, 7)]
     for row in rows:
-        values = ", ".join(literal(first_url, value) for value in row[:-1])
+        values = ", ".join(literal(first_url, "d" if value == b"d" else value) for value in row[:-3])
         execute(first_url, f"INSERT INTO webhooks VALUES ({values})")
     with pytest.raises(SchemaOlder):
         asyncio.run(open_store(first_url))
@@ -252,6 +265,55 @@ def test_link_rows_of_the_second_version_are_kept(second_url: str) -> None:
             (7, b"p" * 16, packed((9, 1)), None),
             (5, b"p" * 16, packed((10, 0)), None),
         ]
+        await store.close()
+
+    asyncio.run(run())
+
+
+HASH = b"hash of a person"
+
+
+def test_hashes_of_persons_leave_the_identities_of_the_third_version(third_url: str) -> None:
+    """Identities keep all but the hash of their person; on SQLite its bytes leave the file too."""
+    rows = [identity_row(), identity_row(status="REDACTED", payload=None)]
+    for id_, client, key_id, *rest in rows:
+        values = ", ".join(literal(third_url, value) for value in (id_, client, key_id, HASH, *rest))
+        execute(third_url, f"INSERT INTO identities VALUES ({values})")
+
+    async def run() -> None:
+        await migrate(third_url)
+        if third_url.startswith("sqlite"):
+            assert HASH not in Path(third_url.removeprefix("sqlite:///")).read_bytes()
+        store = await open_store(third_url)
+        async with store.reading() as reader:
+            assert [await reader.identity(1, row.id) for row in rows] == rows
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_webhooks_of_the_third_version_are_kept(third_url: str) -> None:
+    """The query leaves the destination, a webhook follows the events older than itself, and a fact asks for keys."""
+    plain = webhook_row(destination_url="https://a.example/b", created_at=7)
+    asking = webhook_row(destination_url="https://a.example", query=b"?c=d?", description=b"e", created_at=7)
+    events = [event_row(sequence=sequence, created_at=at) for sequence, at in ((3, 5), (4, 6), (5, 7))]
+
+    for row in (plain, asking):
+        old = row._replace(destination_url=row.destination_url + (row.query or b"").decode())[:-2]
+        values = ", ".join(literal(third_url, "e" if value == b"e" else value) for value in old)
+        execute(third_url, f"INSERT INTO webhooks VALUES ({values})")
+    for event in events:
+        values = ", ".join(literal(third_url, value) for value in event)
+        execute(third_url, f"INSERT INTO events VALUES ({values})")
+
+    async def run() -> None:
+        await migrate(third_url)
+        store = await open_store(third_url)
+        async with store.reading() as reader:
+            assert await reader.webhooks(1, None, 9) == [
+                row._replace(since_sequence=4) for row in (plain, asking)
+            ]
+            assert await reader.fact(UNSEALED_FACT) == b""
         await store.close()
 
     asyncio.run(run())

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from scoring_model.contract.normal_form import normal_form
 from scoring_model.service.core.resources import Caller, Scope
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, Transaction
@@ -367,7 +368,7 @@ def _new_api_key() -> str:
 
 
 def _normal(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip()
+    return normal_form(text).strip()
 
 
 def _broken_pool(pool: str) -> list[str]:

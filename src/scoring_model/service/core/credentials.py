@@ -16,6 +16,9 @@ REMEMBERED_FOR: Final = 5_000_000
 MOST_REMEMBERED: Final = 4_096
 """Good pairs that are remembered at a time; the oldest give way."""
 
+LIMITED_SECONDS: Final = 0.05
+"""Between two look-ups for addresses that failed too often, which all share them."""
+
 _Found = tuple[ApiKeyRow, ClientRow] | None
 _STRANGER: Final = (
     ApiKeyRow(bytes(32), 0, 0, None, 0),
@@ -30,8 +33,53 @@ class _Known(NamedTuple):
 
 
 class _LookUp(NamedTuple):
-    task: "asyncio.Task[_Found]"
+    found: _Found
     began_at: int
+
+
+class _LookUps:
+    """Looks API keys up, one query at a time: those that are asked for meanwhile share the next one.
+
+    Parameters
+    ----------
+    store : Store
+    clock : Clock
+    pause : float
+        Seconds between two queries.
+    """
+
+    def __init__(self, store: Store, clock: Clock, *, pause: float) -> None:
+        self._store = store
+        self._clock = clock
+        self._pause = pause
+        self._wanted: dict[bytes, asyncio.Future[_LookUp]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def find(self, digest: bytes) -> _LookUp:
+        """Look up a key by its SHA-256, in a query that begins after this call."""
+        if digest not in self._wanted:
+            self._wanted[digest] = asyncio.get_running_loop().create_future()
+        found = self._wanted[digest]
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        return await asyncio.shield(found)  # whoever gives up leaves it to the others
+
+    async def _run(self) -> None:
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            began_at = self._clock.now()
+            try:
+                async with self._store.reading() as reader:
+                    rows = await reader.credentials(list(wanted))
+            except Exception as error:
+                for future in wanted.values():
+                    future.set_exception(error)
+                    future.exception()  # seen to, should all who asked be gone
+            else:
+                for digest, future in wanted.items():
+                    future.set_result(_LookUp(rows.get(digest), began_at))
+            await asyncio.sleep(self._pause)
+        self._task = None
 
 
 class Credentials:
@@ -39,7 +87,8 @@ class Credentials:
 
     A pair that is not remembered costs one look-up in the store, by the SHA-256 of its key, and one comparison
     of client ids in constant time, whether its key is unknown, revoked, expired, another client's or good:
-    where there is no such key the comparison is made with a client that nobody is. Bad pairs are never
+    where there is no such key the comparison is made with a client that nobody is. The look-ups of one moment share
+    a query; those for addresses that failed too often share queries of their own, few in a second. Bad pairs are never
     remembered, so the next attempt costs the same again, and nobody can fill the memory with them. What is
     remembered is found by the hash of the key together with the client id; keys themselves are not held.
 
@@ -54,15 +103,18 @@ class Credentials:
         self._store = store
         self._clock = clock
         self._known: dict[tuple[bytes, str], _Known] = {}
-        self._under_way: dict[bytes, _LookUp] = {}
+        self._look_ups = _LookUps(store, clock, pause=0.0)
+        self._limited_look_ups = _LookUps(store, clock, pause=LIMITED_SECONDS)
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """Find the client that a pair of credentials belongs to.
 
         Parameters
         ----------
         client_id, api_key : str
             As they were sent: any text at all.
+        limited : bool
+            Whether they come from an address that failed too often.
 
         Returns
         -------
@@ -80,10 +132,9 @@ class Credentials:
         # A clock that was set back must not stretch the memory.
         if known is not None and known.seen_at <= now < known.until:
             return known.caller
-        look_up = self._look_up(pair[0], now)
-        # Waiting for a task, unlike awaiting it, leaves it to the others when this one gives up.
-        await asyncio.wait([look_up.task])
-        key, client = look_up.task.result() or _STRANGER
+        look_ups = self._limited_look_ups if limited else self._look_ups
+        look_up = await look_ups.find(pair[0])
+        key, client = look_up.found or _STRANGER
         if not _is_good(key, client, client_id, self._clock.now()):
             self._known.pop(pair, None)
             return None
@@ -100,28 +151,6 @@ class Credentials:
             del self._known[next(iter(self._known))]
         self._known[pair] = _Known(caller, began_at, until)
         return caller
-
-    def _look_up(self, digest: bytes, now: int) -> _LookUp:
-        """Ask the store, once for all that ask of the same key at the same time.
-
-        What has been under way for as long as pairs are remembered may have seen a key that was revoked since.
-        """
-        shared = self._under_way.get(digest)
-        if shared is None or not shared.began_at <= now < shared.began_at + REMEMBERED_FOR:
-            shared = _LookUp(asyncio.create_task(self._ask(digest)), now)
-            self._under_way[digest] = shared
-            shared.task.add_done_callback(lambda task: self._forget(digest, task))
-        return shared
-
-    async def _ask(self, digest: bytes) -> _Found:
-        async with self._store.reading() as reader:
-            return await reader.credentials(digest)
-
-    def _forget(self, digest: bytes, task: "asyncio.Task[_Found]") -> None:
-        if (shared := self._under_way.get(digest)) is not None and shared.task is task:
-            del self._under_way[digest]
-        if not task.cancelled():
-            task.exception()  # raised by those who wait; if they all gave up, it has been seen to here
 
 
 def _is_good(key: ApiKeyRow, client: ClientRow, client_id: str, now: int) -> bool:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core.delivery_status import DeliveryStatus
-from scoring_model.service.core.event import EventType
 from scoring_model.service.core.rows import DeliveryRow, EventRow
 from scoring_model.service.core.store import Store, Transaction
 

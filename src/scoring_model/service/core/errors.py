@@ -3,27 +3,9 @@
 Every error has a `code`, a stable name that clients may compare. Texts name fields and rules, never values.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """A rule that a part of a request breaks.
-
-    Parameters
-    ----------
-    pointer : str
-        JSON Pointer (RFC 6901) into the body; empty for the whole body.
-    code : str
-        Name of the rule.
-    detail : str
-        The rule in words.
-    """
-
-    pointer: str
-    code: str
-    detail: str
+from scoring_model.contract.violation import Violation
 
 
 class RequestError(Exception):
@@ -38,16 +20,19 @@ class Invalid(RequestError):
 
     Parameters
     ----------
-    errors : tuple of FieldError
-        All of them, at least one.
+    errors : tuple of Violation
+        The first of them, at least one.
+    omitted : int
+        How many there are besides.
     """
 
     code = "invalid_request"
     detail = "The request breaks the rules that are listed."
 
-    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+    def __init__(self, errors: tuple[Violation, ...], *, omitted: int = 0) -> None:
         super().__init__("; ".join(f"{error.pointer}: {error.detail}" for error in errors))
         self.errors = errors
+        self.omitted = omitted
 
 
 class BatchUnsupported(Invalid):
@@ -57,7 +42,7 @@ class BatchUnsupported(Invalid):
     detail = "Several things in one request are not supported: send them one by one."
 
     def __init__(self) -> None:
-        super().__init__((FieldError("", "batch_unsupported", "must be an object, got an array"),))
+        super().__init__((Violation("", "batch_unsupported", "must be an object, got an array"),))
 
 
 class IdempotencyMismatch(Invalid):
@@ -67,7 +52,7 @@ class IdempotencyMismatch(Invalid):
     detail = "This Idempotency-Key was used with another request body."
 
     def __init__(self) -> None:
-        super().__init__((FieldError("", "idempotency_key_reused", "must be the body of the first request"),))
+        super().__init__((Violation("", "idempotency_key_reused", "must be the body of the first request"),))
 
 
 class NotFound(RequestError):
@@ -117,3 +102,9 @@ class Unavailable(RequestError):
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__(self.detail)
         self.retry_after = retry_after
+
+
+class Overloaded(Unavailable):
+    """A request was refused at arrival: it would have waited too long."""
+
+    detail = "The service is overloaded. Wait as Retry-After says."

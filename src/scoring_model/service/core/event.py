@@ -1,31 +1,15 @@
 """What webhooks are told of, and in which words: thin, and without a word of a person."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Final
 
+from scoring_model.contract.event import EventType
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.compact import to_json
-from scoring_model.service.core.resources import IdentityStatus, VerificationStatus
 from scoring_model.service.core.rows import VerificationRow
-
-
-class EventType(StrEnum):
-    """Everything that can happen, by the names that webhooks ask for."""
-
-    IDENTITY_CREATED = "identity.created"
-    IDENTITY_VALIDATED = "identity.validated"
-    IDENTITY_INVALID = "identity.invalid"
-    IDENTITY_REDACTED = "identity.redacted"
-    VERIFICATION_COMPLETED = "verification.completed"
-    VERIFICATION_PASSED = "verification.passed"
-    VERIFICATION_STEPPED_UP = "verification.stepped_up"
-    VERIFICATION_FAILED = "verification.failed"
-    VERIFICATION_ERROR = "verification.error"
-    WEBHOOK_TEST = "webhook.test"
-    WEBHOOK_DISABLED = "webhook.disabled"
-
 
 _OF_IDENTITY: Final = {
     IdentityStatus.INCOMPLETE: (EventType.IDENTITY_CREATED,),

@@ -28,6 +28,11 @@ def log_warning(text: str) -> None:
     _faults.warning(json.dumps({"warning": text}, separators=(",", ":")))
 
 
+def log_notice(text: str) -> None:
+    """Log a step that operators may wait for, in our own words, nothing that was sent."""
+    _faults.info(json.dumps({"notice": text}, separators=(",", ":")))
+
+
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:
     """Name an error and what caused it, the outermost first.
 

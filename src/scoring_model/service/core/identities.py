@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
@@ -13,7 +14,7 @@ from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.persons import Persons, erase, redacted
 from scoring_model.service.core.queue import CommitQueue
 from scoring_model.service.core.repetition import Repetition
-from scoring_model.service.core.resources import Answer, Caller, Identity, IdentityStatus, Once
+from scoring_model.service.core.resources import Answer, Caller, Identity, Once
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
 from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.core.vault import Vault
@@ -59,7 +60,7 @@ class Identities:
         async def action(mark: Mark | None) -> Answer[Identity]:
             values = parse_identity(body, self._clock.now())
             done = await self._queue.change(
-                caller.pool, mark, lambda transaction: self._insert(transaction, caller, values)
+                caller, mark, lambda transaction: self._insert(transaction, caller, values)
             )
             return Answer(done.value)
 
@@ -85,9 +86,8 @@ class Identities:
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         """Erase the person of an identity; doing it again answers the same."""
         done = await self._queue.change(
-            caller.pool, None, lambda transaction: self._redact(transaction, caller, resource)
+            caller, None, lambda transaction: self._redact(transaction, caller, resource)
         )
-        await self._store.after_erasure()
         return done.value
 
     async def _insert(
@@ -105,7 +105,7 @@ class Identities:
             key_row, key = self._vault.new_key(caller.client, person, now)
             await transaction.insert([key_row])
         sealed = key.seal(pack_identity(values, errors), table="identities", column="payload", row=resource)
-        row = IdentityRow(resource, caller.client, key_row.key_id, person, status.value, sealed, now, now)
+        row = IdentityRow(resource, caller.client, key_row.key_id, status.value, sealed, now, now)
         await transaction.insert([row])
         data = identity_data(resource, status)
         await write_events(

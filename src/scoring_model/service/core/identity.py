@@ -4,14 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
-from scoring_model.contract.fields import ADDRESS_PARTS, PERSON_FIELDS
-from scoring_model.contract.rules import IDENTITY_RULES, Rule, image_url, image_urls
-from scoring_model.contract.violation import pointer
+from scoring_model.contract.identity import IdentityContext, IdentityInput, IdentityStatus
 from scoring_model.records import rfc3339
-from scoring_model.service.core.body import checked, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.body import parsed
 from scoring_model.service.core.compact import from_json, to_json
-from scoring_model.service.core.errors import FieldError
-from scoring_model.service.core.resources import IdentityStatus, Implausible
+from scoring_model.service.core.resources import Implausible
 
 YOUNGEST: Final = 16  # full years
 OLDEST: Final = 120
@@ -27,17 +24,12 @@ REQUIRED: Final = (
     "address.country",
     "imageUrls",
 )
-_FIELDS: Final = (*PERSON_FIELDS, "address", "externalId")
-_RULES: Final = {name: IDENTITY_RULES[name] for name in _FIELDS if name not in ("imageUrls", "address")}
-_PARTS: Final = tuple((part, f"address.{part}", pointer("address", part)) for part in ADDRESS_PARTS)
-_FUTURE: Final = FieldError("/dob", Rule.IN_FUTURE.value, "must not be later than today (UTC)")
 
 
 def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
     """Check the body of a new identity and bring it into canonical form.
 
-    Every field may be missing, and null is missing. What a person can't be but what could be written down is
-    no matter of this function: see `assess`.
+    What a person can't be but what could be written down is no matter of this function: see `assess`.
 
     Parameters
     ----------
@@ -55,51 +47,13 @@ def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
     Raises
     ------
     Invalid
-        If any rule is broken, with all that are: those of fields in the order of the contract, then unknown
-        fields in the order of the body. Codes are the names of `records.Rule`.
+        If any rule is broken.
     """
-    errors: list[FieldError] = []
-    values: dict[str, object | None] = {
-        name: checked(body.get(name), rule, pointer(name), errors) for name, rule in _RULES.items()
-    }
-    if isinstance(born := values["dob"], str) and born > _day(now):
-        errors.append(_FUTURE)
-    values["imageUrls"] = _image_urls(body.get("imageUrls"), errors)
-    values |= _address(body.get("address"), errors)
-    errors += unknown_fields(body, _FIELDS)
-    refuse_if(errors)
-    return {name: value for name, value in values.items() if value is not None}
+    return parsed(IdentityInput, body, IdentityContext(_day(now))).values()
 
 
 def _day(now: int) -> str:
     return rfc3339(now)[:10]
-
-
-def _image_urls(value: object, errors: list[FieldError]) -> object | None:
-    """Check the list as a whole, and where that fails item by item, so that each bad one is pointed at."""
-    noted: list[FieldError] = []
-    urls = checked(value, image_urls, "/imageUrls", noted)
-    if noted and isinstance(value, list | tuple):
-        of_items: list[FieldError] = []
-        for place, item in enumerate(value):
-            checked(item, image_url, pointer("imageUrls", place), of_items)
-        of_list = [error for error in noted if error.code == Rule.TOO_MANY]
-        noted = of_list + of_items
-    errors += noted
-    return urls
-
-
-def _address(value: object, errors: list[FieldError]) -> dict[str, object | None]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        errors.append(wrong_type("/address", "an object", value))
-        return {}
-    parts = {
-        field: checked(value.get(part), IDENTITY_RULES[field], where, errors) for part, field, where in _PARTS
-    }
-    errors += unknown_fields(value, ADDRESS_PARTS, "address")
-    return parts
 
 
 def assess(values: Mapping[str, object], now: int) -> tuple[IdentityStatus, tuple[Implausible, ...]]:

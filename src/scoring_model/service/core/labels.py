@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.history import pack_label
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.resources import VerificationStatus
 from scoring_model.service.core.rows import ClientRow, LabelRow, VerificationRow
 from scoring_model.service.core.store import Reader, Store, Transaction
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core import ids
-from scoring_model.service.core.event import EventType
 from scoring_model.service.core.rows import EventRow
 from scoring_model.service.core.store import Transaction
 

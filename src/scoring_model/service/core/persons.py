@@ -2,17 +2,15 @@
 
 import base64
 
+from scoring_model.contract.event import EventType
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.event import EventType, identity_data
+from scoring_model.service.core.event import identity_data
 from scoring_model.service.core.identity import unpack_identity
 from scoring_model.service.core.masters import UnknownMasterKey
 from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.request import unpack_payload
-from scoring_model.service.core.resources import (
-    Identity,
-    IdentityStatus,
-    Implausible,
-)
+from scoring_model.service.core.resources import Identity, Implausible
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Reader, Transaction
 from scoring_model.service.core.vault import DataKey, Vault

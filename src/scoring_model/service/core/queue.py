@@ -1,17 +1,18 @@
 """Group commit: what many clients want changed is gathered into few transactions.
 
-One task of a process takes whatever waits, applies it in one transaction under the locks of the pools it
+One task of a process takes what waits, applies it in one transaction under the locks of the history scopes it
 touches, and answers when that is committed. Nobody waits to fill a batch: while one commits, the next gathers.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
+from scoring_model.service.core.admission import Admission
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import RequestError, Unavailable
+from scoring_model.service.core.fair_queue import FairQueue
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.idempotency import LIFETIME, Mark
 from scoring_model.service.core.rows import IdempotencyRow, VerificationRow
@@ -37,6 +38,29 @@ class AlreadyDone(Exception):
         self.row = row
 
 
+PENDING_SHARE: Final = 10
+"""While requests wait, one in so many places of a batch is for work on PENDING verifications."""
+
+_CONTENDED: Final = 4
+"""The most scopes whose lock is waited for at a time: each holds a connection. Others are tried again."""
+
+_TRY_AGAIN_SECONDS: Final = 0.005
+
+
+class Owner(Protocol):
+    """Whose a change is: a caller, a candidate."""
+
+    @property
+    def client(self) -> int:
+        """Clients take turns."""
+        ...
+
+    @property
+    def pool(self) -> str:
+        """The history scope whose lock is needed."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueueLimits:
     """How much is gathered, and how long anything waits.
@@ -46,7 +70,9 @@ class QueueLimits:
     batch : int
         The most verifications that one transaction scores.
     waiting : int
-        The most requests that wait; one more is refused.
+        The most requests that one may have before it at arrival; else it is refused.
+    wait_seconds : float
+        Estimated wait above which a request is refused at arrival.
     scoring_seconds : float
         After which a verification that still waits is kept as PENDING.
     commit_seconds : float
@@ -55,13 +81,15 @@ class QueueLimits:
 
     batch: int = 32
     waiting: int = 2_000
+    wait_seconds: float = 1.0
     scoring_seconds: float = 2.0
     commit_seconds: float = 5.0
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, kw_only=True)
 class _Job:
-    pool: str
+    client: int
+    scope: str
     mark: Mark | None
     what: Change[Any] | Candidate
     queued_at: float
@@ -70,6 +98,9 @@ class _Job:
 
 class CommitQueue:
     """The one way to change anything.
+
+    Clients take turns. The batches of one task follow each other; it never waits for the lock of a scope. A scope whose
+    lock another process holds gets a task of its own, which waits for it, until nothing of that scope waits any more.
 
     Parameters
     ----------
@@ -85,16 +116,38 @@ class CommitQueue:
         self._verdicts = verdicts
         self._clock = clock
         self._limits = limits
-        self._jobs: deque[_Job] = deque()
-        self._runner: asyncio.Task[None] | None = None
+        self._admission = Admission(most=limits.waiting, wait_seconds=limits.wait_seconds)
+        self._requests: FairQueue[_Job] = FairQueue()
+        self._pending: FairQueue[_Job] = FairQueue()
+        self._place = 0
+        self._running = False
+        self._contended: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._committed_at = 0.0
 
-    async def change(self, pool: str, mark: Mark | None, apply: Change[T]) -> Done[T]:
-        """Apply a change in the next transaction.
+    def enter(self, client: int) -> None:
+        """Admit a request that will change something; `leave` must follow when it was answered.
+
+        Raises
+        ------
+        Overloaded
+            When its estimated wait is too long.
+        """
+        now = asyncio.get_running_loop().time()
+        oldest = self._requests.head(client)
+        waited = 0.0 if oldest is None else now - oldest.queued_at
+        self._admission.enter(client, waited=waited, now=now)
+
+    def leave(self, client: int) -> None:
+        """End a request that was admitted."""
+        self._admission.leave(client)
+
+    async def change(self, owner: Owner, mark: Mark | None, apply: Change[T]) -> Done[T]:
+        """Apply a change in a transaction under the lock of its owner's scope.
 
         Parameters
         ----------
-        pool : str
-            Whose lock it needs.
+        owner : Owner
         mark : Mark or None
             Under which the answer is kept, so that the same request is not done twice.
         apply : callable
@@ -104,113 +157,192 @@ class CommitQueue:
         AlreadyDone
             When the mark is known.
         RequestError
-            What `apply` raised, or `Unavailable` when too many wait or nothing was committed in time.
+            What `apply` raised, or `Unavailable` when nothing was committed in time.
         StoreUnavailable
             When the database can't be written.
         """
-        return await self._submit(pool, mark, apply)
+        return await self._submit(owner, mark, apply, self._requests)
 
     async def score(self, candidate: Candidate, mark: Mark | None) -> Done[VerificationRow]:
-        """Score a candidate in the next transaction; raises as `change` does."""
-        return await self._submit(candidate.pool, mark, candidate)
+        """Score a candidate in a transaction; raises as `change` does."""
+        return await self._submit(candidate, mark, candidate, self._requests)
+
+    async def finish(self, candidate: Candidate) -> Done[VerificationRow]:
+        """Score a candidate that is PENDING, in the share of such ones; raises as `change` does."""
+        return await self._submit(candidate, None, candidate, self._pending)
 
     async def close(self) -> None:
         """Wait until everything that was taken has been answered."""
-        while self._runner is not None and not self._runner.done():
-            await asyncio.wait([self._runner])
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     @property
     def waiting(self) -> int:
         """How many requests wait for a transaction."""
-        return len(self._jobs)
+        return len(self._requests)
 
     @property
     def oldest_waits(self) -> float:
-        """For how many seconds the request at the head has waited for a transaction; 0 when none waits."""
-        return asyncio.get_running_loop().time() - self._jobs[0].queued_at if self._jobs else 0.0
+        """For how many seconds the oldest request has waited for a transaction; 0 when none waits."""
+        oldest = self._requests.oldest()
+        return 0.0 if oldest is None else asyncio.get_running_loop().time() - oldest.queued_at
 
-    async def _submit(self, pool: str, mark: Mark | None, what: Change[Any] | Candidate) -> Done[Any]:
-        if len(self._jobs) >= self._limits.waiting:
-            raise Unavailable
+    async def _submit(
+        self, owner: Owner, mark: Mark | None, what: Change[Any] | Candidate, queue: FairQueue[_Job]
+    ) -> Done[Any]:
         loop = asyncio.get_running_loop()
-        job = _Job(pool, mark, what, loop.time(), loop.create_future())
-        self._jobs.append(job)
-        if self._runner is None or self._runner.done():
-            self._runner = loop.create_task(self._run())
+        job = _Job(
+            client=owner.client,
+            scope=owner.pool,
+            mark=mark,
+            what=what,
+            queued_at=loop.time(),
+            answer=loop.create_future(),
+        )
+        queue.push(job)
+        self._start()
         deadline = loop.call_later(self._limits.commit_seconds, _give_up, job)
         try:
             return await job.answer
         finally:
             deadline.cancel()
 
+    def _start(self) -> None:
+        if not self._running:
+            self._running = True
+            self._spawn(self._run())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _run(self) -> None:
-        while self._jobs:
-            # Requests that have arrived but were not read yet come into this batch rather than the next.
-            await asyncio.sleep(0)
-            await self._settle(self._take())
+        """Commit what waits, batch after batch, but that of contended scopes."""
+        try:
+            while scopes := self._next_scopes():
+                if not await self._commit_next(scopes, wait=False):
+                    await asyncio.sleep(_TRY_AGAIN_SECONDS)
+        finally:
+            self._running = False
 
-    def _take(self) -> list[_Job]:
-        """The next batch: in order, with at most so many verifications that are still to be scored.
+    async def _run_contended(self, scope: str) -> None:
+        """Commit what waits in one scope, batch after batch, waiting for its lock each time."""
+        try:
+            while self._requests.waits_in(scope) or self._pending.waits_in(scope):
+                await self._commit_next([scope], wait=True)
+        finally:
+            self._contended.discard(scope)
 
-        Those that have waited too long for that only leave a row, of which any number fits.
+    def _next_scopes(self) -> list[str]:
+        most, without = self._limits.batch, self._contended
+        scopes = self._requests.scopes(most, without=without) + self._pending.scopes(1, without=without)
+        return list(dict.fromkeys(scopes))
+
+    async def _commit_next(self, scopes: Sequence[str], *, wait: bool) -> bool:
+        """Commit and answer a batch; returns False where others hold the locks of all scopes.
+
+        What waits is taken when the locks are held: until then it can become late, or be given up.
         """
-        latest = asyncio.get_running_loop().time() - self._limits.scoring_seconds
-        batch: list[_Job] = []
-        to_score = 0
-        while self._jobs and to_score < self._limits.batch and len(batch) < self._limits.waiting:
-            job = self._jobs.popleft()
-            if job.answer.done():
-                continue  # given up by whoever asked
-            if isinstance(job.what, Candidate) and job.queued_at < latest and job.what.pending is None:
-                job.what.late = True
-            else:
-                to_score += 1
-            batch.append(job)
-        return batch
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        late: list[_Job] = []
+        jobs: list[_Job] = []
+        # Requests that have arrived but were not read yet come into this batch rather than the next.
+        await asyncio.sleep(0)
+        try:
+            async with self._store.writing(scopes, wait=wait) as transaction:
+                if wait:
+                    began = loop.time()
+                self._set_aside([scope for scope in scopes if scope not in transaction.locked])
+                late, jobs = self._take(transaction.locked)
+                results = await self._apply(transaction, late + jobs)
+        except Exception as error:
+            self._spawn(self._failed(late + jobs or self._fill(scopes), error))
+            return True
+        _answer(late + jobs, results)
+        now = loop.time()
+        seconds, self._committed_at = now - max(began, self._committed_at), now
+        self._admission.measured(seconds, len(jobs), full=len(jobs) == self._limits.batch)
+        return bool(transaction.locked)
 
-    async def _settle(self, batch: Sequence[_Job]) -> None:
-        """Commit a batch and answer every job of it; nothing that goes wrong is lost."""
-        batch = [job for job in batch if not job.answer.done()]
-        if not batch:
+    def _set_aside(self, scopes: Sequence[str]) -> None:
+        """Let what waits in scopes that others have locked wait for its lock alone, or for its next turn."""
+        room = _CONTENDED - len(self._contended)
+        for scope in scopes[:room]:
+            self._contended.add(scope)
+            self._spawn(self._run_contended(scope))
+        self._requests.pass_turn(scopes[room:])
+
+    def _take(self, scopes: Collection[str]) -> tuple[list[_Job], list[_Job]]:
+        """The next batch: verifications that are late, and jobs to be done, at most a batch of them.
+
+        Those that have waited too long to be scored now only leave a row, of which any number fits.
+        """
+        before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
+        late = self._requests.take_older(scopes, before, lambda job: isinstance(job.what, Candidate))
+        late = [job for job in late if not job.answer.done()]
+        for job in late:
+            job.what.late = True  # type: ignore[union-attr]
+        return late, self._fill(scopes)
+
+    def _fill(self, scopes: Collection[str]) -> list[_Job]:
+        jobs: list[_Job] = []
+        for take in (self._take_next, self._pending.take):
+            while len(jobs) < self._limits.batch and (job := take(scopes)) is not None:
+                if not job.answer.done():  # else given up by whoever asked
+                    jobs.append(job)
+            if jobs:
+                break  # all of the capacity is for PENDING verifications only while no requests wait
+        return jobs
+
+    def _take_next(self, scopes: Collection[str]) -> _Job | None:
+        self._place = (self._place + 1) % PENDING_SHARE
+        if self._place == 0 and (job := self._pending.take(scopes)) is not None:
+            return job
+        return self._requests.take(scopes)
+
+    async def _failed(self, jobs: Sequence[_Job], error: Exception) -> None:
+        """Answer jobs whose transaction failed: one that breaks it must not fail the others."""
+        if isinstance(error, StoreUnavailable):
+            _answer(jobs, [error] * len(jobs))
+        elif len(jobs) == 1:
+            log_fault("making a change", error)
+            _answer(jobs, [error])
+        elif jobs:
+            middle = len(jobs) // 2
+            await self._commit_again(jobs[:middle])
+            await self._commit_again(jobs[middle:])
+
+    async def _commit_again(self, jobs: Sequence[_Job]) -> None:
+        jobs = [job for job in jobs if not job.answer.done()]
+        if not jobs:
             return
         try:
-            results = await self._commit(batch)
-        except StoreUnavailable as error:
-            results = [error] * len(batch)
+            async with self._store.writing(sorted({job.scope for job in jobs})) as transaction:
+                results = await self._apply(transaction, jobs)
         except Exception as error:
-            if len(batch) > 1:
-                # Whichever of them did it, the others shall not suffer for it.
-                middle = len(batch) // 2
-                await self._settle(batch[:middle])
-                await self._settle(batch[middle:])
-                return
-            log_fault("making a change", error)
-            results = [error]
-        for job, result in zip(batch, results, strict=True):
-            if job.answer.done():
-                continue
-            if isinstance(result, Exception):
-                job.answer.set_exception(result)
-            else:
-                job.answer.set_result(result)
+            await self._failed(jobs, error)
+        else:
+            _answer(jobs, results)
 
-    async def _commit(self, batch: Sequence[_Job]) -> list[Done[Any] | Exception]:
+    async def _apply(self, transaction: Transaction, jobs: Sequence[_Job]) -> list[Done[Any] | Exception]:
+        """Do jobs in a transaction; what came of each."""
         results: dict[_Job, Done[Any] | Exception] = {}
-        async with self._store.writing(sorted({job.pool for job in batch})) as transaction:
-            await self._find_repeated(transaction, batch, results)
-            for job in batch:
-                if job not in results and not isinstance(job.what, Candidate):
-                    try:
-                        results[job] = await job.what(transaction)
-                    except RequestError as error:
-                        results[job] = error
-            scored = [job for job in batch if job not in results]
-            candidates = [job.what for job in scored if isinstance(job.what, Candidate)]
-            if candidates:
-                found = await self._verdicts.apply(transaction, candidates)
-                results.update(zip(scored, found, strict=True))
-            await self._keep_answers(transaction, results)
-        return [results[job] for job in batch]
+        await self._find_repeated(transaction, jobs, results)
+        for job in jobs:
+            if job not in results and not isinstance(job.what, Candidate):
+                try:
+                    results[job] = await job.what(transaction)
+                except RequestError as error:
+                    results[job] = error
+        scored = [job for job in jobs if job not in results]
+        candidates = [job.what for job in scored if isinstance(job.what, Candidate)]
+        if candidates:
+            found = await self._verdicts.apply(transaction, candidates)
+            results.update(zip(scored, found, strict=True))
+        await self._keep_answers(transaction, results)
+        return [results[job] for job in jobs]
 
     async def _find_repeated(
         self, transaction: Transaction, batch: Sequence[_Job], results: dict[_Job, Done[Any] | Exception]
@@ -246,6 +378,16 @@ class CommitQueue:
         ]
         if rows:
             await transaction.insert(rows)
+
+
+def _answer(jobs: Sequence[_Job], results: Sequence[Done[Any] | Exception]) -> None:
+    for job, result in zip(jobs, results, strict=True):
+        if job.answer.done():
+            continue
+        if isinstance(result, Exception):
+            job.answer.set_exception(result)
+        else:
+            job.answer.set_result(result)
 
 
 def _give_up(job: _Job) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from scoring_model.contract.outcome import Outcome
-from scoring_model.scorer.scorer import Scorer
+from scoring_model.contract.verification import VerificationStatus
+from scoring_model.scorer.decider import Decider
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.masters import MasterKeys, Unreadable
 from scoring_model.service.core.persons import Persons
-from scoring_model.service.core.resources import VerificationStatus
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.core.secrets import Purpose, load_or_create
 from scoring_model.service.core.store import Store
@@ -74,19 +74,19 @@ async def replay(
         return Replay.DIFFERENT
     if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
         return Replay.DIFFERENT
-    return Replay.SAME if _decides_alike(_scorer(row, find), row, packed) else Replay.DIFFERENT
+    return Replay.SAME if _decides_alike(_decider(row, find), row, packed) else Replay.DIFFERENT
 
 
-def _scorer(row: VerificationRow, find: Callable[[str, str | None], Path | None]) -> Scorer:
+def _decider(row: VerificationRow, find: Callable[[str, str | None], Path | None]) -> Decider:
     path = find(row.model_version or "", row.policy_version)
     if path is None:
         raise NotReplayable(
             f"the bundle of model {row.model_version} with policy {row.policy_version} is not there"
         )
-    return Scorer.load(path)
+    return Decider.load(path)
 
 
-def _decides_alike(scorer: Scorer, row: VerificationRow, packed: bytes) -> bool:
-    decision = scorer.decide_row(np.frombuffer(packed, dtype=np.float64))
+def _decides_alike(decider: Decider, row: VerificationRow, packed: bytes) -> bool:
+    decision = decider.decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)
     return (decision.score, decision.outcome, codes) == (row.score, Outcome(row.outcome or ""), row.reasons)

@@ -5,22 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from scoring_model.contract.fields import SIGNAL_PREFIX
-from scoring_model.contract.ids import from_text
-from scoring_model.contract.rules import SIGNAL_RULES, SIGNALS, Rule, RuleError, any_signal, reference
-from scoring_model.contract.violation import pointer
+from scoring_model.contract.verification import VerificationContext, VerificationInput
+from scoring_model.contract.violation import Violation
 from scoring_model.records import RecordSchema
-from scoring_model.service.core.body import broken, checked, refuse_if, unknown_fields, wrong_type
+from scoring_model.service.core.body import parsed
 from scoring_model.service.core.compact import from_json, to_json
-from scoring_model.service.core.errors import FieldError, Invalid
+from scoring_model.service.core.errors import Invalid
 
-NAME_LENGTH: Final = 128
-NOT_A_UUID: Final = "not_a_uuid"
 NOT_FOUND: Final = "not_found"
 NOT_STEPPED_UP: Final = "not_stepped_up"
-_FIELDS: Final = ("identityId", "signals", "subjectId", "previousVerificationId")
-_SCALAR: Final = "a number, a boolean, text or null"
-_NEITHER: Final = FieldError("", Rule.MISSING.value, "must have an identityId, signals or both")
 _HEAD: Final = struct.Struct("<?I")  # whether a row follows, bytes of JSON
 
 
@@ -51,9 +44,6 @@ class VerificationRequest:
 def parse_request(body: Mapping[str, object], schema: RecordSchema) -> VerificationRequest:
     """Check the body of a new verification.
 
-    Signals are given when there is an object, even an empty one: every signal is then missing. Names of
-    signals have 1 to 128 characters, unless the model uses a longer one.
-
     Parameters
     ----------
     body : mapping of str to object
@@ -61,91 +51,19 @@ def parse_request(body: Mapping[str, object], schema: RecordSchema) -> Verificat
     schema : RecordSchema
         Names the signals that the model uses, and their types.
 
-    Returns
-    -------
-    VerificationRequest
-
     Raises
     ------
     Invalid
-        If any rule is broken, with all that are: identifiers, subject, signals in the order of the body, then
-        unknown fields.
+        If any rule is broken.
     """
-    errors: list[FieldError] = []
-    identity_id = _identifier(body.get("identityId"), "/identityId", errors)
-    previous_id = _identifier(body.get("previousVerificationId"), "/previousVerificationId", errors)
-    subject_id = checked(body.get("subjectId"), reference, "/subjectId", errors)
-    signals, values = _signals(body.get("signals"), schema, errors)
-    if body.get("identityId") is None and body.get("signals") is None:
-        errors.append(_NEITHER)
-    errors += unknown_fields(body, _FIELDS)
-    refuse_if(errors)
-    if not isinstance(subject_id, str):
-        return VerificationRequest(identity_id, previous_id, None, signals, values)
-    values["subjectId"] = subject_id
-    return VerificationRequest(identity_id, previous_id, subject_id, signals, values)
-
-
-def _identifier(value: object, where: str, errors: list[FieldError]) -> bytes | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        errors.append(wrong_type(where, "text", value))
-        return None
-    found = from_text(value)
-    if found is None:
-        errors.append(FieldError(where, NOT_A_UUID, "must be a UUID: 36 characters, hexadecimal with dashes"))
-    return found
-
-
-def _signals(
-    sent: object, schema: RecordSchema, errors: list[FieldError]
-) -> tuple[dict[str, object], dict[str, object]]:
-    """Raw signals that are not null by name, and canonical ones that are used by field name."""
-    if sent is None:
-        return {}, {}
-    if not isinstance(sent, Mapping):
-        errors.append(wrong_type("/signals", "an object", sent))
-        return {}, {}
-    if len(sent) > SIGNALS:
-        detail = f"must hold at most {SIGNALS} signals, got {len(sent)}"
-        errors.append(FieldError("/signals", Rule.TOO_MANY.value, detail))
-    used = schema.signals
-    values: dict[str, object] = {}
-    for name, value in sent.items():
-        kind = used.get(name)
-        try:
-            canonical = any_signal(value) if kind is None else SIGNAL_RULES[kind](value)
-        except RuleError as error:
-            errors.append(_broken_signal(name, error, value, is_used=kind is not None))
-            continue
-        if kind is None:
-            errors += _broken_name(name)
-        elif canonical is not None:
-            values[SIGNAL_PREFIX + name] = canonical
-    return {name: value for name, value in sent.items() if value is not None}, values
-
-
-def _broken_signal(name: str, error: RuleError, value: object, *, is_used: bool) -> FieldError:
-    where = pointer("signals", name)
-    if error.type == Rule.WRONG_TYPE and not is_used:
-        return wrong_type(where, _SCALAR, value)
-    return broken(where, error)
-
-
-def _broken_name(name: str) -> tuple[FieldError, ...]:
-    if 1 <= len(name) <= NAME_LENGTH:
-        return () if name.isascii() or _is_unicode(name) else (_name_error(name, Rule.LONE_SURROGATE),)
-    return (_name_error(name, Rule.TOO_LONG if name else Rule.BLANK),)
-
-
-def _is_unicode(name: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in name)
-
-
-def _name_error(name: str, rule: Rule) -> FieldError:
-    detail = f"names of signals must have 1 to {NAME_LENGTH} characters of Unicode, got {len(name)}"
-    return FieldError(pointer("signals", name), rule.value, detail)
+    found = parsed(VerificationInput, body, VerificationContext(schema.signals))
+    return VerificationRequest(
+        found.identity_id,
+        found.previous_verification_id,
+        found.subject_id,
+        found.signals or {},
+        found.values(),
+    )
 
 
 def canonical_values(
@@ -171,10 +89,8 @@ def canonical_values(
     Invalid
         If this schema asks for another type of a signal than it has.
     """
-    errors: list[FieldError] = []
-    values = _signals(signals, schema, errors)[1]
-    refuse_if(errors)
-    return values if subject_id is None else {**values, "subjectId": subject_id}
+    body = {"signals": signals, "subjectId": subject_id}
+    return parsed(VerificationInput, body, VerificationContext(schema.signals)).values()
 
 
 def pack_payload(request: VerificationRequest, row: bytes | None = None) -> bytes:
@@ -242,16 +158,16 @@ def signals_are_gone(packed: bytes) -> bool:
 
 def unknown_identity_id() -> Invalid:
     """Make the error of an identity that is not there, or another client's."""
-    return Invalid((FieldError("/identityId", NOT_FOUND, "must be an identity of this client"),))
+    return Invalid((Violation("/identityId", NOT_FOUND, "must be an identity of this client"),))
 
 
 def unknown_previous_id() -> Invalid:
     """Make the error of a previous verification that is not there, or another client's."""
     detail = "must be a verification of this client"
-    return Invalid((FieldError("/previousVerificationId", NOT_FOUND, detail),))
+    return Invalid((Violation("/previousVerificationId", NOT_FOUND, detail),))
 
 
 def not_to_be_followed() -> Invalid:
     """Make the error of a previous verification of someone else, or that asked for no further one."""
     detail = "must be a verification of the same person whose outcome was STEPPED_UP"
-    return Invalid((FieldError("/previousVerificationId", NOT_STEPPED_UP, detail),))
+    return Invalid((Violation("/previousVerificationId", NOT_STEPPED_UP, detail),))

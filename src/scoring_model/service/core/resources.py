@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
 
 T = TypeVar("T")
 
@@ -19,23 +21,6 @@ class Scope(StrEnum):
     IDENTITIES = "identities"
     VERIFICATIONS = "verifications"
     WEBHOOKS = "webhooks"
-
-
-class IdentityStatus(StrEnum):
-    """What is known of an identity."""
-
-    INCOMPLETE = "INCOMPLETE"
-    VALIDATED = "VALIDATED"
-    INVALID = "INVALID"
-    REDACTED = "REDACTED"
-
-
-class VerificationStatus(StrEnum):
-    """How far a verification has come. Only COMPLETED has an outcome."""
-
-    PENDING = "PENDING"
-    COMPLETED = "COMPLETED"
-    ERROR = "ERROR"
 
 
 @dataclass(frozen=True, slots=True)

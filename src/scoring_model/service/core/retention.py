@@ -93,11 +93,16 @@ async def sweep(
     """
     if cutoffs.links is not None and not dry:
         await _note_kept_since(store, cutoffs.links)
-    return {
+    swept = {
         kind: await _sweep_kind(store, kind, cutoffs, dry, told)
         for kind in Expiring
         if cutoffs.of(kind) is not None
     }
+    if not dry and swept.get(Expiring.LINKS):
+        # The last that is known of erased persons goes with them, from the log too.
+        async with store.writing([]) as transaction:
+            await transaction.require_truncation()
+    return swept
 
 
 async def _sweep_kind(store: Store, kind: Expiring, cutoffs: Cutoffs, dry: bool, told: Told | None) -> int:

@@ -67,12 +67,11 @@ class PersonKeyRow(NamedTuple):
 
 
 class IdentityRow(NamedTuple):
-    """An identity; its values and validation errors are sealed under its person's key."""
+    """An identity; its values and validation errors are sealed under its person's key, which also names the person."""
 
     id: bytes
     client: int
     key_id: bytes
-    person: bytes | None
     status: str
     payload: bytes | None  # sealed; None after erasure
     created_at: int
@@ -132,14 +131,14 @@ class EventRow(NamedTuple):
 
 
 class WebhookRow(NamedTuple):
-    """A webhook; its secrets are sealed under a key of the service."""
+    """A webhook; its secrets, its query and its description are sealed under a key of the service."""
 
     id: bytes
     client: int
-    destination_url: str
+    destination_url: str  # without the query
     active: int
     event_types: str  # JSON list
-    description: str | None
+    description: bytes | None  # sealed
     disabled_reason: str | None
     secret: bytes  # sealed
     old_secret: bytes | None  # sealed
@@ -147,6 +146,8 @@ class WebhookRow(NamedTuple):
     created_at: int
     updated_at: int
     succeeded_at: int  # of the last success; of its creation, or of being enabled again, where that is later
+    query: bytes | None  # sealed: the end of the destination, from its question mark on
+    since_sequence: int  # it gets the events of its client after this one
 
 
 class DeliveryRow(NamedTuple):

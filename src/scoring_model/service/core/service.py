@@ -18,6 +18,7 @@ from scoring_model.service.core.masters import MasterKeys
 from scoring_model.service.core.pending import PendingWork
 from scoring_model.service.core.persons import Persons
 from scoring_model.service.core.queue import CommitQueue, QueueLimits
+from scoring_model.service.core.readiness import Readiness, ReadinessCheck
 from scoring_model.service.core.repetition import Repetition
 from scoring_model.service.core.resources import Answer, Caller, Identity, Once, Verification, Webhook
 from scoring_model.service.core.retention import note_window
@@ -25,10 +26,11 @@ from scoring_model.service.core.rotation import follow
 from scoring_model.service.core.rows import BundleRow
 from scoring_model.service.core.secrets import Purpose, Secrets, load_or_create
 from scoring_model.service.core.sentences import Sentences
-from scoring_model.service.core.store import Bucket, Store, StoreUnavailable, Transaction
+from scoring_model.service.core.store import WHOLE_DATABASE, Bucket, Store, StoreUnavailable, Transaction
 from scoring_model.service.core.vault import Vault
 from scoring_model.service.core.verdicts import Verdicts
 from scoring_model.service.core.verifications import Verifications
+from scoring_model.service.core.webhook_sealing import seal_migrated
 from scoring_model.service.core.webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -39,9 +41,6 @@ FAILURES_PER_MINUTE: Final = 60
 
 _LINKS_FACT: Final = "link_keys"
 _FOLLOW_SECONDS: Final = 2.0
-_EVERYBODY: Final = (
-    "*"  # a pool that no client has: what the whole database agrees on is written under its lock
-)
 
 
 class HistoryMismatch(ValueError):
@@ -123,6 +122,7 @@ class Service:
             clock=clock,
         )
         self._housekeeping = Housekeeping(store=store, clock=clock, longest=scorer.matrix.law.windows[-1])
+        self._readiness = ReadinessCheck(store, clock)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -145,9 +145,17 @@ class Service:
         """For how many seconds the longest waiting request has waited for its transaction; 0 when none waits."""
         return self._queue.oldest_waits
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """The client with these credentials; the same work is done for known and unknown ones."""
-        return await self._credentials.authenticate(client_id, api_key)
+        return await self._credentials.authenticate(client_id, api_key, limited=limited)
+
+    def enter(self, caller: Caller) -> None:
+        """Admit a request that will change something, or raise `Overloaded`; `leave` must follow."""
+        self._queue.enter(caller.client)
+
+    def leave(self, caller: Caller) -> None:
+        """End a request that was admitted."""
+        self._queue.leave(caller.client)
 
     async def take_token(self, caller: Caller) -> Bucket:
         """Spend one request of a client."""
@@ -167,13 +175,9 @@ class Service:
             now=self._clock.now(),
         )
 
-    async def ready(self) -> bool:
-        """Whether the database answers; a model that passed its self-check is loaded as long as this lives."""
-        try:
-            async with self._store.reading() as reader:
-                return await reader.fact(_LINKS_FACT) is not None
-        except StoreUnavailable:
-            return False
+    async def ready(self) -> Readiness | None:
+        """What there is to say when the database answers, else None; a model is loaded as long as this lives."""
+        return await self._readiness.check()
 
     async def check_once(self, caller: Caller, once: Once) -> Answer[Any] | None:
         """What a POST was answered before, if it was; for bodies that nothing can be made of."""
@@ -286,6 +290,7 @@ async def open_service(
     scorer = Scorer.load(bundle, public_key=public_key)
     keys = masters()
     secrets = await load_or_create(store, keys)
+    await seal_migrated(store, secrets)
     await _agree_on_links(store, scorer)
     sentences = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.law.windows[-1])
@@ -307,7 +312,7 @@ async def open_service(
 async def _agree_on_links(store: Store, scorer: Scorer) -> None:
     """Let the first bundle say how records are tied together, and refuse another that differs."""
     wanted = json.dumps(_links_of(scorer), sort_keys=True).encode()
-    async with store.writing([_EVERYBODY]) as transaction:
+    async with store.writing([WHOLE_DATABASE]) as transaction:
         known = await transaction.fact(_LINKS_FACT)
         if known is None:
             await transaction.set_fact(_LINKS_FACT, wanted)
@@ -331,7 +336,7 @@ def _links_of(scorer: Scorer) -> dict[str, object]:
 async def _register(store: Store, scorer: Scorer, clock: Clock) -> Sentences:
     """Write down that a bundle serves; returns the sentences of all that ever did."""
     manifest = scorer.manifest
-    async with store.writing([_EVERYBODY]) as transaction:
+    async with store.writing([WHOLE_DATABASE]) as transaction:
         served = await transaction.bundles()
         versions = {(row.model_version, row.policy_version) for row in served}
         if (manifest.model_version, manifest.policy_version) not in versions:
@@ -343,7 +348,7 @@ async def _write_bundle(transaction: Transaction, scorer: Scorer, clock: Clock) 
     row = BundleRow(
         scorer.manifest.model_version,
         scorer.manifest.policy_version,
-        json.dumps(dict(scorer.matrix.reasons), sort_keys=True),
+        json.dumps(dict(scorer.sentences), sort_keys=True),
         clock.now(),
     )
     await transaction.insert([row])

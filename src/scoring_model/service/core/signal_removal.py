@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.ids import AHEAD, first_of
 from scoring_model.service.core.masters import Unreadable
 from scoring_model.service.core.request import pack_stored, signals_are_gone, unpack_payload
-from scoring_model.service.core.resources import VerificationStatus
 from scoring_model.service.core.retention import PAUSE
 from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Store
@@ -76,7 +76,7 @@ async def remove_signals(
     UnknownMasterKey
         If a person's key is wrapped by a master key that is not given.
     StoreUnavailable
-        What was removed before stays removed; on SQLite it may still stand in the log, until this is run again.
+        What was removed before stays removed.
     """
     removed, unreadable, whole = 0, 0, True
     after = first_of(await _seen_to(store) - AHEAD)
@@ -94,8 +94,8 @@ async def remove_signals(
             break
         after = stretch.last
         await asyncio.sleep(PAUSE)
-    if not dry:
-        await _finish(store, before if whole else None)
+    if whole and not dry:
+        await _note_seen_to(store, before)
     return Removed(signals=removed, unreadable=unreadable)
 
 
@@ -155,12 +155,10 @@ async def _seen_to(store: Store) -> int:
     return 0 if fact is None else int(fact)
 
 
-async def _finish(store: Store, before: int | None) -> None:
-    """Write down how far this has come, if nothing was left behind, and make sure that it is gone from the files."""
-    if before is not None and before > await _seen_to(store):
+async def _note_seen_to(store: Store, before: int) -> None:
+    if before > await _seen_to(store):
         async with store.writing([]) as transaction:
             await transaction.set_fact(SIGNALS_SINCE, b"%d" % before)
-    await store.after_erasure()
 
 
 def lost_its_signals(row: VerificationRow, key: DataKey) -> bool:

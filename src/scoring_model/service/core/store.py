@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
 from scoring_model.service.core.rows import (
@@ -22,6 +22,14 @@ from scoring_model.service.core.rows import (
 
 Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | None]
 """Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
+
+
+TRUNCATION_FACT: Final = "truncation_required"
+"""Name of the fact that is there from an erasure on SQLite until the write-ahead log is truncated. It says since when:
+microseconds since 1970-01-01 UTC, in decimal digits."""
+
+WHOLE_DATABASE: Final = "*"
+"""A pool that no client has: what the whole database agrees on is written under its lock."""
 
 
 class StoreUnavailable(Exception):
@@ -54,6 +62,15 @@ class Bucket:
     next_in: float
 
 
+class DueWebhook(NamedTuple):
+    """A webhook with deliveries that are due: its id, its client, where it leads, and how many if that is known."""
+
+    id: bytes
+    client: int
+    destination_url: str
+    due: int | None
+
+
 class Reader(Protocol):
     """What can be read at any time. Every call sees what has been committed, and its own transaction."""
 
@@ -65,8 +82,8 @@ class Reader(Protocol):
         """Every bundle that ever served, in the order in which they first did."""
         ...
 
-    async def credentials(self, digest: bytes) -> tuple[ApiKeyRow, ClientRow] | None:
-        """The API key with this SHA-256 and its client, whether or not it is still good."""
+    async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
+        """API keys and their clients by SHA-256 of the keys, whether or not they are still good."""
         ...
 
     async def clients(self) -> list[ClientRow]:
@@ -176,6 +193,17 @@ class Reader(Protocol):
         """All deliveries of an event, in the order of their ids: for operators' commands."""
         ...
 
+    async def newest_event(self, after: int) -> int | None:
+        """The latest event after an instant, if there is one; None too where its link records are gone.
+
+        It looks at the newest completed verification of each client.
+        """
+        ...
+
+    async def future_links(self, first: int, after: int) -> list[int]:
+        """The instants of link records later than an instant, of the hashes that begin with a byte."""
+        ...
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -196,6 +224,11 @@ class Reader(Protocol):
 
 class Transaction(Reader, Protocol):
     """A transaction that holds the locks of its pools. It commits when its context ends without an error."""
+
+    @property
+    def locked(self) -> frozenset[str]:
+        """The pools whose locks it holds."""
+        ...
 
     async def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows, all of one kind. A number of a new client is given by `new_client`.
@@ -258,12 +291,28 @@ class Transaction(Reader, Protocol):
         """The latest instant under any of the hashes, labels told of them included."""
         ...
 
+    async def delete_future_links(self, first: int, after: int) -> list[int]:
+        """Delete what `future_links` finds; returns its instants."""
+        ...
+
     async def erase(self, key_id: bytes, now: int) -> None:
         """Delete a person's key, empty the payloads of its identities (REDACTED) and cut its verifications' links."""
         ...
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """Write a fact, whether or not it was there."""
+        ...
+
+    async def delete_fact(self, name: str) -> None:
+        """Delete a fact, if it is there."""
+        ...
+
+    async def require_truncation(self) -> None:
+        """Have the write-ahead log of SQLite truncated after the commit: it still holds what this overwrites.
+
+        That is done in the background and tried again until it succeeds; meanwhile `TRUNCATION_FACT` is there. `erase`
+        and `reseal` require it by themselves. A server truncates nothing.
+        """
         ...
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
@@ -314,30 +363,57 @@ class Transaction(Reader, Protocol):
         """All webhooks of some clients, inactive ones too, in the order of their ids."""
         ...
 
-    async def take_events(self, limit: int) -> list[EventRow]:
-        """Take events that wait, those of the lowest ids first: from now on they wait no longer.
+    async def waiting_clients(self) -> list[int]:
+        """Clients with events that wait, in the order of their numbers."""
+        ...
+
+    async def take_events(self, shares: Mapping[int, int]) -> list[EventRow]:
+        """Take events that wait: from now on they wait no longer.
 
         Those that another transaction is taking are left to it.
+
+        Parameters
+        ----------
+        shares : mapping of int to int
+            How many events of each client to take at most, those of the lowest ids first.
+
+        Returns
+        -------
+        list of EventRow
+            In the order of their ids.
         """
         ...
 
-    async def lease_deliveries(
-        self, now: int, until: int, limit: int, avoiding: Sequence[bytes] = ()
-    ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
-        """Take deliveries that are due and that nobody has leased, and lease them.
+    async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
+        """Find webhooks with deliveries that are due and that nobody has leased, in the order of their ids.
 
-        A delivery whose webhook is gone is dropped instead.
+        What waits for a webhook that is gone is dropped instead.
 
         Parameters
         ----------
         now : int
-            WAITING deliveries that are due by then, and whose lease was over before, are taken.
+            Deliveries count that are due by then, and whose lease was over before.
+        limit : int
+            When fewer deliveries are due, all of their webhooks are found, each with their number. Otherwise so many
+            webhooks are found at most.
+        after : bytes
+            The webhook after whose id to begin then.
+        """
+        ...
+
+    async def lease_deliveries(
+        self, now: int, until: int, shares: Mapping[bytes, int]
+    ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
+        """Lease deliveries that are due and that nobody has leased.
+
+        Parameters
+        ----------
+        now : int
+            See `due_webhooks`.
         until : int
             When the lease is over.
-        limit : int
-            How many at most; there can be fewer while others are taking some.
-        avoiding : sequence of bytes
-            Webhooks that get nothing now, however much waits for them.
+        shares : mapping of bytes to int
+            How many deliveries of each webhook to lease at most; it gets fewer while others are leasing some.
 
         Returns
         -------
@@ -387,8 +463,14 @@ class Store(Protocol):
         """Read what has been committed."""
         ...
 
-    def writing(self, pools: Sequence[str]) -> AbstractAsyncContextManager[Transaction]:
+    def writing(self, pools: Sequence[str], *, wait: bool = True) -> AbstractAsyncContextManager[Transaction]:
         """Begin a transaction under the locks of some pools, taken in their order.
+
+        Parameters
+        ----------
+        pools : sequence of str
+        wait : bool
+            Whether to wait for locks that others hold; else the transaction begins without those.
 
         Raises
         ------
@@ -401,10 +483,6 @@ class Store(Protocol):
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """Take a token from the bucket of this name, shared by all processes of the database."""
-        ...
-
-    async def after_erasure(self) -> None:
-        """Make sure that what was deleted is gone from the files too."""
         ...
 
     async def close(self) -> None:

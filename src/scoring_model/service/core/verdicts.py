@@ -15,10 +15,11 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.records.contract import is_empty
-from scoring_model.scorer.decider import Decider
+from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, RequestError, Unavailable
 from scoring_model.service.core.event import events_of_verification, verification_data
@@ -29,7 +30,6 @@ from scoring_model.service.core.masters import UnknownMasterKey
 from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.persons import seal_reference
 from scoring_model.service.core.request import VerificationRequest, pack_payload
-from scoring_model.service.core.resources import VerificationStatus
 from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.secrets import Purpose, Secrets
 from scoring_model.service.core.store import Past, Transaction
@@ -39,6 +39,9 @@ T = TypeVar("T")
 
 SKEW: Final = 5_000_000
 """Microseconds by which the newest instant seen may be ahead of the clock."""
+
+LONGEST_RETRY: Final = 60
+"""Seconds after which a client is asked to try again at most, however far the history is ahead: it may be repaired."""
 
 SOURCE_SECONDS: Final = 5
 """After which the master keys may be at hand that were not."""
@@ -121,17 +124,17 @@ class Verdicts:
 
     Parameters
     ----------
-    decider : Decider
+    scorer : Scorer
     vault : Vault
     secrets : Secrets
     clock : Clock
     """
 
-    def __init__(self, decider: Decider, vault: Vault, secrets: Secrets, clock: Clock) -> None:
-        self._decider = decider
-        self._matrix = decider.matrix
-        self._law = decider.matrix.law
-        self._manifest = decider.manifest
+    def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
+        self._scorer = scorer
+        self._matrix = scorer.matrix
+        self._law = scorer.matrix.law
+        self._manifest = scorer.manifest
         self._vault = vault
         self._secrets = secrets
         self._masks = Masks(secrets)
@@ -293,17 +296,17 @@ class Verdicts:
         if newest is None or newest < instant:
             return instant
         if newest - instant > SKEW:
-            raise Unavailable(math.ceil((newest - instant) / 1_000_000))
+            raise Unavailable(min(math.ceil((newest - instant) / 1_000_000), LONGEST_RETRY))
         return newest + 1
 
     def _decide(self, scored: _Scored) -> dict[Candidate, VerificationRow]:
         if not scored:
             return {}
         rows = np.stack([row for _, _, row in scored])
-        decisions = self._decider.decide(rows)
+        decisions = self._scorer.decide(rows)
         outcomes = decisions.outcomes.tolist()
         to_explain = [i for i, outcome in enumerate(outcomes) if OUTCOMES[outcome] is not Outcome.PASSED]
-        told = dict(zip(to_explain, self._decider.reasons_of(rows[to_explain]), strict=True))
+        told = dict(zip(to_explain, self._scorer.reasons_of(rows[to_explain]), strict=True))
         scores = decisions.scores.tolist()
         return {
             candidate: self._verdict(

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema
 from scoring_model.service.core import ids
@@ -22,14 +24,7 @@ from scoring_model.service.core.request import (
     unknown_identity_id,
     unknown_previous_id,
 )
-from scoring_model.service.core.resources import (
-    Answer,
-    Caller,
-    IdentityStatus,
-    Once,
-    Verification,
-    VerificationStatus,
-)
+from scoring_model.service.core.resources import Answer, Caller, Once, Verification
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.sentences import Sentences
 from scoring_model.service.core.store import Reader, Store, Transaction
@@ -135,8 +130,7 @@ class Verifications:
                 await erase(transaction, row.key_id, self._clock.now())
             return Done(row, row.id, 200)
 
-        done = await self._queue.change(caller.pool, None, cut)
-        await self._store.after_erasure()
+        done = await self._queue.change(caller, None, cut)
         return self.of(done.value, None)
 
     def of(self, row: VerificationRow, subject: str | None) -> Verification:

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Final
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound, WebhookLimit
-from scoring_model.service.core.event import EventType, webhook_data
+from scoring_model.service.core.event import webhook_data
 from scoring_model.service.core.idempotency import Mark
 from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.queue import Change, CommitQueue
@@ -21,12 +22,12 @@ from scoring_model.service.core.verdicts import Done
 from scoring_model.service.core.webhook import (
     WebhookFields,
     new_secret,
-    pack_event_types,
     parse_new_webhook,
     parse_webhook_update,
     secret_place,
-    unpack_event_types,
+    updated,
 )
+from scoring_model.service.core.webhook_sealing import fields_of, with_fields
 
 MOST: Final = 50
 """Webhooks that a client may have."""
@@ -87,7 +88,7 @@ class Webhooks:
             row = await reader.webhook(caller.client, resource)
         if row is None:
             raise NotFound
-        return _webhook(row)
+        return self._webhook(row)
 
     async def page(
         self, caller: Caller, *, limit: int, after: bytes | None
@@ -104,35 +105,33 @@ class Webhooks:
         async with self._store.reading() as reader:
             rows = await reader.webhooks(caller.client, after, limit + 1)
         more = len(rows) > limit
-        return [_webhook(row) for row in rows[:limit]], rows[limit - 1].id if more else None
+        return [self._webhook(row) for row in rows[:limit]], rows[limit - 1].id if more else None
 
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
         """Change a webhook; what the body leaves out keeps its value.
 
-        Activating clears why it was disabled; what waits for one that is made inactive is dropped.
+        Activating clears why it was disabled, and it gets what happens from then on; what waits for one that is made
+        inactive is dropped.
         """
         update = parse_webhook_update(body, development=self._development)
 
         async def change(transaction: Transaction) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
-            fields = update.over(_fields(row))
+            fields = updated(fields_of(row, self._secrets), update)
             now = self._clock.now()
+            changed = with_fields(row, fields, self._secrets)._replace(
+                disabled_reason=None if fields.active else row.disabled_reason, updated_at=now
+            )
             if row.active and not fields.active:
                 await transaction.drop_deliveries(resource, now)
-            changed = row._replace(
-                destination_url=fields.destination_url,
-                active=int(fields.active),
-                event_types=pack_event_types(fields.event_types),
-                description=fields.description,
-                disabled_reason=None if fields.active else row.disabled_reason,
-                updated_at=now,
+            elif fields.active and not row.active:
                 # What failed before it was enabled again does not count against it.
-                succeeded_at=now if fields.active and not row.active else row.succeeded_at,
-            )
+                since = await _present_sequence(transaction, caller)
+                changed = changed._replace(succeeded_at=now, since_sequence=since)
             await transaction.update_webhook(changed)
-            return Done(_webhook(changed), resource, 200)
+            return Done(self._webhook(changed), resource, 200)
 
-        return (await self._queue.change(caller.pool, None, change)).value
+        return (await self._queue.change(caller, None, change)).value
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
         """Delete a webhook and drop what waits for it; returns it as it was."""
@@ -141,9 +140,9 @@ class Webhooks:
             row = await _found(transaction, caller, resource)
             await transaction.drop_deliveries(resource, self._clock.now())
             await transaction.delete_webhook(resource)
-            return Done(_webhook(row), resource, 200)
+            return Done(self._webhook(row), resource, 200)
 
-        return (await self._queue.change(caller.pool, None, change)).value
+        return (await self._queue.change(caller, None, change)).value
 
     async def test(self, caller: Caller, resource: bytes, once: Once | None) -> Answer[Webhook]:
         """Send a test event to a webhook, whatever its event types and even when it is inactive."""
@@ -154,7 +153,7 @@ class Webhooks:
             data = webhook_data(resource)
             told = Told(caller.client, EventType.WEBHOOK_TEST, resource, now, data, always=True)
             await write_events(transaction, [told])
-            return self._done(_webhook(row), mark)
+            return self._done(self._webhook(row), mark)
 
         async def action(mark: Mark | None) -> Answer[Webhook]:
             return await self._changed(caller, mark, lambda tx: change(tx, mark))
@@ -175,7 +174,7 @@ class Webhooks:
                 updated_at=now,
             )
             await transaction.update_webhook(changed)
-            return self._done(_webhook(changed, secret), mark)
+            return self._done(self._webhook(changed, secret), mark)
 
         async def action(mark: Mark | None) -> Answer[Webhook]:
             return await self._changed(caller, mark, lambda tx: change(tx, mark))
@@ -193,10 +192,10 @@ class Webhooks:
         row = WebhookRow(
             id=resource,
             client=caller.client,
-            destination_url=fields.destination_url,
-            active=int(fields.active),
-            event_types=pack_event_types(fields.event_types),
-            description=fields.description,
+            destination_url="",
+            active=0,
+            event_types="",
+            description=None,
             disabled_reason=None,
             secret=self._seal(resource, secret),
             old_secret=None,
@@ -204,12 +203,29 @@ class Webhooks:
             created_at=now,
             updated_at=now,
             succeeded_at=now,
+            query=None,
+            since_sequence=await _present_sequence(transaction, caller),
         )
+        row = with_fields(row, fields, self._secrets)
         await transaction.insert([row])
-        return self._done(_webhook(row, secret), mark)
+        return self._done(self._webhook(row, secret), mark)
 
     async def _changed(self, caller: Caller, mark: Mark | None, change: Change[Webhook]) -> Answer[Webhook]:
-        return Answer((await self._queue.change(caller.pool, mark, change)).value)
+        return Answer((await self._queue.change(caller, mark, change)).value)
+
+    def _webhook(self, row: WebhookRow, secret: str | None = None) -> Webhook:
+        fields = fields_of(row, self._secrets)
+        return Webhook(
+            id=row.id,
+            destination_url=fields.destination_url,
+            active=fields.active,
+            event_types=fields.event_types,
+            description=fields.description,
+            secret=secret,
+            disabled_reason=row.disabled_reason,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+        )
 
     def _seal(self, resource: bytes, secret: str) -> bytes:
         return self._secrets.seal(secret_place(resource), secret.encode())
@@ -242,25 +258,7 @@ async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> W
     return row
 
 
-def _fields(row: WebhookRow) -> WebhookFields:
-    return WebhookFields(
-        destination_url=row.destination_url,
-        active=bool(row.active),
-        event_types=unpack_event_types(row.event_types),
-        description=row.description,
-    )
-
-
-def _webhook(row: WebhookRow, secret: str | None = None) -> Webhook:
-    fields = _fields(row)
-    return Webhook(
-        id=row.id,
-        destination_url=fields.destination_url,
-        active=fields.active,
-        event_types=fields.event_types,
-        description=fields.description,
-        secret=secret,
-        disabled_reason=row.disabled_reason,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+async def _present_sequence(transaction: Transaction, caller: Caller) -> int:
+    """The sequence of the latest event of a client; nobody adds one until the transaction ends."""
+    advanced = await transaction.advance({caller.client: 0})
+    return advanced[caller.client][0]

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -18,6 +20,9 @@ MOST_LOOKUPS: Final = 128
 
 MOST_ADDRESSES: Final = 8
 """Addresses of a name that are tried."""
+
+CLIENT: Final[ContextVar[int]] = ContextVar("client")
+"""Whose delivery is being sent: aiohttp passes a resolver nothing but the name."""
 
 Lookup = Callable[[str], Sequence[str]]
 """Gives the addresses of a name, as text; blocks, and raises `OSError` when there are none."""
@@ -42,39 +47,55 @@ def system_lookup(host: str) -> list[str]:
 
 
 class Lookups:
-    """Look-ups in threads of their own, one for each name at a time.
+    """Look-ups in threads of their own, one for each name at a time, shared fairly by clients.
 
-    Whoever stops to wait leaves the thread behind, and the next that asks for the same name waits for the same
-    look-up: a server of DNS that hangs costs one thread for each of its names. The threads are daemons, since
-    nothing can end a look-up of the system, and a service that stops must not wait for one.
+    Nothing can end a look-up of the system, so a name whose DNS server hangs keeps its thread until the resolver gives
+    up. A client may begin another look-up while it has fewer under way than there are free threads: alone it gets half
+    of them, and a client that begins to deliver finds some free. A look-up beyond that waits for a thread. The threads
+    are daemons, so that a service that stops does not wait for them.
 
     Parameters
     ----------
     lookup : callable
     most : int
         Look-ups under way at once, at least 1.
+
+    References
+    ----------
+    Choudhury, Hahne: Dynamic Queue Length Thresholds for Shared-Memory Packet Switches. IEEE/ACM Transactions on
+    Networking 6(2), 1998. DOI 10.1109/90.664262
     """
 
     def __init__(self, lookup: Lookup = system_lookup, *, most: int = MOST_LOOKUPS) -> None:
         self._lookup = lookup
         self._most = most
         self._under_way: dict[str, asyncio.Future[Sequence[str]]] = {}
+        self._begun_by: Counter[int] = Counter()
+        self._ended = asyncio.Event()
 
-    async def addresses(self, host: str) -> Sequence[str]:
+    async def addresses(self, host: str, *, client: int) -> Sequence[str]:
         """Give the addresses of a name.
+
+        Parameters
+        ----------
+        host : str
+        client : int
+            Whose share of the threads the look-up takes.
 
         Raises
         ------
         UnknownName
-            If it has none, or too many look-ups are under way.
+            If it has none, or the system starts no thread.
         """
-        future = self._under_way.get(host) or self._begin(host)
+        while (future := self._under_way.get(host)) is None:
+            if self._begun_by[client] < self._most - len(self._under_way):
+                future = self._begin(host, client)
+                break
+            await self._ended.wait()
         await asyncio.wait((future,))  # which a cancellation leaves to the others that wait
         return future.result()
 
-    def _begin(self, host: str) -> asyncio.Future[Sequence[str]]:
-        if len(self._under_way) >= self._most:
-            raise UnknownName("too many look-ups are under way")
+    def _begin(self, host: str, client: int) -> asyncio.Future[Sequence[str]]:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Sequence[str]] = loop.create_future()
         thread = threading.Thread(target=self._run, args=(host, loop, future), daemon=True, name="look-up")
@@ -83,7 +104,8 @@ class Lookups:
         except RuntimeError as error:
             raise UnknownName("no thread is left for a look-up") from error
         self._under_way[host] = future
-        future.add_done_callback(lambda done: self._end(host, done))
+        self._begun_by[client] += 1
+        future.add_done_callback(lambda done: self._end(host, client, done))
         return future
 
     def _run(self, host: str, loop: asyncio.AbstractEventLoop, future: asyncio.Future[Sequence[str]]) -> None:
@@ -93,8 +115,13 @@ class Lookups:
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
             loop.call_soon_threadsafe(_settle, future, found)
 
-    def _end(self, host: str, future: asyncio.Future[Sequence[str]]) -> None:
+    def _end(self, host: str, client: int, future: asyncio.Future[Sequence[str]]) -> None:
         del self._under_way[host]
+        self._begun_by[client] -= 1
+        if not self._begun_by[client]:
+            del self._begun_by[client]
+        self._ended.set()  # all that wait look again, in the order in which they came
+        self._ended = asyncio.Event()
         if not future.cancelled():
             future.exception()  # seen, though whoever asked may have gone
 
@@ -127,7 +154,7 @@ class CheckedNames(AbstractResolver):
         Parameters
         ----------
         host : str
-            A name, or an address, which is only checked.
+            A name, looked up in the share of `CLIENT`; or an address, which is only checked.
 
         Raises
         ------
@@ -136,7 +163,7 @@ class CheckedNames(AbstractResolver):
         RefusedAddress
             If it has some, and none may be dialled.
         """
-        found = (host,) if _is_address(host) else await self._lookups.addresses(host)
+        found = (host,) if _is_address(host) else await self._lookups.addresses(host, client=CLIENT.get())
         permitted = [address for address in found if self._policy.permits(address)]
         if not permitted:
             raise RefusedAddress("no address of the destination may be dialled")

@@ -1,6 +1,7 @@
 """A webhook that is given up: it gets nothing any more, and its client's others are told."""
 
-from scoring_model.service.core.event import EventType, webhook_data
+from scoring_model.contract.event import EventType
+from scoring_model.service.core.event import webhook_data
 from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.core.store import Transaction
@@ -27,7 +28,9 @@ async def disable(transaction: Transaction, webhook: WebhookRow, reason: Disable
         succeeded meanwhile.
     """
     found = await transaction.webhook(webhook.client, webhook.id)
-    if found is None or not found.active or found.destination_url != webhook.destination_url:
+    if found is None or not found.active:
+        return False
+    if (found.destination_url, found.query) != (webhook.destination_url, webhook.query):
         return False
     if reason is DisabledReason.FAILING and not is_stale(found, now):
         return False

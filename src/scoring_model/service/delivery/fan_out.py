@@ -4,20 +4,32 @@ An event is taken while it waits and no longer waits afterwards, all in one tran
 has come: events are committed in another order than that of their ids.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core import ids
 from scoring_model.service.core.delivery_status import DeliveryStatus
-from scoring_model.service.core.event import EventType
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.core.webhook import unpack_event_types, wants
 from scoring_model.service.delivery.schedule import DELAYS
+from scoring_model.service.delivery.turns import in_turn
+
+MOST_CLIENTS: Final = 32
+"""Clients whose events one transaction takes."""
 
 
-async def fan_out(transaction: Transaction, *, now: int, limit: int) -> int:
-    """Write the deliveries of some events that wait.
+class FannedOut(NamedTuple):
+    """How many events were taken, and the client after which the next transaction begins."""
+
+    events: int
+    last: int
+
+
+async def fan_out(transaction: Transaction, *, now: int, limit: int, after: int) -> FannedOut:
+    """Write the deliveries of some events that wait; clients take turns.
 
     Parameters
     ----------
@@ -26,21 +38,35 @@ async def fan_out(transaction: Transaction, *, now: int, limit: int) -> int:
     now : int
         Microseconds since 1970-01-01 UTC.
     limit : int
-        The most events.
-
-    Returns
-    -------
-    int
-        How many events were taken.
+        About how many deliveries to write. There are more where each client gets no more than one event.
+    after : int
+        The client that was served last.
     """
-    events = await transaction.take_events(limit)
-    if not events:
-        return 0
-    webhooks = await transaction.webhooks_of(sorted({event.client for event in events}))
+    clients = in_turn(await transaction.waiting_clients(), after=after)[:MOST_CLIENTS]
+    if not clients:
+        return FannedOut(0, after)
+    webhooks = await transaction.webhooks_of(clients)
+    events = await transaction.take_events(event_shares(clients, webhooks, limit=limit))
     rows = deliveries_of(events, webhooks, now=now)
     if rows:
         await transaction.insert(rows)
-    return len(events)
+    return FannedOut(len(events), clients[-1])
+
+
+def event_shares(clients: Sequence[int], webhooks: Sequence[WebhookRow], *, limit: int) -> dict[int, int]:
+    """Divide a number of deliveries evenly: how many events of each client may be taken, at least one.
+
+    An event costs its client as many deliveries as the client has active webhooks, so that many webhooks are no
+    greater share.
+
+    Examples
+    --------
+    >>> event_shares([1, 2], [], limit=20)
+    {1: 10, 2: 10}
+    """
+    active = Counter(webhook.client for webhook in webhooks if webhook.active)
+    share = limit // len(clients)
+    return {client: max(1, share // max(1, active[client])) for client in clients}
 
 
 def deliveries_of(
@@ -86,16 +112,16 @@ def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bo
     -------
     bool
         A test goes to the webhook that it tests, whatever that wants and even when it is inactive; that a webhook
-        was disabled goes to the others. Nothing goes to a webhook that was made after the event.
+        was disabled goes to the others. Nothing goes to a webhook that was created or enabled after the event, by the
+        sequence of the client: clocks may step back.
     """
-    if webhook.created_at > event.created_at:
-        return False
     is_its_own = event.resource == webhook.id
     if event.type == EventType.WEBHOOK_TEST:
         return is_its_own
     if event.type == EventType.WEBHOOK_DISABLED and is_its_own:
         return False
-    return bool(webhook.active) and wants(event_types, event.type)
+    is_later = event.sequence > webhook.since_sequence
+    return is_later and bool(webhook.active) and wants(event_types, event.type)
 
 
 def _delivery(event: EventRow, webhook: WebhookRow, now: int) -> DeliveryRow:

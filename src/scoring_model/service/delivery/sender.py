@@ -13,6 +13,7 @@ from yarl import URL
 
 from scoring_model.service.delivery.addresses import AddressPolicy, Network
 from scoring_model.service.delivery.dialling import (
+    CLIENT,
     CheckedNames,
     Lookup,
     Lookups,
@@ -116,8 +117,9 @@ class AiohttpSender:
         if session is not None:
             await session.close()
 
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes, *, client: int) -> Reply:
         """POST ``body`` to ``url`` once; see `Sender.send`."""
+        CLIENT.set(client)
         try:
             async with asyncio.timeout(self._total_seconds):
                 return await self._exchange(URL(url, encoded=True), headers, body)

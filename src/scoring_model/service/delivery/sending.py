@@ -31,7 +31,7 @@ class Reply:
 class Sender(Protocol):
     """Sends one attempt of a delivery."""
 
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes, *, client: int) -> Reply:
         """POST ``body`` to ``url`` once; follows no redirect and raises nothing but a cancellation.
 
         Parameters
@@ -42,4 +42,6 @@ class Sender(Protocol):
             Headers of the request besides those that HTTP itself needs.
         body : bytes
             The payload as it was signed.
+        client : int
+            Whose delivery it is: clients share what sending takes.
         """

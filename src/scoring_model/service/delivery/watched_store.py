@@ -27,9 +27,9 @@ class WatchedStore(Store):
         return self._store.reading()
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str]) -> AsyncIterator[Transaction]:
+    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
-        async with self._store.writing(pools) as transaction:
+        async with self._store.writing(pools, wait=wait) as transaction:
             watched = _Watched(transaction)
             yield cast(Transaction, watched)
         if watched.waits:
@@ -38,10 +38,6 @@ class WatchedStore(Store):
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
         return await self._store.take(key, capacity=capacity, per_second=per_second, now=now)
-
-    async def after_erasure(self) -> None:
-        """See `Store.after_erasure`."""
-        await self._store.after_erasure()
 
     async def close(self) -> None:
         """See `Store.close`."""

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple
 
+from scoring_model.contract.event import EventType
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.delivery_status import DeliveryStatus
-from scoring_model.service.core.event import EventType
 from scoring_model.service.core.faults import log_fault
-from scoring_model.service.core.rows import DeliveryRow, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.secrets import Secrets
-from scoring_model.service.core.store import Store, StoreUnavailable
+from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
+from scoring_model.service.core.webhook_sealing import destination_of
 from scoring_model.service.delivery.disabling import disable
+from scoring_model.service.delivery.fair_queue import FairQueue, Job
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.delivery.pace import BEAT, Pace
 from scoring_model.service.delivery.payload import payload
@@ -32,7 +34,6 @@ from scoring_model.service.delivery.schedule import (
 )
 from scoring_model.service.delivery.sending import Reply, Sender
 from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
-from scoring_model.service.delivery.traffic import Job, Traffic
 
 LEASE: Final = 60 * SECOND
 """Microseconds for which a process has a delivery to itself."""
@@ -55,17 +56,18 @@ class DeliveryLimits:
     Parameters
     ----------
     at_once : int
-        The most attempts under way.
+        The most attempts under way; one client alone gets no more than half of them.
     per_destination : int
-        The most attempts under way to one host and port.
+        The most attempts under way to one host and port; one client alone gets no more than half of them.
     taken : int
-        The most deliveries that the process has leased.
+        The most deliveries that the process has leased; one client alone gets no more than half of them.
     batch : int
-        The most events or deliveries that one transaction takes, and the most results that one writes.
+        About how many deliveries one transaction makes of events, the most that one leases, and the most results that
+        one writes.
     interval : float
         Seconds between two looks that find nothing.
     gather : float
-        Seconds for which results wait for others, and between looks that find little.
+        Seconds for which results wait for others, and between looks that find less than a batch.
     grace : float
         Seconds that attempts have to end when the process stops.
     floor : float or None
@@ -74,7 +76,7 @@ class DeliveryLimits:
     """
 
     at_once: int = 512
-    per_destination: int = 32
+    per_destination: int = 64
     taken: int = 1_024
     batch: int = 256
     interval: float = 0.5
@@ -131,20 +133,20 @@ class Deliverer:
         self._sender = sender
         self._limits = limits or DeliveryLimits()
         self._rng = rng or Random()
-        self._traffic = Traffic(
-            per_destination=self._limits.per_destination,
-            # One destination that is quick may fill half of the room, but not all of it.
-            most=max(1, self._limits.taken // 2),
-        )
+        self._queue = FairQueue(at_once=self._limits.at_once, per_destination=self._limits.per_destination)
+        self._last_fanned_out = 0
+        self._last_due = b""
         self._attempts: set[asyncio.Task[None]] = set()
         self._results: list[_Result] = []
         self._disabled: dict[bytes, tuple[WebhookRow, DisabledReason]] = {}
         self._settling: asyncio.Task[None] | None = None
+        self._disabling: asyncio.Task[None] | None = None
         self._pace = Pace(floor=self._limits.floor)
         self._beating: asyncio.Task[None] | None = None
         self._oldest_waits = oldest_waits or (lambda: 0.0)
         self._woken = asyncio.Event() if woken is None else woken
-        self._more = False
+        self._is_full = False
+        self._lacks_room = False
         self._behind = False
         self._ending = False
 
@@ -172,21 +174,27 @@ class Deliverer:
         StoreUnavailable
         """
         now, limits = self._clock.now(), self._limits
-        # What can't be written down was perhaps sent already, and its leases may be over.
-        room = 0 if self._behind else min(limits.batch, self._most() - self._taken())
+        # Results that can't be written may belong to deliveries whose leases are over: those would be sent again.
+        room = 0 if self._behind else self._room()
+        batch = min(limits.batch, room)
         async with self._store.writing([]) as transaction:
-            # A client has up to 50 webhooks, and each event a delivery to any of them. Where deliveries give way, so
-            # does making them.
-            wanted = max(1, min(limits.batch // 4, room))
-            events = await fan_out(transaction, now=now, limit=wanted)
-            leased = (
-                await transaction.lease_deliveries(now, now + LEASE, room, self._traffic.avoided())
-                if room > 0
-                else []
+            # Where deliveries give way, so does making them.
+            events, self._last_fanned_out = await fan_out(
+                transaction, now=now, limit=batch, after=self._last_fanned_out
             )
-        self._more = events == wanted or 0 < room == len(leased)
+            leased = await self._lease(transaction, now, room, batch) if batch > 0 else []
+        self._is_full, self._lacks_room = len(leased) == limits.batch, batch < limits.batch
         self._take([Job._make(one) for one in leased], now)
         return events + len(leased)
+
+    async def _lease(
+        self, transaction: Transaction, now: int, room: int, batch: int
+    ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
+        limit = self._limits.batch
+        due = await transaction.due_webhooks(now, limit, self._last_due)
+        self._last_due = due[-1].id if len(due) == limit else b""
+        shares = self._queue.shares(due, room=room, batch=batch)
+        return await transaction.lease_deliveries(now, now + LEASE, shares)
 
     async def finished(self) -> None:
         """Wait until nothing is under way and all that came of it is written."""
@@ -194,7 +202,7 @@ class Deliverer:
             await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
 
     def _under_way(self) -> list[asyncio.Task[None]]:
-        others = (self._settling, self._beating)
+        others = (self._settling, self._disabling, self._beating)
         return [*self._attempts, *(task for task in others if task is not None)]
 
     async def _look(self) -> int:
@@ -208,34 +216,21 @@ class Deliverer:
             return 0
 
     async def _rest(self, found: int) -> None:
-        """Wait for something to do: not at all after a full batch, unless there is no room for more."""
-        if not self._has_room() or not found:
-            await self._sleep()
-        elif not self._more:
+        """Wait for something to do: not at all after a full batch."""
+        if not found:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.interval):
+                    await self._woken.wait()
+        elif not self._is_full:
             await asyncio.sleep(self._limits.gather)
 
-    async def _sleep(self) -> None:
-        """Wait until somebody wakes and there is room, but no longer than the interval."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.interval):
-                await self._woken.wait()
-                while not self._has_room():
-                    self._woken.clear()
-                    await self._woken.wait()
-
-    def _taken(self) -> int:
-        return self._traffic.taken + len(self._results)
-
-    def _most(self) -> int:
-        """The most deliveries that may be leased at the present pace."""
-        return int(min(self._pace.within(_AHEAD), self._limits.taken))
-
-    def _has_room(self) -> bool:
-        # Half of it: few at a time would be a transaction for each few.
-        return self._taken() <= self._most() // 2
+    def _room(self) -> int:
+        """How many deliveries may be leased at the present pace, beside those that are here."""
+        most = int(min(self._pace.within(_AHEAD), self._limits.taken))
+        return most - self._queue.held - len(self._results)
 
     def _take(self, jobs: Sequence[Job], now: int) -> None:
-        """Begin with what may be sent, give back what is too much for its destination."""
+        """Begin with what may be sent."""
         wanted = []
         for job in jobs:
             if job.webhook.active or job.event.type == EventType.WEBHOOK_TEST:
@@ -245,21 +240,16 @@ class Deliverer:
                     status=DeliveryStatus.DROPPED.value, leased_until=None, finished_at=now
                 )
                 self._note(_Result(row, job.webhook))
-        for job in self._traffic.add(wanted, at=self._time()):
-            self._give_back(job)
-        if self._pace.steers and self._beating is None and self._traffic.taken:
+        self._queue.add(wanted)
+        if self._pace.steers and self._beating is None and self._queue.held:
             self._beating = asyncio.create_task(self._beat())
         self._begin()
 
-    def _give_back(self, job: Job) -> None:
-        self._note(_Result(job.delivery._replace(leased_until=None), job.webhook))
-
     def _begin(self) -> None:
-        limits, traffic = self._limits, self._traffic
-        while traffic.waiting and traffic.running < limits.at_once and not self._ending:
+        while self._queue.waiting and not self._ending:
             if not self._pace.begin(at=time.monotonic()):
                 return
-            job = traffic.next(until=self._clock.now() + ATTEMPT)
+            job = self._queue.next(until=self._clock.now() + ATTEMPT)
             if job is None:
                 return
             task = asyncio.create_task(self._attempt(job))
@@ -269,7 +259,7 @@ class Deliverer:
     async def _beat(self) -> None:
         """Keep pace as long as anything is under way."""
         try:
-            while self._traffic.taken and not self._ending:
+            while self._queue.held and not self._ending:
                 asked = time.monotonic()
                 await asyncio.sleep(BEAT)
                 took = time.monotonic() - asked
@@ -287,8 +277,7 @@ class Deliverer:
             verdict = after_attempt(job.delivery, job.webhook, reply, now=now, rng=self._rng)
             self._note(_result(job, reply, verdict, now))
         finally:
-            at = self._time()
-            if self._traffic.done(job, answered=answered, seconds=at - began, at=at):
+            if self._queue.done(job, answered=answered, seconds=self._time() - began):
                 self._woken.set()
             self._begin()
 
@@ -299,7 +288,8 @@ class Deliverer:
             secrets = secrets_of(job.webhook, self._secrets, now=now)
             headers = signed_headers(message_id(job.delivery.id), body, secrets, now=now)
             async with asyncio.timeout(ATTEMPT / SECOND):  # the sender's own is shorter
-                return await self._sender.send(job.webhook.destination_url, headers, body)
+                url, client = destination_of(job.webhook, self._secrets), job.webhook.client
+                return await self._sender.send(url, headers, body, client=client)
         except Exception as error:
             log_fault("sending a delivery", error)
             return Reply(None, None, "the attempt could not be made")
@@ -309,13 +299,13 @@ class Deliverer:
         self._results.append(result)
         if result.disable is not None:
             # What waits here is dropped with the rest when it is disabled.
-            self._traffic.drop(result.webhook.id)
+            self._queue.drop(result.webhook.id)
         if self._settling is None:
             self._settling = asyncio.create_task(self._settle())
 
     async def _settle(self) -> None:
         try:
-            while self._results or self._disabled:
+            while self._results:
                 await asyncio.sleep(max(self._limits.gather, _GATHERED / self._pace.rate))
                 try:
                     await self._write()
@@ -327,21 +317,29 @@ class Deliverer:
             self._settling = None
 
     async def _write(self) -> None:
-        """Write a group of results, then what follows for webhooks."""
+        """Write a group of results; webhooks that are to be disabled wait for nobody and hold up nobody."""
         group = self._results[: self._limits.batch]
-        if group:
-            await self._write_rows(group)
-            del self._results[: len(group)]
-            self._disabled |= {
-                result.webhook.id: (result.webhook, result.disable)
-                for result in group
-                if result.disable is not None
-            }
-            if self._has_room():
-                self._woken.set()
-        for webhook, reason in list(self._disabled.values()):
-            await self._disable(webhook, reason)
-            del self._disabled[webhook.id]
+        await self._write_rows(group)
+        del self._results[: len(group)]
+        for result in group:
+            if result.disable is not None:
+                self._disabled[result.webhook.id] = (result.webhook, result.disable)
+        if self._disabled and self._disabling is None:
+            self._disabling = asyncio.create_task(self._disable_webhooks())
+        if self._lacks_room:
+            self._woken.set()
+
+    async def _disable_webhooks(self) -> None:
+        try:
+            while self._disabled:
+                resource, (webhook, reason) = next(iter(self._disabled.items()))
+                try:
+                    await self._disable(webhook, reason)
+                    del self._disabled[resource]
+                except StoreUnavailable:
+                    await asyncio.sleep(self._limits.interval)
+        finally:
+            self._disabling = None
 
     async def _write_rows(self, group: Sequence[_Result]) -> None:
         touched = _touched(group)
@@ -374,8 +372,8 @@ class Deliverer:
 
     async def _end(self) -> None:
         self._ending = True
-        for job in self._traffic.clear():
-            self._give_back(job)
+        for job in self._queue.clear():
+            self._note(_Result(job.delivery._replace(leased_until=None), job.webhook))
         try:
             async with asyncio.timeout(self._limits.grace):
                 await self.finished()

@@ -1,6 +1,7 @@
 """Whom a request without good credentials comes from, for the limit on such requests."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
@@ -35,6 +36,28 @@ def limited_address(peer: str | None, forwarded: Sequence[bytes], trusted: Seque
     if _is_trusted(address, trusted):
         address = _forwarded(address, forwarded, trusted)
     return str(address) if isinstance(address, IPv4Address) else str(ip_network((address, 64), strict=False))
+
+
+@lru_cache(maxsize=4096)
+def connecting_address(peer: str | None, trusted: tuple[Network, ...]) -> str | None:
+    """Name what a limit on connections by address counts.
+
+    Parameters
+    ----------
+    peer : str or None
+        Address of the other end of the connection.
+    trusted : tuple of networks
+        Of proxies, which bound the connections of addresses behind them themselves.
+
+    Returns
+    -------
+    str or None
+        As `limited_address`; None for a trusted proxy and where there is no address.
+    """
+    address = _parsed(peer or "")
+    if address is None or _is_trusted(address, trusted):
+        return None
+    return limited_address(peer, (), ())
 
 
 def _forwarded(address: Address, forwarded: Sequence[bytes], trusted: Sequence[Network]) -> Address:

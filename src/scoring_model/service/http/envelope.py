@@ -2,14 +2,20 @@
 
 import asyncio
 import time
+from typing import Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from scoring_model.service.core.errors import Unavailable
+from scoring_model.service.core.errors import Overloaded, Unavailable
 from scoring_model.service.http.exchange import Exchange, open_exchange
 from scoring_model.service.http.logs import RequestLog, log_fault
-from scoring_model.service.http.problems import problem, status_of
+from scoring_model.service.http.problems import MEDIA_TYPE, problem, status_of
+from scoring_model.service.http.turnstile import Turnstile
+
+_SOME_ID: Final = "00000000-0000-0000-0000-000000000000"
+_OVERLOADED: Final = bytes(problem(Overloaded(), _SOME_ID).body).split(_SOME_ID.encode())
+"""The body of the one answer that must cost next to nothing, around the request ids in it."""
 
 
 class Envelope:
@@ -25,6 +31,7 @@ class Envelope:
     def __init__(self, app: ASGIApp, log: RequestLog) -> None:
         self._app = app
         self._log = log
+        self._turnstile = Turnstile()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; websockets are refused, and there is nothing to start or stop."""
@@ -50,6 +57,10 @@ class Envelope:
             await self._app(scope, receive, sealed)
         except ClientDisconnect:
             pass  # nobody is left to be told
+        except Overloaded as error:
+            exchange.overloaded = True
+            await self._turnstile.turn()
+            await _overloaded(error, exchange, sealed)
         except asyncio.CancelledError:
             # The process ends. Whether the request was carried out is not known: it may be sent again.
             await _refuse(Unavailable(), exchange, scope, receive, sealed)
@@ -62,6 +73,18 @@ class Envelope:
 async def _refuse(error: Exception, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
     if not exchange.status:  # else an answer has begun, which is left as it is
         await problem(error, exchange.request_id)(scope, receive, send)
+
+
+async def _overloaded(error: Overloaded, exchange: Exchange, send: Send) -> None:
+    """Answer as `_refuse` does, in a fraction of the time: thousands may have to be refused in a second."""
+    body = exchange.request_id.encode().join(_OVERLOADED)
+    headers = [
+        (b"retry-after", b"%d" % error.retry_after),
+        (b"content-length", b"%d" % len(body)),
+        (b"content-type", MEDIA_TYPE.encode()),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _refuse_or_agree(scope: Scope, receive: Receive, send: Send) -> None:

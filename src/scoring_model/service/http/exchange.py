@@ -29,11 +29,23 @@ class Exchange:
         `Cache-Control` of the answer.
     status : int
         Of the answer; 0 before there is one.
+    overloaded : bool
+        Whether it was refused at arrival because too many wait.
     received : dict of bytes to list of bytes
         Headers of the request: name in lower case, values in the order in which they came.
     """
 
-    __slots__ = ("cache", "caller", "headers", "method", "received", "request_id", "route", "status")
+    __slots__ = (
+        "cache",
+        "caller",
+        "headers",
+        "method",
+        "overloaded",
+        "received",
+        "request_id",
+        "route",
+        "status",
+    )
 
     def __init__(self, method: str) -> None:
         self.request_id = new_request_id()
@@ -43,6 +55,7 @@ class Exchange:
         self.headers: list[tuple[bytes, bytes]] = [(b"x-request-id", self.request_id.encode())]
         self.cache = NO_STORE
         self.status = 0
+        self.overloaded = False
         self.received: dict[bytes, list[bytes]] = {}
 
 
@@ -59,6 +72,12 @@ def exchange_of(scope: Scope) -> Exchange:
     """The exchange that was begun for this request."""
     exchange: Exchange = scope[_KEY]
     return exchange
+
+
+def is_authenticated(scope: Scope) -> bool:
+    """Whether the exchange of a request was begun, and its caller is known."""
+    exchange: Exchange | None = scope.get(_KEY)
+    return exchange is not None and exchange.caller is not None
 
 
 def header_values(scope: Scope, name: bytes) -> list[bytes]:

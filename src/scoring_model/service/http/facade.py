@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from scoring_model.service.core.readiness import Readiness
 from scoring_model.service.core.resources import Answer, Caller, Identity, Once, Verification, Webhook
 from scoring_model.service.core.store import Bucket
 
@@ -10,8 +11,19 @@ from scoring_model.service.core.store import Bucket
 class Service(Protocol):
     """The domain, as `core` offers it. Any call may raise `RequestError` or `StoreUnavailable`."""
 
-    async def authenticate(self, client_id: str, api_key: str) -> Caller | None:
-        """The client with these credentials; the same work is done for known and unknown ones."""
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
+        """The client with these credentials; the same work is done for known and unknown ones.
+
+        Those from addresses that failed too often (`limited`) must not delay others.
+        """
+        ...
+
+    def enter(self, caller: Caller) -> None:
+        """Admit a request that will change something, or raise `Overloaded`; `leave` must follow."""
+        ...
+
+    def leave(self, caller: Caller) -> None:
+        """End a request that was admitted."""
         ...
 
     async def take_token(self, caller: Caller) -> Bucket:
@@ -22,8 +34,8 @@ class Service(Protocol):
         """Spend one failed authentication of an address."""
         ...
 
-    async def ready(self) -> bool:
-        """Whether the database answers and a model is loaded."""
+    async def ready(self) -> Readiness | None:
+        """What there is to say when the database answers and a model is loaded, else None."""
         ...
 
     async def check_once(self, caller: Caller, once: Once) -> Answer[Any] | None:

@@ -1,17 +1,23 @@
-"""Who may pass: credentials, then the rate limit, before anything is told about paths."""
+"""Who may pass: credentials, room in the queue, then the rate limit, before anything is told about paths."""
+
+from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.core.resources import Caller
-from scoring_model.service.http.addresses import limited_address
+from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.exchange import exchange_of, header_values
 from scoring_model.service.http.facade import Service
+from scoring_model.service.http.failures import FailureLimit
 from scoring_model.service.http.quota import quota_headers, seconds_to_wait
-from scoring_model.service.http.refusals import RateLimited, TooManyFailures, Unauthorized
+from scoring_model.service.http.refusals import RateLimited, Unauthorized
 from scoring_model.service.http.settings import HttpSettings
 
 GUARDED = "/scoring"
 """Everything under it needs credentials, whether it exists or not."""
+
+_READING: Final = frozenset(("GET", "HEAD"))  # these wait for no transaction
 
 
 class Gate:
@@ -28,23 +34,42 @@ class Gate:
     def __init__(self, app: ASGIApp, service: Service, settings: HttpSettings) -> None:
         self._app = app
         self._service = service
-        self._settings = settings
+        self._failures = FailureLimit(service, settings)
+        self._quotas: dict[int, list[tuple[bytes, bytes]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request, and pass it on.
 
         Raises
         ------
-        Unauthorized, TooManyFailures, RateLimited
+        Unauthorized, TooManyFailures, Overloaded, RateLimited
         """
         path: str = scope["path"]
-        if path == GUARDED or path.startswith(GUARDED + "/"):
-            exchange = exchange_of(scope)
-            exchange.caller = caller = await self._authenticated(scope)
-            bucket = await self._service.take_token(caller)
-            exchange.headers += quota_headers(caller, bucket)
-            if not bucket.allowed:
-                raise RateLimited(seconds_to_wait(bucket))
+        if not (path == GUARDED or path.startswith(GUARDED + "/")):
+            await self._app(scope, receive, send)
+            return
+        exchange = exchange_of(scope)
+        exchange.caller = caller = await self._authenticated(scope)
+        if exchange.method in _READING:
+            await self._limited(caller, scope, receive, send)
+            return
+        try:
+            self._service.enter(caller)
+        except Overloaded:
+            # No token is spent, and the bucket is not asked: what was seen of it last is reported.
+            exchange.headers += self._quotas.get(caller.client) or quota_headers(caller, _full(caller))
+            raise
+        try:
+            await self._limited(caller, scope, receive, send)
+        finally:
+            self._service.leave(caller)
+
+    async def _limited(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        bucket = await self._service.take_token(caller)
+        self._quotas[caller.client] = headers = quota_headers(caller, bucket)
+        exchange_of(scope).headers += headers
+        if not bucket.allowed:
+            raise RateLimited(seconds_to_wait(bucket))
         await self._app(scope, receive, send)
 
     async def _authenticated(self, scope: Scope) -> Caller:
@@ -53,20 +78,15 @@ class Gate:
         # Of a header that came twice, different readers believe different values.
         if len(client_id) == len(api_key) == 1:
             caller = await self._service.authenticate(
-                client_id[0].decode("latin-1"), api_key[0].decode("latin-1")
+                client_id[0].decode("latin-1"),
+                api_key[0].decode("latin-1"),
+                limited=self._failures.is_limited(scope),
             )
             if caller is not None:
                 return caller
-        await self._count_failure(scope)
+        await self._failures.count(scope)
         raise Unauthorized
 
-    async def _count_failure(self, scope: Scope) -> None:
-        peer = scope.get("client")
-        address = limited_address(
-            None if peer is None else peer[0],
-            header_values(scope, b"x-forwarded-for"),
-            self._settings.trusted_proxies,
-        )
-        bucket = await self._service.take_failure(address)
-        if not bucket.allowed:
-            raise TooManyFailures(seconds_to_wait(bucket))
+
+def _full(caller: Caller) -> Bucket:
+    return Bucket(allowed=True, left=caller.quota, full_in=0.0, next_in=0.0)

@@ -5,15 +5,22 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
+from scoring_model.records.times import rfc3339
 from scoring_model.service.http.answers import plain
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.public import PublicPage
 from scoring_model.service.http.refusals import NotReady
 
+_PREFIX: Final = b"/health/"
 LIVE: Final = "/health/live"
 READY: Final = "/health/ready"
 LEAVING: Final = "leaving"
 """In the state of a request when the process was asked to stop (ASGI lifespan protocol, lifespan state)."""
+
+
+def is_health(target: bytes) -> bool:
+    """Whether a request target is that of one of both pages, or would be."""
+    return target.startswith(_PREFIX)
 
 
 def health_pages(service: Service) -> list[PublicPage]:
@@ -29,8 +36,16 @@ def health_pages(service: Service) -> list[PublicPage]:
         return plain({"status": "live"})
 
     async def ready(scope: Scope) -> Response:
-        if LEAVING in scope.get("state", {}) or not await service.ready():
+        found = None if LEAVING in scope.get("state", {}) else await service.ready()
+        if found is None:
             raise NotReady
-        return plain({"status": "ready"})
+        since = found.erasure_incomplete_since
+        return plain(
+            {
+                "status": "ready",
+                "erasureIncompleteSince": None if since is None else rfc3339(since),
+                "clockBehindSeconds": found.clock_behind // 1_000_000,
+            }
+        )
 
     return [PublicPage(LIVE, live), PublicPage(READY, ready)]

@@ -1,11 +1,16 @@
 """One line of JSON for each request: who, what, how it ended, how long it took. Nothing that was sent.
 
+Requests that are refused at arrival under overload share one line a second for each client, with their number.
+
 Neither path nor query, headers, addresses or bodies are told, only the route: ids of resources and whatever a
 client writes where it does not belong stay out of the logs.
 """
 
+import asyncio
 import logging
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from typing import Final, TextIO
 
 from scoring_model.records.times import rfc3339
@@ -17,6 +22,7 @@ from scoring_model.service.http.exchange import Exchange
 ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
 
+_REFUSED_SECONDS: Final = 1.0
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"))
 _access: Final = logging.getLogger(ACCESS)
 _faults: Final = logging.getLogger(FAULTS)
@@ -50,6 +56,7 @@ class RequestLog:
     def __init__(self, clock: Clock, *, enabled: bool) -> None:
         self._clock = clock
         self._enabled = enabled
+        self._refused: Counter[str | None] = Counter()
 
     def write(self, exchange: Exchange, seconds: float) -> None:
         """Tell of one exchange that is over.
@@ -64,6 +71,9 @@ class RequestLog:
         if not self._enabled or not _access.isEnabledFor(logging.INFO):
             return
         caller = exchange.caller
+        if exchange.overloaded:
+            self._count_refused(None if caller is None else caller.client_id)
+            return
         line = {
             "time": rfc3339(self._clock.now()),
             "requestId": exchange.request_id,
@@ -74,8 +84,24 @@ class RequestLog:
             "durationMs": round(seconds * 1000, 3),
             "clientId": None if caller is None else caller.client_id,
         }
-        # Without looking for who called, which costs as much as all the rest.
-        _access.handle(logging.LogRecord(ACCESS, logging.INFO, "", 0, to_json(line).decode(), None, None))
+        _write(line)
+
+    def _count_refused(self, client_id: str | None) -> None:
+        """Count a refused request: a line for each would cost more than all the rest of the refusal."""
+        if not self._refused:
+            asyncio.get_running_loop().call_later(_REFUSED_SECONDS, self._write_refused)
+        self._refused[client_id] += 1
+
+    def _write_refused(self) -> None:
+        refused, self._refused = self._refused, Counter()
+        time = rfc3339(self._clock.now())
+        for client_id, count in refused.items():
+            _write({"time": time, "status": 503, "refused": count, "clientId": client_id})
+
+
+def _write(line: Mapping[str, object]) -> None:
+    # Without looking for who called, which costs as much as all the rest.
+    _access.handle(logging.LogRecord(ACCESS, logging.INFO, "", 0, to_json(line).decode(), None, None))
 
 
 def log_fault(exchange: Exchange, error: BaseException) -> None:

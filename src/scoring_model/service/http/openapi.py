@@ -294,7 +294,10 @@ def _public_paths() -> dict[str, _Json]:
     """Pages without credentials, as far as programs read them."""
     live = _public("isLive", "Whether the process lives", schema("Health"), {"status": "live"})
     ready = _public(
-        "isReady", "Whether the process should get requests", schema("Health"), {"status": "ready"}
+        "isReady",
+        "Whether the process should get requests",
+        schema("Ready"),
+        {"status": "ready", "erasureIncompleteSince": None, "clockBehindSeconds": 0},
     )
     ready["responses"]["503"] = {
         "description": "The database does not answer, or no model is loaded.",

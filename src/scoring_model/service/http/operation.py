@@ -4,21 +4,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeVar
-from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from scoring_model.contract.body import Nothing
 from scoring_model.contract.ids import from_text, to_text
+from scoring_model.contract.rules import Rule, kind_of
+from scoring_model.contract.violation import Violation
 from scoring_model.service.core import resources
-from scoring_model.service.core.body import unknown_fields, wrong_type
-from scoring_model.service.core.errors import BatchUnsupported, FieldError, Invalid
+from scoring_model.service.core.body import parsed
+from scoring_model.service.core.errors import BatchUnsupported, Invalid
 from scoring_model.service.core.resources import Caller, Once
 from scoring_model.service.http.bodies import check_length, check_media_type, read_body
 from scoring_model.service.http.exchange import exchange_of, header_values
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.ijson import read_json
-from scoring_model.service.http.parameters import check_names
+from scoring_model.service.http.parameters import check_names, pairs_of
 from scoring_model.service.http.refusals import Forbidden, MethodNotAllowed, allow
 from scoring_model.service.http.settings import HttpSettings
 
@@ -180,7 +182,7 @@ def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> On
         return None
     key = keys[0].decode("latin-1").strip()
     if len(keys) > 1 or not 1 <= len(key) <= KEY_LENGTH or not (key.isascii() and key.isprintable()):
-        raise Invalid((FieldError("", "idempotency_key_invalid", _KEY_RULE),))
+        raise Invalid((Violation("", "idempotency_key_invalid", _KEY_RULE),))
     # The id as we write it, so that its spelling makes no other operation.
     path = operation.path.replace("{id}", to_text(resource))
     return Once(key, f"POST {path}", raw)
@@ -190,15 +192,14 @@ def _query(operation: Operation, scope: Scope) -> Mapping[str, str]:
     text: bytes = scope["query_string"]
     if not text:
         return {}
-    pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
-    return check_names(pairs, operation.parameters)
+    return check_names(pairs_of(text.decode("latin-1")), operation.parameters)
 
 
 def _object(operation: Operation, value: object) -> Mapping[str, object]:
     if operation.batch and isinstance(value, list):
         raise BatchUnsupported
     if not isinstance(value, dict):
-        raise Invalid((wrong_type("", "an object", value),))
-    if operation.body is Body.EMPTY and value:
-        raise Invalid(tuple(unknown_fields(value, ())))
+        raise Invalid((Violation("", Rule.WRONG_TYPE.value, f"must be an object, got {kind_of(value)}"),))
+    if operation.body is Body.EMPTY:
+        parsed(Nothing, value)
     return value

@@ -30,7 +30,8 @@ list is answered with 405 and `Allow`, OPTIONS among them.
 
 **Errors** are `application/problem+json` (RFC 9457). Compare `code`. With 422, `errors` lists all that is wrong, each
 with a JSON Pointer into the body; what is wrong beside the body, such as with a query parameter, has the pointer of
-the whole body. Values that were sent are never repeated.
+the whole body. At most 100 errors are listed; `errorsOmitted` is the number of the others, if there are any. Of a list
+or of `signals` with too many items only as many as are allowed are looked at. Values that were sent are never repeated.
 
 **Idempotency.** Any POST may carry an `Idempotency-Key` of 1 to 255 printable ASCII characters. For 24 hours the same
 key on the same path with the same bytes gets the first successful answer again, with `Idempotency-Replayed: true`. With

@@ -4,15 +4,30 @@ import base64
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
+from urllib.parse import parse_qsl
 
-from scoring_model.contract.violation import pointer
-from scoring_model.service.core.errors import FieldError, Invalid
+from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
+from scoring_model.service.core.errors import Invalid
 
 PAGE: Final = 100
 """Things on a page, by default and at most."""
 
 _LIMIT: Final = re.compile(r"[0-9]{1,3}", re.ASCII)
 _CURSOR: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
+
+
+def pairs_of(query: str) -> list[tuple[str, str]]:
+    """Take a query apart: names and values of its first 100 parameters.
+
+    No path has so many, so further ones would only be further errors.
+
+    Examples
+    --------
+    >>> pairs_of("limit=5&&cursor=")
+    [('limit', '5'), ('cursor', '')]
+    """
+    written = [pair for pair in query.split("&") if pair]
+    return parse_qsl("&".join(written[:MOST_ERRORS]), keep_blank_values=True)
 
 
 def check_names(pairs: Sequence[tuple[str, str]], known: Collection[str]) -> Mapping[str, str]:
@@ -34,14 +49,14 @@ def check_names(pairs: Sequence[tuple[str, str]], known: Collection[str]) -> Map
         With all of them. A name stands in the pointer, as that of an unknown field does, and nowhere else.
     """
     found: dict[str, str] = {}
-    errors = []
+    errors: list[Violation] = []
     for name, value in pairs:
         if name not in known:
             errors.append(
-                FieldError(pointer(name), "unknown_parameter", "must be a query parameter that is known")
+                Violation(pointer(name), "unknown_parameter", "must be a query parameter that is known")
             )
         elif name in found:
-            errors.append(FieldError(pointer(name), "repeated_parameter", "must come once"))
+            errors.append(Violation(pointer(name), "repeated_parameter", "must come once"))
         found[name] = value
     if errors:
         raise Invalid(tuple(errors))
@@ -67,17 +82,17 @@ def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
     Invalid
         With all that is wrong.
     """
-    errors = []
+    errors: list[Violation] = []
     limit, after = PAGE, None
     if "limit" in query:
         text = query["limit"]
         limit = int(text) if _LIMIT.fullmatch(text) else 0
         if not 1 <= limit <= PAGE:
-            errors.append(FieldError("", "invalid_limit", f"query parameter limit must be 1 to {PAGE}"))
+            errors.append(Violation("", "invalid_limit", f"query parameter limit must be 1 to {PAGE}"))
     if "cursor" in query:
         after = _id_of(query["cursor"])
         if after is None:
-            errors.append(FieldError("", "invalid_cursor", "query parameter cursor must be that of a Link"))
+            errors.append(Violation("", "invalid_cursor", "query parameter cursor must be that of a Link"))
     if errors:
         raise Invalid(tuple(errors))
     return limit, after

@@ -74,6 +74,8 @@ def problem(error: Exception, request_id: str) -> Response:
         document["errors"] = [
             {"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in error.errors
         ]
+        if error.omitted:
+            document["errorsOmitted"] = error.omitted
     return Response(to_json(document), status, _headers(error), MEDIA_TYPE)
 
 

@@ -1,115 +1,346 @@
-"""HTTP/1.1 on a connection: what uvicorn does, with bounds on what never ends and errors of our own shape."""
+"""HTTP/1.1 on a connection: what uvicorn does, with bounds on what a client may send, hold and leave unread.
+
+Requests of a connection are parsed one at a time: the next one waits, as bytes, until the one before is answered and
+the client has taken the answer.
+"""
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, Literal, cast
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+import httptools
+from starlette.types import Scope
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.ids import new_request_id
+from scoring_model.service.core.errors import RequestError, Unavailable
+from scoring_model.service.http import framing
 from scoring_model.service.http.bodies import WHOLE
+from scoring_model.service.http.connections import Connections
+from scoring_model.service.http.exchange import Exchange, is_authenticated
+from scoring_model.service.http.health import is_health
+from scoring_model.service.http.logs import RequestLog
 from scoring_model.service.http.problems import problem
 from scoring_model.service.http.refusals import HeadersTooLarge, MalformedRequest
+from scoring_model.service.http.settings import HttpSettings
 
-HEAD_BYTES: Final = 64 * 1024
-"""Of request line and headers, above which a request whose headers have not ended is refused."""
-
-HEAD_SECONDS: Final = 20.0
-"""Within which the headers of a request have to arrive, and the first request of a connection."""
+UVICORN_MEMBERS: Final = (
+    "httptools_impl.STATUS_LINE",
+    "httptools_impl.HttpToolsProtocol.__init__",
+    "httptools_impl.HttpToolsProtocol.connection_made",
+    "httptools_impl.HttpToolsProtocol.connection_lost",
+    "httptools_impl.HttpToolsProtocol.eof_received",
+    "httptools_impl.HttpToolsProtocol._unset_keepalive_if_required",
+    "httptools_impl.HttpToolsProtocol.on_message_begin",
+    "httptools_impl.HttpToolsProtocol.on_url",
+    "httptools_impl.HttpToolsProtocol.on_header",
+    "httptools_impl.HttpToolsProtocol.on_headers_complete",
+    "httptools_impl.HttpToolsProtocol.on_body",
+    "httptools_impl.HttpToolsProtocol.on_message_complete",
+    "httptools_impl.HttpToolsProtocol.on_response_complete",
+    "httptools_impl.HttpToolsProtocol.shutdown",
+    "httptools_impl.HttpToolsProtocol.pause_writing",
+    "httptools_impl.HttpToolsProtocol.resume_writing",
+    "httptools_impl.HttpToolsProtocol.timeout_keep_alive_handler",
+    "httptools_impl.RequestResponseCycle",
+    "flow_control.FlowControl",
+)
+"""What of uvicorn this class calls, replaces or relies on. A test fails by name when one of them changes."""
 
 DISCARDED_BYTES: Final = 16 * 1024 * 1024
 """Of a body that was refused, which are read and thrown away, so that a client in the middle of sending it gets to
 read why. A longer one ends with its connection."""
 
+LINGER_SECONDS: Final = 2.0
+"""For which what a client still sends is thrown away after its connection was refused, for the same reason."""
+
+
+_Phase = Literal["idle", "head", "body", "answer"]
+
+
+class _Flow(FlowControl):
+    """Lets nobody read on while what was read already waits."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__(transport)
+        self.is_held = False
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        if not self.is_held:
+            super().resume_reading()
+
 
 class Protocol(HttpToolsProtocol):
-    """One connection. Whoever sends too slowly or too much is cut off, before memory is spent on it."""
+    """One connection. Whoever sends or reads too slowly or sends too much is cut off, before memory is spent on it.
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    Parameters
+    ----------
+    settings : HttpSettings
+    connections : Connections
+        All of the process.
+    log : RequestLog
+        For requests that no application sees.
+    *args, **options
+        uvicorn's.
+    """
+
+    def __init__(
+        self, *args: Any, settings: HttpSettings, connections: Connections, log: RequestLog, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
-        self._in_head = False
-        self._head_bytes = 0
+        self.buffered = 0
+        self._settings = settings
+        self._connections = connections
+        self._log = log
+        self._is_admitted = True
+        self._received = b""  # and not parsed
+        self._body: framing.Body | None = None  # of which something is still to come
+        self._is_whole = True  # as far as the parser says
+        self._body_bytes = 0  # of the request under way
+        self._unsent = 0
         self._discarded = 0
-        self._head_timer: asyncio.TimerHandle | None = None
+        self._is_refused = False
+        self._was_authenticated = False
+        self._phase: _Phase | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._write_deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether a request on it had good credentials."""
+        cycle: object = self.cycle  # None before the first request, whatever uvicorn annotates
+        return self._was_authenticated or (
+            cycle is not None and is_authenticated(cast(Scope, self.cycle.scope))
+        )
+
+    def abort(self) -> None:
+        """End it at once, whatever was not sent."""
+        self._drop()
+        self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, and wait for a request."""
         super().connection_made(transport)
-        self._start_head_timer()
+        self.flow = self._flow = _Flow(transport)
+        transport.set_write_buffer_limits(high=0)  # whatever is not sent stops what would write more
+        self._is_admitted = self._connections.add(self, self.client[0] if self.client else None)
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and wait for nothing."""
-        self._stop_head_timer()
+        self._connections.remove(self)
+        self._drop()
+        _cancel(self._deadline)
+        _cancel(self._write_deadline)
+        self._unset_keepalive_if_required()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """End after the request under way; who does not read gets half of the grace to do so."""
+        super().shutdown()
+        if self.flow.write_paused and self.config.timeout_graceful_shutdown is not None:
+            self._limit_writing(min(self._settings.write_seconds, self.config.timeout_graceful_shutdown / 2))
 
     def data_received(self, data: bytes) -> None:
         """Take what came."""
-        super().data_received(data)
-        if self.transport.is_closing():
+        if self._is_refused:
+            self._discard(len(data))
             return
-        if self._in_head:
-            self._head_bytes += len(data)
-            self._start_head_timer()
-            if self._head_bytes > HEAD_BYTES:
-                self._refuse(HeadersTooLarge())
-        else:
-            self._stop_head_timer()
-            self._wait_if_idle()
+        self._received += data
+        self._proceed()
+
+    def pause_writing(self) -> None:
+        """Wait until what was written is sent, but not for ever."""
+        super().pause_writing()
+        self._unsent = self.transport.get_write_buffer_size()
+        self._limit_writing(self._settings.write_seconds)
+        self._count()
+
+    def resume_writing(self) -> None:
+        """Go on: all is sent."""
+        super().resume_writing()
+        self._unsent = 0
+        _cancel(self._write_deadline)
+        self.loop.call_soon(self._proceed)
 
     def on_message_begin(self) -> None:
         """Begin a request."""
+        if not self._is_whole:
+            raise framing.BadFraming
         super().on_message_begin()
-        self._in_head, self._head_bytes, self._discarded = True, 0, 0
-
-    def on_headers_complete(self) -> None:
-        """Go on to the body."""
-        self._in_head = False
-        super().on_headers_complete()
+        self._is_whole = False
+        self._discarded = 0
+        self._phase = None  # whose time begins anew
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
         if self.cycle.response_complete:
-            self._discarded += len(body)
-            if self._discarded > DISCARDED_BYTES:
-                self.transport.close()
+            self._discard(len(body))
+        else:
+            self._body_bytes += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request, perhaps before its application was asked."""
         super().on_message_complete()
+        self._is_whole = True
         self.scope[WHOLE] = True  # type: ignore[typeddict-unknown-key]
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, as a problem."""
-        self._refuse(MalformedRequest())
+    def on_response_complete(self) -> None:
+        """Go on with the next request."""
+        if not self._was_authenticated:
+            self._was_authenticated = is_authenticated(cast(Scope, self.cycle.scope))
+        super().on_response_complete()
+        self._body_bytes = 0
+        self._proceed()
 
-    def _refuse(self, error: RequestError) -> None:
-        request_id = new_request_id()
-        response = problem(error, request_id)
-        headers = [
-            *self.server_state.default_headers,
-            *response.raw_headers,
-            (b"x-request-id", request_id.encode()),
-            (b"cache-control", b"no-store"),
-            (b"connection", b"close"),
-        ]
-        lines = [name + b": " + value + b"\r\n" for name, value in headers]
-        head = b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n"))
-        self.transport.write(head + bytes(response.body))
-        self.transport.close()
+    def _proceed(self) -> None:
+        """Parse what may be parsed by now."""
+        if self._flow.is_held and not self._is_answering():
+            self._flow.is_held = False
+            self.flow.resume_reading()
+        left = -1
+        while self._received and len(self._received) != left and not self._is_answering():
+            left = len(self._received)
+            self._parse()
+        self._watch()
 
-    def _start_head_timer(self) -> None:
-        if self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+    def _is_answering(self) -> bool:
+        """Whether nothing may be parsed before an answer is made and sent."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return (
+            self._body is None
+            and cycle is not None
+            and (not cycle.response_complete or self.flow.write_paused)
+        )
 
-    def _stop_head_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+    def _parse(self) -> None:
+        """Give the parser what belongs to one request."""
+        if self.transport.is_closing():
+            self._received = b""
+            return
+        try:
+            if self._body is None:
+                head, self._received, self._body = framing.take_head(self._received)
+                self._begin(head)
+            if self._body is not None and self._received:
+                parsed, self._received, is_end = self._body.take(self._received)
+                if is_end:
+                    self._body = None
+                self.parser.feed_data(parsed)
+        except framing.TooLong:
+            self._refuse(HeadersTooLarge()) if self._body is None else self.abort()
+        except (framing.BadFraming, httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._refuse(MalformedRequest())
+        else:
+            if self._is_whole != (self._body is None):  # they disagree about where the request ends
+                self._refuse(MalformedRequest())
 
-    def _wait_if_idle(self) -> None:
-        # The end of a body that was thrown away leaves the connection without a timer that would end it.
-        if self.cycle.response_complete and self.timeout_keep_alive_task is None:
+    def _begin(self, head: bytes) -> None:
+        if self._is_admitted or not head:
+            self.parser.feed_data(head)
+        elif is_health(framing.target_of(head)):
+            self.parser.feed_data(head)
+            self.cycle.keep_alive = False
+        else:
+            self._refuse(Unavailable())
+
+    def _watch(self) -> None:
+        """Count bytes, and limit the time of what is waited for."""
+        if self._is_refused or self.transport.is_closing():
+            return
+        if self._body is not None:
+            self._limit("body")
+        elif self._is_answering():
+            self._limit("answer")
+            if self._received or self.flow.write_paused:
+                self._flow.is_held = True
+                self.flow.pause_reading()
+        else:
+            self._limit("head" if self._received or self.cycle is None else "idle")
+        if not self._count():
+            self._refuse(Unavailable())
+
+    def _limit(self, phase: _Phase) -> None:
+        if phase == self._phase:
+            return
+        self._phase = phase
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if phase != "idle":
+            self._unset_keepalive_if_required()
+        elif self.timeout_keep_alive_task is None:
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
+        if phase == "head":
+            self._deadline = self.loop.call_later(self._settings.head_seconds, self.transport.close)
+        elif phase == "body":
+            self._deadline = self.loop.call_later(self._settings.body_seconds, self._end_late_body)
+
+    def _end_late_body(self) -> None:
+        if self.cycle.response_complete:
+            self.transport.close()
+        else:
+            self.cycle.keep_alive = False  # the application answers, 408 if it waits for the body
+
+    def _limit_writing(self, seconds: float) -> None:
+        _cancel(self._write_deadline)
+        self._write_deadline = self.loop.call_later(seconds, self.abort)
+
+    def _count(self) -> bool:
+        """Tell what is in memory; False if that is too much and more than before."""
+        now = len(self._received) + self._body_bytes + self._unsent
+        change = now - self.buffered
+        self.buffered = now
+        return not change or self._connections.buffer(change) or change < 0
+
+    def _drop(self) -> None:
+        self._received, self._body, self._body_bytes, self._unsent = b"", None, 0, 0
+        self._count()
+
+    def _discard(self, length: int) -> None:
+        self._discarded += length
+        if self._discarded > DISCARDED_BYTES:
+            self.transport.close()
+
+    def _refuse(self, error: RequestError) -> None:
+        """Answer with an error in the place of the application, unless it answered already, and end."""
+        self._is_refused = True
+        cycle: RequestResponseCycle | None = self.cycle
+        is_over = self._is_whole and cycle is not None and cycle.response_complete
+        self._drop()
+        _cancel(self._deadline)
+        self._unset_keepalive_if_required()
+        if cycle is not None and cycle.scope is self.scope and not is_over:
+            if cycle.response_started:
+                self.transport.close() if cycle.response_complete else self.transport.abort()
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self._write_problem(error)
+        self.transport.write_eof()
+        self._deadline = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+    def _write_problem(self, error: RequestError) -> None:
+        exchange = Exchange("")  # whatever was read of the method is not known to be one
+        response = problem(error, exchange.request_id)
+        exchange.status = response.status_code
+        headers = [
+            *self.server_state.default_headers,
+            *response.raw_headers,
+            *exchange.headers,
+            (b"cache-control", exchange.cache.encode()),
+            (b"connection", b"close"),
+        ]
+        lines = [name + b": " + value + b"\r\n" for name, value in headers]
+        self.transport.write(
+            b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n", bytes(response.body)))
+        )
+        self._log.write(exchange, 0.0)
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -3,9 +3,10 @@
 from typing import Any, Final
 
 from scoring_model.contract.fields import ADDRESS_PARTS, PERSON_FIELDS
+from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.records.times import rfc3339
-from scoring_model.service.core.resources import Identity, IdentityStatus, Verification, Webhook
+from scoring_model.service.core.resources import Identity, Verification, Webhook
 
 _ADDRESS: Final = tuple((part, f"address.{part}") for part in ADDRESS_PARTS)
 

@@ -6,13 +6,18 @@ import math
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Final
+from functools import partial
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.http.connections import Connections
 from scoring_model.service.http.health import LEAVING
+from scoring_model.service.http.logs import RequestLog
 from scoring_model.service.http.protocol import Protocol
+from scoring_model.service.http.settings import HttpSettings
 
 KEEP_ALIVE_SECONDS: Final = 75
 """How long a connection may be idle: longer than load balancers keep theirs, so that they close first."""
@@ -34,6 +39,7 @@ class _Server(uvicorn.Server):
 
 async def run(
     app: ASGIApp,
+    settings: HttpSettings,
     *,
     sockets: list[socket.socket],
     close: Callable[[], Awaitable[None]],
@@ -45,6 +51,8 @@ async def run(
     Parameters
     ----------
     app : ASGI application
+    settings : HttpSettings
+        Those of the application.
     sockets : list of socket
         Bound; closed at the end.
     close : callable
@@ -56,9 +64,15 @@ async def run(
         For which, after the signal, connections are still taken, while the process says that it is not ready: so
         long load balancers get to send them elsewhere.
     """
+    protocol = partial(
+        Protocol,
+        settings=settings,
+        connections=Connections(settings),
+        log=RequestLog(SystemClock(), enabled=settings.access_log),
+    )
     config = uvicorn.Config(
         app,
-        http=Protocol,
+        http=cast(Any, protocol),  # uvicorn calls it and does not ask for a class
         ws="none",
         lifespan="off",
         log_config=None,

@@ -17,8 +17,18 @@ class HttpSettings:
         Whose `X-Forwarded-For` is believed.
     max_body : int
         Bytes that the body of a request may have, at least 1.
+    max_connections : int
+        At least 1. Above it the oldest one without good credentials makes room for a new one.
+    max_connections_per_address : int
+        Of those without good credentials, at least 1, from one IPv4 address or /64 of IPv6.
+    max_buffered : int
+        Bytes of all requests and responses under way, at least `max_body`.
+    head_seconds : float
+        Within which the first byte of a connection and then the headers of a request have to arrive, above 0.
     body_seconds : float
-        Within which a body has to arrive, above 0.
+        Within which a body has to arrive, above 0, whether or not its request was answered before.
+    write_seconds : float
+        Within which a client has to take what was written for it, at most 64 KiB and an answer, above 0.
     access_log : bool
         Whether every request is told in a line of JSON on standard error.
 
@@ -30,11 +40,20 @@ class HttpSettings:
 
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     max_body: int = MAX_BODY
+    max_connections: int = 4096
+    max_connections_per_address: int = 1024
+    max_buffered: int = 64 * 1024 * 1024
+    head_seconds: float = 20.0
     body_seconds: float = 30.0
+    write_seconds: float = 30.0
     access_log: bool = True
 
     def __post_init__(self) -> None:
-        if self.max_body < 1:
-            raise ValueError(f"max_body must be at least 1, got {self.max_body}")
-        if not self.body_seconds > 0:
-            raise ValueError(f"body_seconds must be above 0, got {self.body_seconds}")
+        for name in ("max_body", "max_connections", "max_connections_per_address"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.max_buffered < self.max_body:
+            raise ValueError(f"max_buffered must be at least max_body, got {self.max_buffered}")
+        for name in ("head_seconds", "body_seconds", "write_seconds"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")

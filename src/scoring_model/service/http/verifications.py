@@ -5,9 +5,10 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
+from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import resources
 from scoring_model.service.core.compact import to_json
-from scoring_model.service.core.resources import Answer, Verification, VerificationStatus
+from scoring_model.service.core.resources import Answer, Verification
 from scoring_model.service.http.answers import created, plain
 from scoring_model.service.http.caching import cacheable
 from scoring_model.service.http.operation import Body, Call, Operation

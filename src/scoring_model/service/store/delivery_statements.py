@@ -7,55 +7,67 @@ from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.store.statements import Each, columns, select, update_by_id
 
-_EVENTS: Final = "SELECT id FROM events WHERE waiting = 1 ORDER BY id LIMIT $1"
-TAKE_EVENTS: Final = f"UPDATE events SET waiting = 0 WHERE id IN ({_EVENTS}) RETURNING {columns(EventRow)}"
-TAKE_EVENTS_SKIPPING: Final = (
-    f"UPDATE events SET waiting = 0 WHERE id = any(ARRAY({_EVENTS} FOR UPDATE SKIP LOCKED)) "
-    f"RETURNING {columns(EventRow)}"
+_WAITING: Final = "SELECT client FROM events WHERE waiting = 1"
+WAITING_CLIENTS: Final = (
+    f"WITH RECURSIVE waiting(client) AS (SELECT ({_WAITING} ORDER BY client LIMIT 1) UNION ALL "
+    f"SELECT ({_WAITING} AND client > waiting.client ORDER BY client LIMIT 1) FROM waiting "
+    "WHERE waiting.client IS NOT NULL) SELECT client FROM waiting WHERE client IS NOT NULL"
+)
+"""One index search for each client, however many events wait."""
+
+
+def _events(client: str, most: str) -> str:
+    return f"SELECT id FROM events WHERE waiting = 1 AND client = {client} ORDER BY id LIMIT {most}"
+
+
+_TAKE: Final = "UPDATE events SET waiting = 0 WHERE id"
+TAKE_EVENTS: Final = Each(
+    f"{_TAKE} IN ({_events('$1', '$2')}) RETURNING {columns(EventRow)}",
+    f"{_TAKE} = any(ARRAY(SELECT taken.id FROM unnest($1::bigint[], $2::bigint[]) AS share(client, most) "
+    f"CROSS JOIN LATERAL ({_events('share.client', 'share.most')} FOR UPDATE SKIP LOCKED) AS taken)) "
+    f"RETURNING {columns(EventRow)}",
 )
 
 
-def _free(alias: str = "") -> str:
+def _free(now: str) -> str:
     """The condition that a delivery waits, is due, and is leased by nobody."""
+    return f"status = 'WAITING' AND due_at <= {now} AND (leased_until IS NULL OR leased_until < {now})"
+
+
+_WEBHOOK: Final = "due.webhook, webhooks.client, webhooks.destination_url"
+_OF_WEBHOOKS: Final = "LEFT JOIN webhooks ON webhooks.id = due.webhook"
+SOME_DUE: Final = (
+    f"SELECT {_WEBHOOK}, due.number FROM (SELECT webhook, count(*) AS number FROM "
+    f"(SELECT webhook FROM deliveries WHERE {_free('$1')} LIMIT $2) AS found GROUP BY webhook) "
+    f"AS due {_OF_WEBHOOKS}"
+)
+"""The webhooks of some deliveries that are due, whichever are found first, and how many of these are theirs."""
+
+_TARGET: Final = "SELECT webhook FROM deliveries WHERE status = 'WAITING' AND webhook >"
+NEXT_DUE: Final = (
+    f"WITH RECURSIVE due(webhook) AS (SELECT ({_TARGET} $3 ORDER BY webhook LIMIT 1) UNION ALL "
+    f"SELECT ({_TARGET} due.webhook ORDER BY webhook LIMIT 1) FROM due "
+    f"WHERE due.webhook IS NOT NULL) SELECT {_WEBHOOK}, NULL FROM due {_OF_WEBHOOKS} "
+    # A server would join EXISTS, and read everything that is due.
+    f"WHERE (SELECT 1 FROM deliveries WHERE webhook = due.webhook AND {_free('$1')} LIMIT 1) = 1 LIMIT $2"
+)
+"""The next webhooks after an id for which anything is due: two index searches for each, however much that is."""
+
+
+def _due(webhook: str, most: str, now: str) -> str:
     return (
-        f"{alias}status = 'WAITING' AND {alias}due_at <= $1 "
-        f"AND ({alias}leased_until IS NULL OR {alias}leased_until < $1)"
+        f"SELECT id FROM deliveries WHERE webhook = {webhook} AND {_free(now)} ORDER BY due_at LIMIT {most}"
     )
 
 
-_DUE: Final = f"SELECT id FROM deliveries WHERE {_free()} ORDER BY due_at LIMIT $3"
-LEASE: Final = f"UPDATE deliveries SET leased_until = $2 WHERE id IN ({_DUE}) RETURNING id"
-LEASE_SKIPPING: Final = (
-    f"UPDATE deliveries SET leased_until = $2 WHERE id = any(ARRAY({_DUE} FOR UPDATE SKIP LOCKED)) "
-    "RETURNING id"
+_LEASE: Final = "UPDATE deliveries SET leased_until ="
+LEASE: Final = Each(
+    f"{_LEASE} $4 WHERE id IN ({_due('$1', '$2', '$3')}) RETURNING id",
+    f"{_LEASE} ($4::bigint[])[1] WHERE id = any(ARRAY(SELECT leased.id FROM "
+    "unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS share(webhook, most, now) CROSS JOIN LATERAL "
+    f"({_due('share.webhook', 'share.most', 'share.now')} FOR UPDATE SKIP LOCKED) AS leased)) RETURNING id",
 )
-
-_FIRST: Final = "SELECT webhook FROM deliveries WHERE status = 'WAITING'"
-_TARGETS: Final = (
-    f"WITH RECURSIVE targets(webhook) AS (SELECT ({_FIRST} ORDER BY webhook LIMIT 1) UNION ALL "
-    f"SELECT ({_FIRST} AND webhook > targets.webhook ORDER BY webhook LIMIT 1) FROM targets "
-    "WHERE targets.webhook IS NOT NULL)"
-)
-"""The webhooks for which anything waits: one look into the index for each, however much that is."""
-
-_DUE_OF_TARGET: Final = (
-    f"SELECT c.id FROM deliveries c WHERE c.webhook = targets.webhook AND {_free('c.')} "
-    "ORDER BY c.due_at LIMIT $3"
-)
-LEASE_AVOIDING: Final = (
-    f"UPDATE deliveries SET leased_until = $2 WHERE id IN ({_TARGETS} "
-    f"SELECT d.id FROM targets CROSS JOIN deliveries d WHERE d.id IN ({_DUE_OF_TARGET}) "
-    "AND targets.webhook IS NOT NULL AND hex(targets.webhook) NOT IN (SELECT value FROM json_each($4)) "
-    "ORDER BY d.due_at LIMIT $3) RETURNING id"
-)
-LEASE_AVOIDING_SKIPPING: Final = (
-    f"UPDATE deliveries SET leased_until = $2 WHERE id = any(ARRAY({_TARGETS} "
-    f"SELECT d.id FROM targets CROSS JOIN LATERAL ({_DUE_OF_TARGET}) AS due JOIN deliveries d ON d.id = due.id "
-    # Once more: what another transaction has leased meanwhile is looked at again when it is locked.
-    f"WHERE targets.webhook <> ALL($4::bytea[]) AND {_free('d.')} "
-    "ORDER BY d.due_at LIMIT $3 FOR UPDATE OF d SKIP LOCKED)) RETURNING id"
-)
-"""In the order of the instants at which all are due, each would be passed that waits for who is avoided."""
+"""By webhook, its share, and the two instants, which are the same for all."""
 
 _TOGETHER: Final = ", ".join((columns(DeliveryRow, "d."), columns(EventRow, "e."), columns(WebhookRow, "w.")))
 _LEASED: Final = (
@@ -75,12 +87,6 @@ DROP_IN_ORDER: Final = (
 )
 """Others may be settling some of them: all lock in the order of the ids."""
 LOCK_IN_ORDER: Final = "SELECT id FROM deliveries WHERE id = any($1::bytea[]) ORDER BY id FOR UPDATE"
-
-DROP_EACH: Final = Each(
-    f"{_DROP} $2 WHERE id = $1",
-    f"{_DROP} given.now FROM unnest($1::bytea[], $2::bigint[]) AS given(id, now) "
-    "WHERE deliveries.id = given.id",
-)
 
 _DELIVERY: Final = ", ".join((columns(DeliveryRow, "d."), columns(EventRow, "e.")))
 DELIVERY: Final = f"SELECT {_DELIVERY} FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id = $1"

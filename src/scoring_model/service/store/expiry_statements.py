@@ -126,7 +126,13 @@ _A_DELIVERY: Final = "(SELECT 1 FROM deliveries d WHERE d.event = events.id"
 EXPIRY: Final = {
     Expiring.LINKS: _expiry(Expiring.LINKS, "links", ("hash", "time"), "time < {0}", last=_by_hash_and_time),
     Expiring.LABEL_TIMES: _expiry(
-        Expiring.LABEL_TIMES, "label_times", ("hash",), "time < {0}", last=_by_hash
+        Expiring.LABEL_TIMES,
+        "label_times",
+        ("hash",),
+        # It is of use to labels of link records that are kept, and its hash may be that of an erased person.
+        "(time < {0} OR NOT EXISTS "
+        "(SELECT 1 FROM links WHERE links.hash = label_times.hash AND links.time >= {0}))",
+        last=_by_hash,
     ),
     Expiring.ANSWERS: _expiry(
         Expiring.ANSWERS, "idempotency", ("digest",), "created_at < {0}", last=_by_hash

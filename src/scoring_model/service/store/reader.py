@@ -20,7 +20,7 @@ from scoring_model.service.core.rows import (
     VerificationRow,
     WebhookRow,
 )
-from scoring_model.service.core.store import Past
+from scoring_model.service.core.store import DueWebhook, Past
 from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.expiry_statements import EXPIRY, RESEAL, VERIFICATIONS
@@ -57,13 +57,12 @@ class SqlReader(ABC):
         """See `Reader.bundles`."""
         return [BundleRow._make(row) for row in await self._rows(sql.BUNDLES)]
 
-    async def credentials(self, digest: bytes) -> tuple[ApiKeyRow, ClientRow] | None:
+    async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """See `Reader.credentials`."""
-        rows = await self._rows(sql.CREDENTIALS, digest)
-        if not rows:
-            return None
-        values = tuple(rows[0])
-        return ApiKeyRow._make(values[:_KEY_FIELDS]), ClientRow._make(values[_KEY_FIELDS:])
+        rows = map(tuple, await self._each(sql.CREDENTIALS, _singles(digests)))
+        return {
+            row[0]: (ApiKeyRow._make(row[:_KEY_FIELDS]), ClientRow._make(row[_KEY_FIELDS:])) for row in rows
+        }
 
     async def clients(self) -> list[ClientRow]:
         """See `Reader.clients`."""
@@ -183,6 +182,15 @@ class SqlReader(ABC):
         """See `Reader.deliveries_of`."""
         return [DeliveryRow._make(row) for row in await self._rows(delivery_sql.OF_EVENT, event)]
 
+    async def newest_event(self, after: int) -> int | None:
+        """See `Reader.newest_event`."""
+        newest: int | None = (await self._rows(sql.NEWEST_EVENT, after))[0][0]
+        return newest
+
+    async def future_links(self, first: int, after: int) -> list[int]:
+        """See `Reader.future_links`."""
+        return [row[0] for row in await self._rows(sql.FUTURE_LINKS, *_beginning_with(first), after)]
+
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> Stretch:
@@ -201,9 +209,6 @@ class SqlTransaction(SqlReader):
     """A `Transaction` over a connection that has begun one."""
 
     _lease = sql.LEASE
-    _take_events = delivery_sql.TAKE_EVENTS
-    _lease_deliveries = delivery_sql.LEASE
-    _lease_avoiding = delivery_sql.LEASE_AVOIDING
     _drop_deliveries = delivery_sql.DROP
     _skipping = False
 
@@ -218,8 +223,8 @@ class SqlTransaction(SqlReader):
         """See `Transaction.histories`."""
 
     @abstractmethod
-    def _list(self, ids: Sequence[bytes]) -> object:
-        """Identifiers as one argument of a statement."""
+    async def require_truncation(self) -> None:
+        """See `Transaction.require_truncation`."""
 
     @abstractmethod
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
@@ -270,14 +275,23 @@ class SqlTransaction(SqlReader):
         rows = await self._each(sql.NEWEST, _singles(hashes))
         return max((instant for row in rows for instant in row if instant is not None), default=None)
 
+    async def delete_future_links(self, first: int, after: int) -> list[int]:
+        """See `Transaction.delete_future_links`."""
+        return [row[0] for row in await self._rows(sql.DELETE_FUTURE_LINKS, *_beginning_with(first), after)]
+
     async def erase(self, key_id: bytes, now: int) -> None:
         """See `Transaction.erase`."""
         for statement, dated in sql.ERASE:
             await self._rows(statement, *((key_id, now) if dated else (key_id,)))
+        await self.require_truncation()
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """See `Transaction.set_fact`."""
         await self._rows(sql.SET_FACT, name, value)
+
+    async def delete_fact(self, name: str) -> None:
+        """See `Transaction.delete_fact`."""
+        await self._rows(sql.DELETE_FACT, name)
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
         """See `Transaction.forget_answers`."""
@@ -291,7 +305,9 @@ class SqlTransaction(SqlReader):
 
     async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
         """See `Transaction.reseal`."""
-        return frozenset([row[0] for row in await self._each(RESEAL, payloads)])
+        resealed = frozenset([row[0] for row in await self._each(RESEAL, payloads)])
+        await self.require_truncation()
+        return resealed
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """See `Transaction.rewrap`."""
@@ -320,27 +336,34 @@ class SqlTransaction(SqlReader):
         )
         return sorted(rows, key=lambda row: row.id)
 
-    async def take_events(self, limit: int) -> list[EventRow]:
+    async def waiting_clients(self) -> list[int]:
+        """See `Transaction.waiting_clients`."""
+        return [row[0] for row in await self._rows(delivery_sql.WAITING_CLIENTS)]
+
+    async def take_events(self, shares: Mapping[int, int]) -> list[EventRow]:
         """See `Transaction.take_events`."""
-        rows = map(EventRow._make, await self._rows(self._take_events, limit))
+        rows = map(EventRow._make, await self._each(delivery_sql.TAKE_EVENTS, list(shares.items())))
         return sorted(rows, key=lambda row: row.id)
 
+    async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
+        """See `Transaction.due_webhooks`."""
+        rows = await self._rows(delivery_sql.SOME_DUE, now, limit)
+        if sum(row[3] for row in rows) >= limit:
+            rows = await self._rows(delivery_sql.NEXT_DUE, now, limit, after)
+        for webhook, client, *_ in rows:
+            if client is None:
+                # Whoever made a delivery may not have known that its webhook was being deleted.
+                await self.drop_deliveries(webhook, now)
+        return sorted(DueWebhook._make(row) for row in rows if row[1] is not None)
+
     async def lease_deliveries(
-        self, now: int, until: int, limit: int, avoiding: Sequence[bytes] = ()
+        self, now: int, until: int, shares: Mapping[bytes, int]
     ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
         """See `Transaction.lease_deliveries`."""
-        if avoiding:
-            taken = await self._rows(self._lease_avoiding, now, until, limit, self._list(avoiding))
-        else:
-            taken = await self._rows(self._lease_deliveries, now, until, limit)
-        found = [
-            _leased(tuple(row))
-            for row in await self._each(delivery_sql.LEASED, [tuple(row) for row in taken])
-        ]
-        # Whoever made a delivery may not have known that its webhook was being deleted.
-        gone = {row[0] for row in taken} - {delivery.id for delivery, _, _ in found}
-        await self._each(delivery_sql.DROP_EACH, [(delivery, now) for delivery in sorted(gone)])
-        return sorted(found, key=lambda leased: (leased[0].due_at, leased[0].id))
+        wanted = [(webhook, most, now, until) for webhook, most in shares.items()]
+        taken = await self._each(delivery_sql.LEASE, wanted)
+        rows = await self._each(delivery_sql.LEASED, [tuple(row) for row in taken])
+        return sorted(map(_leased, rows), key=lambda leased: (leased[0].due_at, leased[0].id))
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
         """See `Transaction.settle_deliveries`."""
@@ -368,11 +391,17 @@ class SqlTransaction(SqlReader):
         await self._rows(sql.REVOKE_CLIENT, client, at)
 
 
+def _beginning_with(first: int) -> tuple[bytes, bytes]:
+    """The bounds of all hashes, of 32 bytes at most, whose first byte this is."""
+    return bytes([first]), bytes([first]) + b"\xff" * 32
+
+
 def _singles(keys: Sequence[object]) -> list[tuple[object]]:
     return [(key,) for key in keys]
 
 
-def _leased(values: Values) -> tuple[DeliveryRow, EventRow, WebhookRow]:
+def _leased(row: Values) -> tuple[DeliveryRow, EventRow, WebhookRow]:
+    values = tuple(row)
     return (
         DeliveryRow._make(values[:_DELIVERY_FIELDS]),
         EventRow._make(values[_DELIVERY_FIELDS:_EVENT_END]),

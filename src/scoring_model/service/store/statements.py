@@ -125,11 +125,13 @@ FACT: Final = select(FactRow, "WHERE name = $1")
 SET_FACT: Final = (
     "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
+DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
 BUNDLES: Final = select(BundleRow, "ORDER BY first_served_at, model_version, policy_version")
-CREDENTIALS: Final = (
+_CREDENTIALS: Final = (
     f"SELECT {columns(ApiKeyRow, 'k.')}, {columns(ClientRow, 'c.')} "
-    "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest = $1"
+    "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest ="
 )
+CREDENTIALS: Final = Each(f"{_CREDENTIALS} $1", f"{_CREDENTIALS} any($1::bytea[])")
 CLIENTS: Final = select(ClientRow, "ORDER BY client")
 _NEW_CLIENT: Final = ", ".join(name for name in ClientRow._fields if name != "client")
 _NEW_CLIENT_PLACES: Final = ", ".join(f"${place}" for place in range(1, len(ClientRow._fields)))
@@ -158,6 +160,13 @@ COMPLETED: Final = select(
     VerificationRow,
     "WHERE client = $1 AND status = 'COMPLETED' AND (completed_at, id) > ($2, $3) "
     "ORDER BY completed_at, id LIMIT $4",
+)
+NEWEST_EVENT: Final = (
+    "SELECT max(v.completed_at) FROM clients c CROSS JOIN verifications v WHERE v.id = "
+    "(SELECT newest.id FROM verifications newest WHERE newest.client = c.client AND newest.status = 'COMPLETED' "
+    "ORDER BY newest.completed_at DESC, newest.id DESC LIMIT 1) AND v.completed_at > $1 "
+    # A verification holds the hashes of its link records, 16 bytes each: the first one stands for all.
+    "AND EXISTS (SELECT 1 FROM links l WHERE l.hash = substr(v.links, 1, 16) AND l.time = v.completed_at)"
 )
 SETTLE: Final = update_by_id(
     VerificationRow, "id", ("client", "created_at"), "AND verifications.status = 'PENDING'"
@@ -233,6 +242,10 @@ NEWEST: Final = Each(
     "(SELECT time FROM label_times WHERE hash = given.hash) FROM unnest($1::bytea[]) AS given(hash)",
 )
 """The newest event of each hash, and the newest label told of any."""
+
+_FUTURE_LINKS: Final = "FROM links WHERE hash >= $1 AND hash <= $2 AND time > $3"
+FUTURE_LINKS: Final = f"SELECT time {_FUTURE_LINKS}"
+DELETE_FUTURE_LINKS: Final = f"DELETE {_FUTURE_LINKS} RETURNING time"
 
 LABEL_TIMES: Final = Each(
     "INSERT INTO label_times (hash, time) VALUES ($1, $2) ON CONFLICT (hash) "

@@ -107,7 +107,6 @@ identities: Final = Table(
     _column("id", LargeBinary, key=True),
     _column("client", BigInteger),
     _column("key_id", LargeBinary),
-    _column("person", LargeBinary, null=True),
     _column("status", Text),
     _column("payload", LargeBinary, null=True),
     _column("created_at", BigInteger),
@@ -189,7 +188,13 @@ events: Final = Table(
     _column("data", Text),
     _column("waiting", Integer),
     Index("events_sequence", "client", "sequence", unique=True),
-    Index("events_waiting", "id", sqlite_where=text("waiting = 1"), postgresql_where=text("waiting = 1")),
+    Index(
+        "events_waiting",
+        "client",
+        "id",
+        sqlite_where=text("waiting = 1"),
+        postgresql_where=text("waiting = 1"),
+    ),
 )
 
 webhooks: Final = Table(
@@ -200,7 +205,7 @@ webhooks: Final = Table(
     _column("destination_url", Text),
     _column("active", Integer),
     _column("event_types", Text),
-    _column("description", Text, null=True),
+    _column("description", LargeBinary, null=True),
     _column("disabled_reason", Text, null=True),
     _column("secret", LargeBinary),
     _column("old_secret", LargeBinary, null=True),
@@ -208,6 +213,8 @@ webhooks: Final = Table(
     _column("created_at", BigInteger),
     _column("updated_at", BigInteger),
     _column("succeeded_at", BigInteger),
+    _column("query", LargeBinary, null=True),
+    _column("since_sequence", BigInteger),
     Index("webhooks_client", "client", "id"),
 )
 

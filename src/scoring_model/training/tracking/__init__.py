@@ -1,20 +1,9 @@
-"""What MLflow is told of a training, at once or later: one run, its bundle, one registered version."""
+"""Log trainings to MLflow: one run, its sealed bundle as an artifact, and one registered version."""
 
 from scoring_model.training.tracking.errors import TrackingError
-from scoring_model.training.tracking.settings import Patience, TrackingSettings
+from scoring_model.training.tracking.record import RunRecord
+from scoring_model.training.tracking.run_logging import TrackedRun
 from scoring_model.training.tracking.syncing import Synced, sync
-from scoring_model.training.tracking.telling import Measured, Telling, TrackedData
-from scoring_model.training.tracking.tracking import TrackedRun, track
+from scoring_model.training.tracking.tracking import track
 
-__all__ = [
-    "Measured",
-    "Patience",
-    "Synced",
-    "Telling",
-    "TrackedData",
-    "TrackedRun",
-    "TrackingError",
-    "TrackingSettings",
-    "sync",
-    "track",
-]
+__all__ = ["RunRecord", "Synced", "TrackedRun", "TrackingError", "sync", "track"]

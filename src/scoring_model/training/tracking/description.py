@@ -1,9 +1,11 @@
-"""What a training has to tell."""
+"""What is logged of a training."""
 
 import json
 import math
+import platform
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,22 +13,16 @@ from scoring_model.bundle import read_bundle
 from scoring_model.configuration import Configuration
 from scoring_model.contract.fields import EVENT_FIELDS, signal_field
 from scoring_model.evaluation import Evaluation
-from scoring_model.records import SignalType
+from scoring_model.records import SignalType, rfc3339
 from scoring_model.records.schema import RecordSchema
 from scoring_model.training.run import Training
-from scoring_model.training.tracking.environment import requirements
-from scoring_model.training.tracking.telling import (
-    BUNDLE,
-    REQUIREMENTS,
-    TRIALS,
-    Measured,
-    Telling,
-    TrackedData,
-    files_below,
-)
+from scoring_model.training.tracking.record import BUNDLE, RunRecord, files_below
+
+TRIALS: Final = "trials.json"
+REQUIREMENTS: Final = "requirements.txt"
 
 _TABLES_TAG: Final = "mlflow.loggedArtifacts"
-"""Tag by which MLflow's pages and `load_table` know that an artifact is a table."""
+"""Tag by which MLflow's pages and `load_table` recognise an artifact as a table."""
 
 _TYPES: Final = {SignalType.NUMBER: "double", SignalType.BOOLEAN: "boolean"}
 
@@ -40,13 +36,13 @@ def describe(
     started: int,
     ended: int,
     scratch: Path,
-) -> Telling:
-    """Put together what is told of a training.
+) -> RunRecord:
+    """Make the record of a training.
 
     Parameters
     ----------
-    training : Training
-    configuration : Configuration
+    training, configuration
+        What was trained, and from what.
     bundle : Path
         Folder of the sealed bundle.
     source : str
@@ -54,21 +50,11 @@ def describe(
     started, ended : int
         Milliseconds since 1970-01-01 UTC.
     scratch : Path
-        Empty folder for the artifacts that are made here; it is needed until the telling is written.
-
-    Returns
-    -------
-    Telling
+        Empty folder for the artifacts that are written here; the record refers to them.
     """
-    policy, manifest = training.bundle.contents.rules.policy, read_bundle(bundle).manifest
-    versions = {
-        "model_version": manifest.model_version,
-        "policy_version": manifest.policy_version,
-        "bundle.seal": manifest.seal,
-        "data.digest": str(manifest.data["sha256"]),
-    }
-    libraries = {f"library.{name}": version for name, version in manifest.libraries.items()}
-    tables = json.dumps([{"path": TRIALS, "type": "table"}] if training.tuning else [])
+    manifest, policy = read_bundle(bundle).manifest, training.bundle.contents.rules.policy
+    borders = training.split.borders
+    test_from, test_to = rfc3339(borders.test_from), rfc3339(borders.test_to)
     params = {
         **training.tuned.params,
         "rounds": training.tuned.rounds,
@@ -77,51 +63,65 @@ def describe(
         "step_up_from": policy.step_up_from,
         "fail_from": policy.fail_from,
     }
+    tags = {
+        "model_version": manifest.model_version,
+        "policy_version": manifest.policy_version,
+        "bundle.seal": manifest.seal,
+        "data.digest": str(manifest.data["sha256"]),
+        "test.from": test_from,
+        "test.to": test_to,
+        **{f"library.{name}": version for name, version in manifest.libraries.items()},
+    }
     (scratch / REQUIREMENTS).write_text(requirements(), encoding="utf-8")
     if training.tuning is not None:
         (scratch / TRIALS).write_text(table(training.tuning.trials), encoding="utf-8")
-    return Telling(
+        tags[_TABLES_TAG] = json.dumps([{"path": TRIALS, "type": "table"}])
+    return RunRecord(
         key=uuid.uuid4().hex,
-        experiment=configuration.name,
-        name=manifest.model_version,
-        model_name=configuration.name,
+        use=configuration.name,
+        name=f"{manifest.model_version} policy {manifest.policy_version} test {test_from[:16]}Z to {test_to[:16]}Z",
         started=started,
         ended=ended,
         params={name: str(value) for name, value in params.items()},
-        metrics=tuple(
-            Measured(name=name, value=value, time=ended) for name, value in metrics(training.evaluation)
-        ),
-        tags={**versions, **libraries, _TABLES_TAG: tables},
-        version_tags=versions,
-        data=TrackedData(
-            name=source,
-            digest=versions["data.digest"],
-            schema=column_schema(configuration.schema),
-            profile=json.dumps({"num_rows": manifest.data["records"], **manifest.data}),
-        ),
-        files={**files_below(scratch), **files_below(bundle, f"{BUNDLE}/")},
+        metrics=dict(metrics(training.evaluation)),
+        tags=tags,
+        dataset={
+            "name": source,
+            "digest": tags["data.digest"][:36],  # MLflow's limit; the tag has all of it
+            "source_type": "table",
+            "source": "{}",
+            "schema": column_schema(configuration.schema),
+            "profile": json.dumps({"num_rows": manifest.data["records"], **manifest.data}),
+        },
+        artifacts={**files_below(scratch), **files_below(bundle, f"{BUNDLE}/")},
     )
 
 
+def requirements() -> str:
+    """List all installed distributions as a requirements file; its first line names Python and platform."""
+    versions = {found.name: found.version for found in distributions()}
+    pins = [f"{name}=={version}" for name, version in sorted(versions.items())]
+    return "\n".join([f"# Python {platform.python_version()}, {platform.platform()}", *pins, ""])
+
+
 def table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Write rows as MLflow writes a table, numbers in full: the union of their columns, null where absent."""
+    """Format rows as a table of MLflow: the union of their columns, null where a value is absent or not finite.
+
+    `MlflowClient.log_table` would round numbers to ten decimal places.
+    """
     columns = list(dict.fromkeys(name for row in rows for name in row))
     data = [[_plain(row.get(name)) for name in columns] for row in rows]
     return json.dumps({"columns": columns, "data": data})
 
 
 def _plain(value: object) -> object:
-    """JSON knows no NaN and no infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def metrics(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
-    """Name every number of an evaluation: in all, the ends of its intervals, and how errors moved over time.
+    """Yield each number of an evaluation by name: overall, the ends of its intervals, and stability over time.
 
-    Yields
-    ------
-    tuple of str and float
-        Names are paths, such as `false_reject_low`. What is absent has no metric.
+    A name is a path, such as `false_reject_low`. A number that is absent has no metric.
     """
     document = evaluation.to_json()
     yield from _numbers(document["overall"])
@@ -144,7 +144,7 @@ def _numbers(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def column_schema(schema: RecordSchema) -> str:
-    """Describe the columns that are read, as MLflow describes columns."""
+    """Describe the columns that are read, in MLflow's JSON format."""
     kinds: dict[str, dict[str, object]] = {
         **{signal_field(name): {"type": _TYPES.get(kind, "string")} for name, kind in schema.signals.items()},
         **{name: {"type": "datetime"} for name in ("eventTime", "labelKnownAt", "labelToldAt")},

@@ -1,4 +1,4 @@
-"""How telling MLflow fails."""
+"""Errors of tracking, and their texts without credentials."""
 
 import re
 from typing import Final
@@ -8,33 +8,25 @@ _HALF: Final = 120
 
 
 class TrackingError(ValueError):
-    """MLflow could not be told, or a store could not be read; no bundle is touched by it."""
+    """A run could not be logged, or a store could not be read. The bundle is not affected."""
 
 
-def masked(uri: str) -> str:
-    """Leave user and password out of every URL of a text.
+def without_credentials(text: str) -> str:
+    """Remove user and password from every URL in a text.
 
     Examples
     --------
-    >>> masked("https://risk:s3cret@mlflow.example/api")
+    >>> without_credentials("https://risk:s3cret@mlflow.example/api")
     'https://mlflow.example/api'
     """
-    return _USERINFO.sub("", uri)
+    return _USERINFO.sub("", text)
 
 
-def reason(error: Exception) -> str:
-    """Say in a line what went wrong: servers answer with whole pages.
+def summary_of(error: Exception) -> str:
+    """Summarise an error in one line without credentials.
 
-    Parameters
-    ----------
-    error : Exception
-        Whatever MLflow, the network or a database raised.
-
-    Returns
-    -------
-    str
-        Without users and passwords. Of a long text its beginning, and its end, where the cause stands.
+    A long text, such as a server's error page, is cut in the middle, because its cause often stands at the end.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = masked(lines[0] if lines else type(error).__name__)
+    text = without_credentials(lines[0] if lines else type(error).__name__)
     return text if len(text) <= 2 * _HALF else f"{text[:_HALF]} ... {text[-_HALF:]}"

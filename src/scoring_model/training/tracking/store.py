@@ -1,13 +1,10 @@
-"""A store of MLflow: a server, a database, or the SQLite file beside the bundles."""
+"""Clients of MLflow stores: a server, a database, or the SQLite file beside the bundles."""
 
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-from scoring_model.training.tracking.errors import TrackingError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -16,57 +13,15 @@ DATABASE: Final = "mlflow.db"
 ARTIFACTS: Final = "artifacts"
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
-    """A store that can be read and written.
-
-    Attributes
-    ----------
-    client : MlflowClient
-    uri : str
-        Of tracking and registry.
-    artifacts : str or None
-        Where new experiments keep their artifacts; None: where the store says.
-    """
-
-    client: "MlflowClient"
-    uri: str
-    artifacts: str | None = None
+def uri_of(folder: Path) -> str:
+    """Return the URI of the SQLite store of a folder."""
+    return f"sqlite:///{folder.resolve() / DATABASE}"
 
 
-def open_folder(folder: Path, *, create: bool) -> Store:
-    """Open the SQLite store of a folder.
+def client_of(uri: str) -> "MlflowClient":
+    """Make a client for tracking and registry; a server gets no request yet, a database is created if missing.
 
-    Parameters
-    ----------
-    folder : Path
-    create : bool
-        Whether to make what is missing.
-
-    Returns
-    -------
-    Store
-
-    Raises
-    ------
-    TrackingError
-        When there is none and none is to be made.
-    """
-    folder = folder.resolve()
-    if create:
-        folder.mkdir(parents=True, exist_ok=True)
-    elif not (folder / DATABASE).is_file():
-        raise TrackingError(f"{folder}: holds no {DATABASE}")
-    store = open_uri(f"sqlite:///{folder / DATABASE}")
-    # A database without a server would put artifacts into the working directory.
-    return Store(store.client, store.uri, artifacts=(folder / ARTIFACTS).as_uri())
-
-
-def open_uri(uri: str) -> Store:
-    """Open what a URI names; a server is not asked anything yet.
-
-    MLflow's globals are not touched. It takes seconds to import, reports its use if let, and prints where a run
-    can be seen.
+    MLflow is imported here because that takes seconds. Its telemetry and the messages that it prints are disabled.
     """
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["DO_NOT_TRACK"] = "true"
@@ -77,20 +32,14 @@ def open_uri(uri: str) -> Store:
     with warnings.catch_warnings():
         # MLflow's own tables use an option that SQLAlchemy 2.1 deprecates.
         warnings.filterwarnings("ignore", message="The ``noload`` loader strategy is deprecated")
-        return Store(MlflowClient(tracking_uri=uri, registry_uri=uri), uri)
+        return MlflowClient(tracking_uri=uri, registry_uri=uri)
 
 
-def pages(search: Callable[[str | None], Any]) -> Iterator[Any]:
-    """Give what all pages of a search hold.
-
-    Parameters
-    ----------
-    search : callable
-        From the token of a page, None for the first, to that page.
-    """
+def pages(search: Callable[..., Any], *arguments: Any, **options: Any) -> Iterator[Any]:
+    """Yield the results of all pages of one of the client's search methods."""
     token: str | None = None
     while True:
-        page = search(token)
+        page = search(*arguments, page_token=token, **options)
         yield from page
         token = page.token
         if not token:

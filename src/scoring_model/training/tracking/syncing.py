@@ -1,39 +1,42 @@
-"""Tell servers of the runs that a folder keeps."""
+"""Copy the runs of a folder to the servers that do not have them."""
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from scoring_model.training.tracking.errors import TrackingError, masked, reason
-from scoring_model.training.tracking.patience import patiently
-from scoring_model.training.tracking.reading import Keeping, Kept, read_folder
-from scoring_model.training.tracking.settings import Patience
-from scoring_model.training.tracking.store import open_uri
-from scoring_model.training.tracking.tracking import TrackedRun
-from scoring_model.training.tracking.writing import Written, write
+from scoring_model.training.tracking.errors import TrackingError, summary_of, without_credentials
+from scoring_model.training.tracking.record import RunRecord, files_below
+from scoring_model.training.tracking.run_logging import FINISHED, KEY_TAG, TrackedRun, log_run
+from scoring_model.training.tracking.store import ARTIFACTS, DATABASE, client_of, pages, uri_of
+from scoring_model.training.tracking.timeout import call_within
+from scoring_model.training.tracking.tracking import SERVER_TAG
 
-PATIENCE = Patience(request=60, total=600.0)
-"""Nobody waits for a bundle here."""
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
+_FOLDER_TAGS: Final = {KEY_TAG, SERVER_TAG, "mlflow.runName"}
+"""Tags that a copy does not take over as they are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Synced:
-    """What a sync did.
+    """The result of a sync.
 
     Attributes
     ----------
     copied : tuple of TrackedRun
-        Runs that it wrote or finished, where they are now.
+        Runs that were logged or completed, where they are now.
     present : int
         Runs that were there already.
     unaddressed : int
-        Runs that are meant for no server, when none was named.
+        Runs that are for no server, when the caller names none.
     incomplete : int
-        Runs that broke off when they were written into the folder.
+        Runs whose logging to the folder was interrupted.
     """
 
     copied: tuple[TrackedRun, ...]
@@ -46,67 +49,56 @@ def sync(
     folder: Path,
     *,
     uri: str | None = None,
-    patience: Patience = PATIENCE,
+    timeout: float = 600.0,
     report: Callable[[str], None] = lambda text: None,
 ) -> Synced:
-    """Copy each run of a folder that its server does not have yet; the folder is not changed.
+    """Copy each run of a folder to its server, unless it is there already; the folder does not change.
 
     Parameters
     ----------
     folder : Path
         As `track` left it, here or on another machine.
     uri : str, optional
-        Server or database for all runs; by default each goes to the one that it was meant for.
-    patience : Patience
-        With each run.
+        Server or database for all runs; by default each goes to the server that did not accept it.
+    timeout : float
+        Seconds to wait for each run.
     report : callable
-        Told of each copy in a line of text.
-
-    Returns
-    -------
-    Synced
+        Called with a line of text for each copy.
 
     Raises
     ------
     TrackingError
-        When the folder can't be read, or, after everything else was copied, when a server could not be told.
+        If the folder cannot be read, or, after all other runs are copied, if a server did not accept one.
     """
-    with _alone(folder):
-        keeping = _read(folder)
-        copied: list[TrackedRun] = []
-        problems: list[str] = []
-        present = unaddressed = 0
-        for target, runs in _by_target(keeping.runs, uri).items():
-            if target is None:
-                unaddressed = len(runs)
+    done: list[TrackedRun] = []
+    failures: dict[str, str] = {}
+    with _lock(folder):
+        complete, incomplete = _read(folder)
+        addressed = [(target, record) for server, record in complete if (target := uri or server)]
+        for target, record in addressed:
+            if target in failures:
                 continue
             try:
-                for written in _copies(target, runs, patience):
-                    present += written.was_there
-                    if not written.was_there:
-                        copied.append(_told(target, written))
-                        report(f"run {written.run_id}, version {written.model_version}: {masked(target)}")
+                run = call_within(timeout, partial(log_run, target, record))
             except TrackingError as error:
-                problems.append(f"{masked(target)}: {error}")
-    if problems:
-        raise TrackingError(f"{len(copied)} runs copied, {present} were there; " + "; ".join(problems))
+                failures[target] = f"{without_credentials(target)}: {error}"
+                continue
+            done.append(run)
+            if not run.existed:
+                report(f"run {run.run_id}, version {run.model_version}: {run.uri}")
+    copied = tuple(run for run in done if not run.existed)
+    present = len(done) - len(copied)
+    if failures:
+        counts = f"{len(copied)} runs copied, {present} were there"
+        raise TrackingError("; ".join([counts, *failures.values()]))
     return Synced(
-        copied=tuple(copied), present=present, unaddressed=unaddressed, incomplete=keeping.incomplete
+        copied=copied, present=present, unaddressed=len(complete) - len(addressed), incomplete=incomplete
     )
 
 
-def _read(folder: Path) -> Keeping:
-    try:
-        return read_folder(folder)
-    except TrackingError:
-        raise
-    except Exception as error:  # of MLflow, the database or the disk
-        raise TrackingError(f"{folder}: {reason(error)}") from error
-
-
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait for another sync of the same folder: two at once would each find nothing and copy everything."""
+def _lock(folder: Path) -> Iterator[None]:
+    """Wait until no other process syncs the folder: two at once would copy each run twice."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
@@ -118,19 +110,42 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _by_target(runs: Sequence[Kept], uri: str | None) -> dict[str | None, list[Kept]]:
-    targets: dict[str | None, list[Kept]] = {}
-    for run in runs:
-        targets.setdefault(uri or run.meant_for, []).append(run)
-    return targets
+def _read(folder: Path) -> tuple[list[tuple[str | None, RunRecord]], int]:
+    """Read the complete runs of a folder, each with its server, by the end of their training; count the others."""
+    if not (folder / DATABASE).is_file():
+        raise TrackingError(f"{folder}: holds no {DATABASE}")
+    try:
+        runs = list(_runs(folder))
+    except Exception as error:  # of MLflow, the database or the disk
+        raise TrackingError(f"{folder}: {summary_of(error)}") from error
+    complete = [(run, _record(folder, use, run)) for use, run in runs if run.info.status == FINISHED]
+    if lost := [run.info.run_id for run, record in complete if not record.artifacts]:
+        raise TrackingError(f"{folder}: holds no artifacts of the runs {', '.join(lost)}")
+    complete.sort(key=lambda pair: (pair[1].ended, pair[1].key))
+    return [(run.data.tags.get(SERVER_TAG), record) for run, record in complete], len(runs) - len(complete)
 
 
-def _copies(target: str, runs: Sequence[Kept], patience: Patience) -> Iterator[Written]:
-    """Write runs one after the other, older trainings first, so that versions are numbered in their order."""
-    store = patiently(partial(open_uri, target), patience)
-    for run in runs:
-        yield patiently(partial(write, store, run.telling), patience)
+def _runs(folder: Path) -> "Iterator[tuple[str, Run]]":
+    """Yield each run that `track` logged, with the name of its experiment."""
+    client = client_of(uri_of(folder))
+    for experiment in pages(client.search_experiments):
+        for run in pages(client.search_runs, [experiment.experiment_id]):
+            if KEY_TAG in run.data.tags:
+                yield experiment.name, run
 
 
-def _told(target: str, written: Written) -> TrackedRun:
-    return TrackedRun(run_id=written.run_id, model_version=written.model_version, uri=masked(target))
+def _record(folder: Path, use: str, run: Any) -> RunRecord:  # MLflow types parts as optional that runs have
+    tags = run.data.tags
+    return RunRecord(
+        key=tags[KEY_TAG],
+        use=use,
+        name=run.info.run_name,
+        started=run.info.start_time,
+        ended=run.info.end_time,
+        params=run.data.params,
+        metrics=run.data.metrics,
+        tags={name: value for name, value in tags.items() if name not in _FOLDER_TAGS},
+        dataset=dict(run.inputs.dataset_inputs[0].dataset),
+        # The folder may have moved since, so the location in the database does not count.
+        artifacts=files_below(folder / ARTIFACTS / run.info.run_id / "artifacts"),
+    )

@@ -1,73 +1,58 @@
-"""Tell a store of a training, or keep what was to be told."""
+"""Log a training to a server, or to the folder beside its bundle."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
 
-from scoring_model.training.tracking.errors import TrackingError, masked, reason
-from scoring_model.training.tracking.patience import patiently
-from scoring_model.training.tracking.settings import TrackingSettings
-from scoring_model.training.tracking.store import open_folder, open_uri
-from scoring_model.training.tracking.telling import MEANT_TAG, Telling
-from scoring_model.training.tracking.writing import write
+from scoring_model.training.tracking.errors import TrackingError, summary_of, without_credentials
+from scoring_model.training.tracking.record import RunRecord
+from scoring_model.training.tracking.run_logging import TrackedRun, log_run
+from scoring_model.training.tracking.store import ARTIFACTS, uri_of
+from scoring_model.training.tracking.timeout import call_within
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrackedRun:
-    """Where to find what was told.
-
-    Attributes
-    ----------
-    run_id : str
-    model_version : str or None
-        Number of the registered version; None when somebody deleted it.
-    uri : str
-        Of tracking and registry, without user and password.
-    untold : str or None
-        Why the server that was meant could not be told, so that the run is kept in the folder; else None.
-    """
-
-    run_id: str
-    model_version: str | None
-    uri: str
-    untold: str | None = None
+SERVER_TAG: Final = "meant_for"
+"""Tag of a run in the folder: the server that does not have it yet, without credentials."""
 
 
-def track(settings: TrackingSettings, telling: Telling) -> TrackedRun:
-    """Tell of one training and make its bundle the challenger, or keep it all in the folder for `sync`.
+def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: float = 30.0) -> TrackedRun:
+    """Log a training and make its bundle the challenger.
 
-    What is registered is the bundle as it was sealed, byte for byte. An MLflow flavour around it would add
-    files that no seal covers, and its `predict` on a frame would score records without their history. Whoever
-    serves it fetches `models:/<model_name>@challenger` with `mlflow.artifacts.download_artifacts` and opens
-    the folder like any bundle.
+    The bundle is registered as it was sealed, byte for byte. An MLflow flavour would add files that no seal covers,
+    and its `predict` on a frame would score records without their history. To serve a version, fetch
+    ``models:/<use>@challenger`` with `mlflow.artifacts.download_artifacts` and open the folder like any bundle.
 
     Parameters
     ----------
-    settings : TrackingSettings
-    telling : Telling
-
-    Returns
-    -------
-    TrackedRun
+    record
+    folder : Path
+        SQLite database and artifacts: the store if `uri` is None. Otherwise it keeps the run, for `sync`, if the
+        server does not accept it in time, or if Ctrl-C ends the wait.
+    uri : str, optional
+        Server or database for tracking and registry.
+    timeout : float
+        Seconds to wait for `uri`.
 
     Raises
     ------
     TrackingError
-        When the folder can't keep it either.
+        If the run cannot be logged to the folder either.
     """
-    if settings.uri is None:
-        return _keep(settings, telling)
-    uri = settings.uri
+    if uri is None:
+        return _log_to_folder(folder, record)
     try:
-        written = patiently(lambda: write(open_uri(uri), telling), settings.patience)
-    except TrackingError as error:
-        meant = replace(telling, tags={**telling.tags, MEANT_TAG: masked(uri)})
-        return replace(_keep(settings, meant), untold=str(error))
-    return TrackedRun(run_id=written.run_id, model_version=written.model_version, uri=masked(uri))
+        return call_within(timeout, partial(log_run, uri, record))
+    except (TrackingError, KeyboardInterrupt) as error:
+        tags = {**record.tags, SERVER_TAG: without_credentials(uri)}
+        kept = _log_to_folder(folder, replace(record, tags=tags))
+        return replace(kept, not_logged=str(error) or "interrupted")
 
 
-def _keep(settings: TrackingSettings, telling: Telling) -> TrackedRun:
+def _log_to_folder(folder: Path, record: RunRecord) -> TrackedRun:
+    # Without a location, the artifacts of a database would go to the working directory.
+    artifacts = (folder.resolve() / ARTIFACTS).as_uri()
     try:
-        store = open_folder(settings.folder, create=True)
-        written = write(store, telling)
+        folder.mkdir(parents=True, exist_ok=True)
+        return log_run(uri_of(folder), record, artifacts=artifacts)
     except Exception as error:  # of MLflow, the database or the disk
-        raise TrackingError(f"{settings.folder}: {reason(error)}") from error
-    return TrackedRun(run_id=written.run_id, model_version=written.model_version, uri=store.uri)
+        raise TrackingError(f"{folder}: {summary_of(error)}") from error

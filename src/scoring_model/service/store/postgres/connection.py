@@ -18,6 +18,9 @@ _SETTINGS: Final = {
     # Each statement has one good plan; making it five more times to find out costs as much as running it.
     "plan_cache_mode": "force_generic_plan",
 }
+_TRANSACTION_TIMEOUT: Final = 17
+"""The first version of PostgreSQL that has a `transaction_timeout`."""
+
 DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
 
 
@@ -72,11 +75,16 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
             command_timeout=seconds,
             server_settings={
                 **_SETTINGS,
-                # What a client that has died holds must not stay locked.
-                "idle_in_transaction_session_timeout": str(int(4000 * seconds)),
+                # What a process that is stopped or gone has locked is free before those who wait for it give up:
+                # between its statements, and where it does not read an answer (TCP_USER_TIMEOUT, RFC 5482).
+                "idle_in_transaction_session_timeout": str(int(500 * seconds)),
+                "tcp_user_timeout": str(int(500 * seconds)),
                 **(settings or {}),
             },
         )
+        if connection.get_server_version().major >= _TRANSACTION_TIMEOUT:
+            # Between preparing a statement and running it a session is not idle. It may wait for a lock, then work.
+            await connection.execute(f"SET transaction_timeout = {int(2000 * seconds)}")
     except Exception as error:
         raise translate(error) from None
     return cast(Connection, connection)

@@ -37,6 +37,8 @@ ORDER BY wanted.place, found.time DESC
 """
     for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
 )
+_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_TRY_LOCKS: Final = "SELECT lock FROM unnest({}::bigint[]) AS lock WHERE pg_try_advisory_xact_lock(lock)"
 _APPEND: Final = (
     "UPDATE links SET labels = coalesce(labels, ''::bytea) || $3 WHERE hash = any($1::bytea[]) AND time = $2 "
     "RETURNING hash"
@@ -109,14 +111,12 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
     """A `Transaction` over a connection that has begun one."""
 
     _lease = sql.LEASE_SKIPPING
-    _take_events = delivery_sql.TAKE_EVENTS_SKIPPING
-    _lease_deliveries = delivery_sql.LEASE_SKIPPING
-    _lease_avoiding = delivery_sql.LEASE_AVOIDING_SKIPPING
     _drop_deliveries = delivery_sql.DROP_IN_ORDER
     _skipping = True
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, locked: frozenset[str]) -> None:
         super().__init__(connection)
+        self.locked = locked
         self._waiting: dict[type[Row], list[Row]] = {}
         self._over = False
 
@@ -158,8 +158,8 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         await self._rows(delivery_sql.LOCK_IN_ORDER, [row.id for row in rows])
         return await super().settle_deliveries(rows)
 
-    def _list(self, ids: Sequence[bytes]) -> object:
-        return list(ids)
+    async def require_truncation(self) -> None:
+        """See `Transaction.require_truncation`."""
 
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
         return [value for (value,) in await self._rows(_APPEND, hashes, time, packed)]
@@ -196,16 +196,13 @@ class PostgresStore:
         """See `Store.reading`."""
         return nullcontext(self._reader)
 
-    def writing(self, pools: Sequence[str]) -> AbstractAsyncContextManager[Transaction]:
+    def writing(self, pools: Sequence[str], *, wait: bool = True) -> AbstractAsyncContextManager[Transaction]:
         """See `Store.writing`."""
-        return self._write(_begin(pools))
+        return self._write(pools, wait=wait)
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
         return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
-
-    async def after_erasure(self) -> None:
-        """See `Store.after_erasure`: a server overwrites nothing; what was erased has lost its key."""
 
     async def close(self) -> None:
         """See `Store.close`."""
@@ -219,11 +216,12 @@ class PostgresStore:
         await self.close()
 
     @asynccontextmanager
-    async def _write(self, begin: str) -> AsyncIterator[Transaction]:
+    async def _write(self, pools: Sequence[str], *, wait: bool) -> AsyncIterator[Transaction]:
         connection = await self._pool.take()
-        transaction, sound = PostgresTransaction(connection), False
+        transaction, sound = None, False
         try:
-            await _run(connection, begin)
+            locked = await (_begin if wait else _begin_at_once)(connection, pools)
+            transaction = PostgresTransaction(connection, locked)
             try:
                 yield transaction
                 await transaction.flush()
@@ -237,7 +235,8 @@ class PostgresStore:
                 raise StoreUnavailable("PostgreSQL: the transaction was rolled back after an error")
             sound = True
         finally:
-            transaction.end()
+            if transaction is not None:
+                transaction.end()
             # What ended otherwise, cancelled in the middle of an answer, say, is rolled back by hanging up.
             self._pool.give_back(connection, sound=sound)
 
@@ -272,14 +271,27 @@ async def _run(connection: Connection, statements: str) -> str:
         raise translate(error) from None
 
 
-def _begin(pools: Sequence[str]) -> str:
+async def _begin(connection: Connection, pools: Sequence[str]) -> frozenset[str]:
     """Begin and lock in one round trip; the locks are taken one after the other, in one order for all."""
-    locks = sorted({_lock(pool) for pool in pools})
-    return "; ".join(
-        ["BEGIN ISOLATION LEVEL READ COMMITTED", *(f"SELECT pg_advisory_xact_lock({lock})" for lock in locks)]
-    )
+    locks = sorted({lock_number(pool) for pool in pools})
+    await _run(connection, "; ".join([_BEGIN, *(f"SELECT pg_advisory_xact_lock({lock})" for lock in locks)]))
+    return frozenset(pools)
 
 
-def _lock(pool: str) -> int:
+async def _begin_at_once(connection: Connection, pools: Sequence[str]) -> frozenset[str]:
+    """Begin and take those locks that are free: one round trip where all are, else two; returns what was locked."""
+    locks = {lock_number(pool): pool for pool in pools}
+    array = "'{" + ",".join(map(str, locks)) + "}'"
+    if await _run(connection, f"{_BEGIN}; {_TRY_LOCKS.format(array)}") == f"SELECT {len(locks)}":
+        return frozenset(pools)
+    try:
+        # What this transaction has locked already is granted again.
+        rows = await connection.fetch(_TRY_LOCKS.format("$1"), list(locks))
+    except Exception as error:
+        raise translate(error) from None
+    return frozenset(locks[lock] for (lock,) in rows)
+
+
+def lock_number(pool: str) -> int:
     """The number of a pool's lock: 64 bits, of a space of their own."""
     return int.from_bytes(blake2b(pool.encode(), digest_size=8, person=b"scoring pool").digest(), signed=True)

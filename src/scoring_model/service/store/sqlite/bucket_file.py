@@ -51,7 +51,7 @@ class BucketFile:
     def __init__(self, path: Path, *, seconds: float) -> None:
         self._seconds = seconds
         try:
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 self._prepare(path)
                 self._map = mmap.mmap(self._handle, _SIZE)

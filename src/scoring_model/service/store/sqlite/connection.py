@@ -1,10 +1,12 @@
 """Connections to a file of SQLite, set up so that what is committed is on the disk."""
 
+import os
 import sqlite3
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.store.durability import NotDurable
 from scoring_model.service.store.sqlite.errors import translate
 
@@ -50,6 +52,7 @@ def connect(
     NotDurable
         If SQLite does not sync, or can't keep a write-ahead log here.
     """
+    _create(path)
     try:
         connection = sqlite3.connect(
             path,
@@ -70,6 +73,20 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+def _create(path: Path) -> None:
+    """Create a file that nobody but its owner may read; SQLite gives the log and the journal the mode of the database.
+
+    A file that is there is not opened: closing it would release the locks of this process's other connections
+    (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StoreUnavailable(f"The database can't be created: {error.strerror}") from error
 
 
 def _set_up(connection: sqlite3.Connection, *, cache_mebibytes: int, sync: bool) -> None:

@@ -5,7 +5,6 @@ for the disk or for others, the commit and the turn to write, does so in a threa
 """
 
 import asyncio
-import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
@@ -16,13 +15,21 @@ from types import TracebackType
 from typing import Final, Self, cast
 
 from scoring_model.service.core.rows import TABLES, Row
-from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavailable, Transaction
+from scoring_model.service.core.store import (
+    TRUNCATION_FACT,
+    Bucket,
+    Past,
+    Reader,
+    StoreUnavailable,
+    Transaction,
+)
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
 from scoring_model.service.store.sqlite.bucket_file import BucketFile
-from scoring_model.service.store.sqlite.checkpoints import Checkpoints
+from scoring_model.service.store.sqlite.checkpoints import BUSY_SECONDS, Checkpoints
 from scoring_model.service.store.sqlite.connection import connect, native
 from scoring_model.service.store.sqlite.errors import translate
+from scoring_model.service.store.sqlite.truncation import Truncation
 from scoring_model.service.store.sqlite.turn import Turn
 from scoring_model.service.store.statements import Each
 
@@ -34,6 +41,10 @@ _HISTORY, _HISTORY_WITH_AMOUNTS = (
     for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
 )
 _LABELS: Final = native("SELECT labels FROM links WHERE hash = $1 AND time = $2")
+_REQUIRE_TRUNCATION: Final = (
+    "INSERT INTO facts (name, value) VALUES ($1, CAST(strftime('%s', 'now') || '000000' AS BLOB)) "
+    "ON CONFLICT (name) DO NOTHING"
+)
 _SET_LABELS: Final = native("UPDATE links SET labels = $3 WHERE hash = $1 AND time = $2")
 
 
@@ -62,8 +73,42 @@ class SqliteReader(SqlReader):
         return translate(error)
 
 
+class PausableReader(SqliteReader):
+    """A `Reader` whose statements wait while the write-ahead log is being truncated, which no reader may use.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+    readable : asyncio.Event
+    """
+
+    def __init__(self, connection: sqlite3.Connection, readable: asyncio.Event) -> None:
+        super().__init__(connection)
+        self._readable = readable
+
+    async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
+        await self._readable.wait()
+        return await super()._rows(statement, *arguments)
+
+    async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
+        await self._readable.wait()
+        return await super()._each(statement, keys)
+
+
 class SqliteTransaction(SqliteReader, SqlTransaction):
-    """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed."""
+    """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+    locked : frozenset of str
+    """
+
+    def __init__(self, connection: sqlite3.Connection, locked: frozenset[str]) -> None:
+        super().__init__(connection)
+        self.locked = locked
+
+    requires_truncation = False
 
     def end(self) -> None:
         """Let nobody use it any more."""
@@ -93,8 +138,10 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
-    def _list(self, ids: Sequence[bytes]) -> object:
-        return json.dumps([value.hex().upper() for value in ids])
+    async def require_truncation(self) -> None:
+        """See `Transaction.require_truncation`. The fact keeps the instant of the first that is not done yet."""
+        await self._rows(_REQUIRE_TRUNCATION, TRUNCATION_FACT)
+        self.requires_truncation = True
 
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
         there = []
@@ -132,11 +179,12 @@ class _Reading:
 class _Writing:
     """The context of one transaction."""
 
-    def __init__(self, store: "SqliteStore") -> None:
+    def __init__(self, store: "SqliteStore", pools: Sequence[str]) -> None:
         self._store = store
+        self._pools = pools
 
     async def __aenter__(self) -> Transaction:
-        return await self._store.begin()
+        return await self._store.begin(frozenset(self._pools))
 
     async def __aexit__(
         self,
@@ -181,46 +229,35 @@ class SqliteStore:
         self._private = private
         self._writer = connect(path, cache_mebibytes=_WRITER_CACHE, sync=sync)
         # A reader waits for nobody but, for a moment, a process that mends the log of one that has died.
-        self._reader = connect(path, cache_mebibytes=_READER_CACHE, sync=sync, busy_seconds=0.25)
+        self._reader = connect(path, cache_mebibytes=_READER_CACHE, sync=sync, busy_seconds=BUSY_SECONDS)
         self._turn = Turn(path, seconds=seconds)
         self._buckets = BucketFile(path.with_name(path.name + ".buckets"), seconds=seconds)
+        readable = asyncio.Event()
+        readable.set()
         self._checkpoints = Checkpoints(
-            connect(path, cache_mebibytes=1, sync=sync, busy_seconds=1.0), self._turn
+            connect(path, cache_mebibytes=1, sync=sync, busy_seconds=BUSY_SECONDS), self._turn, readable
         )
         self._commits = ThreadPoolExecutor(1, thread_name_prefix="commit")
-        self._reading = _Reading(SqliteReader(self._reader))
+        self._reading = _Reading(PausableReader(self._reader, readable))
         self._transaction: SqliteTransaction | None = None
         self._changes = 0
+        self._truncation = Truncation(self._checkpoints)
 
     def reading(self) -> _Reading:
         """See `Store.reading`."""
         return self._reading
 
-    def writing(self, pools: Sequence[str]) -> _Writing:
-        """See `Store.writing`. There is one writer, whatever the pools."""
-        return _Writing(self)
+    def writing(self, pools: Sequence[str], *, wait: bool = True) -> _Writing:
+        """See `Store.writing`. There is one writer, whatever the pools, which is waited for in any case."""
+        return _Writing(self, pools)
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
         return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
 
-    async def after_erasure(self) -> None:
-        """Cut the write-ahead log, which still holds what was erased; the database itself was overwritten.
-
-        Raises
-        ------
-        StoreUnavailable
-            If others keep reading what is in the log. The erasure stands; this can be asked for again.
-        """
-        try:
-            done = await self._checkpoints.truncate()
-        except sqlite3.Error as error:
-            raise translate(error) from None
-        if not done:
-            raise StoreUnavailable("SQLite: the write-ahead log is in use and can't be cut")
-
     async def close(self) -> None:
         """See `Store.close`."""
+        await self._truncation.close()
         await self._checkpoints.close()
         self._commits.shutdown()
         self._reader.close()
@@ -237,7 +274,7 @@ class SqliteStore:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def begin(self) -> Transaction:
+    async def begin(self, pools: frozenset[str]) -> Transaction:
         """Wait for the turn to write and begin a transaction; `end` must follow."""
         await self._turn.take()
         try:
@@ -247,7 +284,7 @@ class SqliteStore:
             self._turn.give_back()
             raise
         self._changes = self._writer.total_changes
-        self._transaction = SqliteTransaction(self._writer)
+        self._transaction = SqliteTransaction(self._writer, pools)
         return self._transaction
 
     async def end(self, *, commit: bool) -> None:
@@ -263,6 +300,8 @@ class SqliteStore:
             elif changed:
                 await self._in_thread(self._commit)
                 self._checkpoints.count(changed)
+                if self._transaction is not None and self._transaction.requires_truncation:
+                    self._truncation.require()
             else:
                 self._commit()  # nothing goes to the disk
         finally:

@@ -1,0 +1,77 @@
+"""A client that does harm to deliveries: 50 webhooks, the events of 2,500 requests, and receivers of several kinds."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from benchmarks.filled_database import new_client
+from benchmarks.waiting_events import new_webhook, write_waiting
+
+from rough_receiver import hang, rough
+from scoring_model.service.core.masters import MasterKeys
+
+HARMS: Final = ("backlog", "hanging receivers", "hanging names")
+"""Receivers that are quick, so that there is only much to do; that never answer; and names that never resolve."""
+
+WEBHOOKS: Final = 50
+EVENTS: Final = 5_000
+"""A request makes two: created and validated, or completed and its outcome."""
+
+_RESOLVER: Final = """
+import socket, time
+as_always = socket.getaddrinfo
+def getaddrinfo(host, *words, **named):
+    if str(host).endswith(".hanging.example"):
+        time.sleep(30)
+    return as_always("127.0.0.1" if str(host).endswith(".example") else host, *words, **named)
+socket.getaddrinfo = getaddrinfo
+"""
+
+
+def resolving(folder: Path) -> Mapping[str, str]:
+    """Variables under which names of ``.example`` lead to this machine, or hang for 30 s."""
+    (folder / "sitecustomize.py").write_text(_RESOLVER, encoding="utf-8")
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+@contextmanager
+def harmful(harm: str, url: str, masters: MasterKeys, *, receiver: str, secret: str) -> Iterator[None]:
+    """Write such a client into a database; its receivers run as long as the context.
+
+    Parameters
+    ----------
+    harm : str
+        One of `HARMS`.
+    url : str
+        Of the database.
+    masters : MasterKeys
+    receiver : str
+        Base URL of one that is quick.
+    secret : str
+        With which all is signed.
+    """
+
+    async def write(port: int | None, domain: str) -> None:
+        client, _ = await new_client(url)
+        for number in range(WEBHOOKS):
+            destination = f"http://{number}.{domain}:{port}/harm"
+            await new_webhook(url, masters, client=client.client, destination=destination, secret=secret)
+        await write_waiting(url, client=client.client, count=EVENTS)
+
+    if harm == "hanging receivers":
+        with rough(hang) as silent:
+            asyncio.run(write(silent.server_address[1], "example"))
+            yield
+    else:
+        domain = "hanging.example" if harm == "hanging names" else "example"
+        asyncio.run(write(urlsplit(receiver).port, domain))
+        yield

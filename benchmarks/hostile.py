@@ -1,0 +1,231 @@
+"""What a hostile network costs others: memory of the service, and latency of an honest client beside each attack.
+
+Run as ``python benchmarks/hostile.py``. The service, of one process on SQLite, has one core, and all clients the
+other; everything stays on this machine. The honest client makes a connection of its own for each request. Ends with 1
+if the service ever holds more than 400 MiB, if its p99 reaches 1 s beside an attack that needs no credentials, if any
+of its requests fails, or if the service does not end within its grace. Takes about `--seconds` for each attack.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+from benchmarks.cores import on_core, resident_mebibytes, two_cores
+from benchmarks.served_bundle import served_bundle
+from benchmarks.service_process import serving
+
+from running_service import Running
+from scoring_model.service.core.masters import add_master_key
+from strangers import WEBHOOKS, Stranger, new_credentials, port_of
+
+MOST_MEBIBYTES: Final = 400.0
+MOST_SECONDS: Final = 1.0
+GRACE: Final = 10
+HOST: Final = b"Host: a\r\n"
+POST: Final = b"POST /scoring/v1/identities HTTP/1.1\r\nHost: a\r\ncontent-type: application/json\r\n"
+PIECE: Final = b"x-a: " + b"a" * 8_000 + b"\r\n"
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Attack = Callable[[Streams, bytes], Awaitable[None]]
+
+
+async def trailers(streams: Streams, _: bytes) -> None:
+    """Never end the trailers of a body."""
+    streams[1].write(POST + b"transfer-encoding: chunked\r\n\r\n0\r\n")
+    while True:
+        streams[1].write(PIECE)
+        await streams[1].drain()
+
+
+async def unread_responses(streams: Streams, _: bytes) -> None:
+    """Ask for the longest page again and again, and read nothing."""
+    streams[1].transport.pause_reading()  # type: ignore[attr-defined]
+    while True:
+        streams[1].write(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n" * 500)
+        await streams[1].drain()
+
+
+async def silence(streams: Streams, _: bytes) -> None:
+    """Say nothing."""
+    await streams[0].read()
+
+
+async def trickled_heads(streams: Streams, _: bytes) -> None:
+    """Send a byte of a header now and then."""
+    await _trickle(streams, b"GET / HTTP/1.1\r\nHost: a\r\nx: ")
+
+
+async def trickled_bodies(streams: Streams, _: bytes) -> None:
+    """Send a byte of a body now and then, though the answer is there."""
+    await _trickle(streams, POST + b"content-length: 250000\r\n\r\n")
+
+
+async def large_heads(streams: Streams, _: bytes) -> None:
+    """Send all of a head but its end."""
+    await _trickle(streams, b"GET / HTTP/1.1\r\nHost: a\r\nx: " + b"x" * 65_000)
+
+
+async def wrong_credentials(streams: Streams, _: bytes) -> None:
+    """Try one pair after the other."""
+    number = 0
+    while True:
+        number += 1
+        pair = b"x-client-id: cl_%022d\r\nx-api-key: sk_%043d\r\n" % (number, number)
+        streams[1].write(b"GET /scoring/v1/webhooks HTTP/1.1\r\n" + HOST + pair + b"\r\n")
+        await _answer(streams)
+
+
+async def quadratic_bodies(streams: Streams, credentials: bytes) -> None:
+    """Send long runs of combining marks, with good credentials."""
+    text = "a" + "\u0301" * 65_400 + "\u0316" * 65_400
+    body = json.dumps({"externalId": text}, ensure_ascii=False).encode()[: 256 * 1024]
+    while True:
+        streams[1].write(POST + credentials + b"content-length: %d\r\n\r\n" % len(body) + body)
+        await _answer(streams)
+
+
+ATTACKS: Final[Mapping[str, tuple[Attack, int, bool]]] = {
+    "none": (silence, 0, True),
+    "trailers": (trailers, 40, True),
+    "unread responses": (unread_responses, 1_200, True),
+    "silent connections": (silence, 3_000, True),
+    "trickled heads": (trickled_heads, 1_000, True),
+    "large heads": (large_heads, 2_000, True),
+    "trickled bodies after 401": (trickled_bodies, 1_000, True),
+    "wrong credentials": (wrong_credentials, 100, True),
+    "quadratic bodies": (quadratic_bodies, 4, False),
+}
+"""What each connection does, how many there are, and whether the latency of others has a bound."""
+
+
+async def _trickle(streams: Streams, beginning: bytes) -> None:
+    streams[1].write(beginning)
+    while True:
+        streams[1].write(b" ")
+        await streams[1].drain()
+        await asyncio.sleep(1)
+
+
+async def _answer(streams: Streams) -> None:
+    head = await streams[0].readuntil(b"\r\n\r\n")
+    length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+    await streams[0].readexactly(int(length))
+
+
+async def _one(attack: Attack, port: int, credentials: bytes) -> None:
+    """Attack on one connection, and on another one whenever it is cut."""
+    while True:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            streams = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                await attack(streams, credentials)
+            finally:
+                streams[1].transport.abort()
+        await asyncio.sleep(0.2)
+
+
+def attack_for_ever(name: str, port: int, credentials: bytes, is_under_way: Event) -> None:
+    """Attack until the process is killed."""
+
+    async def run() -> None:
+        attack, count, _ = ATTACKS[name]
+        tasks = [asyncio.create_task(_one(attack, port, credentials)) for _ in range(count)]
+        await asyncio.sleep(2)
+        is_under_way.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
+@contextlib.contextmanager
+def attacked(name: str, port: int, credentials: bytes) -> Iterator[None]:
+    """Attack from a process of its own as long as the context lasts."""
+    context = multiprocessing.get_context("spawn")
+    is_under_way = context.Event()
+    process = context.Process(target=attack_for_ever, args=(name, port, credentials, is_under_way))
+    process.start()
+    try:
+        if not is_under_way.wait(60):
+            raise SystemExit(f"{name}: the attack does not begin")
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+def beside(service: Running, client: Stranger, seconds: float) -> tuple[list[float], float]:
+    """Ask honestly for a while: the seconds of each request, and the most MiB that the service held."""
+    took, most, end = [], 0.0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        began = time.monotonic()
+        try:
+            ok = client.ask("GET", WEBHOOKS).status == 200
+        except OSError:
+            ok = False
+        took.append(time.monotonic() - began if ok else float("inf"))
+        most = max(most, resident_mebibytes(service.process.pid))
+        time.sleep(0.02)
+    return took, most
+
+
+def measure(name: str, service: Running, client: Stranger, seconds: float) -> bool:
+    """Print what one attack costs; whether all bounds hold."""
+    credentials = b"".join(f"{key}: {value}\r\n".encode() for key, value in client.credentials.items())
+    with attacked(name, client.port, credentials):
+        took, most = beside(service, client, seconds)
+    failed = sum(map(np.isinf, took))
+    p50, p99 = np.quantile([one if np.isfinite(one) else 60.0 for one in took], (0.5, 0.99))
+    is_bounded = ATTACKS[name][2]
+    holds = most <= MOST_MEBIBYTES and (not is_bounded or (p99 < MOST_SECONDS and not failed))
+    verdict = "" if holds else "  BROKEN"
+    print(
+        f"{name:28}{len(took):8}{failed:8}{p50 * 1e3:10.1f}{p99 * 1e3:10.1f}{most:10.0f}{verdict}", flush=True
+    )
+    return bool(holds)
+
+
+def main() -> None:
+    """Make all attacks in turn on one service, then stop it in the middle of one."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=15.0, help="of each attack")
+    parser.add_argument("--attack", choices=ATTACKS, action="append", help="by default all")
+    parser.add_argument("--bundle", type=Path, help="by default one is trained")
+    options = parser.parse_args()
+    server_core, client_core = two_cores()
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        bundle = options.bundle or served_bundle().save(folder / "bundle")
+        words = ("--shutdown-grace", f"{GRACE}s")
+        add_master_key(folder / "key")
+        database, key = f"sqlite:///{folder / 'scoring.db'}", f"file:{folder / 'key'}"
+        with (
+            serving(folder, server_core, *words, bundle=bundle, database=database, master_key=key) as service,
+            on_core(client_core),
+        ):
+            client = Stranger(port_of(service), new_credentials(folder, database))
+            print(f"{'':28}{'requests':>8}{'failed':>8}{'p50 ms':>10}{'p99 ms':>10}{'MiB':>10}")
+            held = [
+                measure(name, service, client, options.seconds) for name in options.attack or list(ATTACKS)
+            ]
+            with attacked("unread responses", client.port, b""):
+                began = time.monotonic()
+                service.stop()
+                took = time.monotonic() - began
+        print(f"stopped beside unread responses within {took:.1f} s of the {GRACE} s that it had")
+    sys.exit(0 if all(held) and took <= GRACE else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,298 @@
+"""The service under more load than it can serve: what it still does, whom it refuses, and what a refusal costs.
+
+Run as ``python benchmarks/overload.py --store sqlite``. The service has one core; the load, and PostgreSQL, have the
+other. Capacity is what a closed loop of `CONNECTIONS` gets in the same run. Then come, one after the other:
+
+twice, four times
+    An open loop of one client at two and four times the capacity, which ignores `Retry-After`.
+obeying
+    Ten times the connections, which obey `Retry-After`.
+flood
+    One client keeps `FLOOD` connections busy within its quota, while another one sends a few requests a second.
+held
+    The lock of the client's history scope (PostgreSQL) or of the database (SQLite) is held for a little more than two
+    seconds under load: what has waited for two seconds is answered with 202. Those PENDING verifications get a tenth
+    of the capacity while the load goes on.
+refusal
+    CPU time of the application for one refused request, beyond parsing, in this process.
+
+Ends with 1 when a bound is missed.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import resource
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+import asyncpg
+import uvloop
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from benchmarks.cores import on_core, two_cores
+from benchmarks.create_verification import database
+from benchmarks.filled_database import Filled, fill, new_client, rows_of
+from benchmarks.open_load import Answered, OpenLoad
+from benchmarks.served_bundle import served_bundle
+from benchmarks.service_process import CREATE, serving
+
+from scoring_model.bundle import Bundle
+from scoring_model.service.core.admission import Admission
+from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.core.masters import add_master_key, load_master_keys
+from scoring_model.service.core.resources import Caller
+from scoring_model.service.http import HttpSettings, create_app
+from scoring_model.service.store.postgres.store import lock_number
+
+CONNECTIONS: Final = 200
+OPEN_CONNECTIONS: Final = 3_000
+FLOOD: Final = 1_000
+HONEST_RATE: Final = 20.0
+HELD_SECONDS: Final = 2.2
+REFUSED: Final = 20_000
+
+AT_TWICE: Final = 0.8
+AT_FOUR_TIMES: Final = 0.6
+OBEYING: Final = 0.8
+REFUSAL_MICROSECONDS: Final = 60.0
+HONEST_SECONDS: Final = 0.5
+ACCEPTED_SECONDS: Final = 2.5
+FINISHED: Final = 0.08
+"""Of the verifications that are scored while PENDING ones wait: a tenth, less what is not decided in a window."""
+
+Verdict = tuple[bool, str]
+
+
+def requests(filled: Filled, headers: Mapping[str, str], url: str) -> Iterator[bytes]:
+    """Requests of all customers, one after the other and from the start again."""
+    head = _head("POST", url, {"Content-Type": "application/json", **headers})
+    whole = []
+    for body in filled.bodies:
+        raw = json.dumps(body).encode()
+        whole.append(head + b"Content-Length: %d\r\n\r\n" % len(raw) + raw)
+    return itertools.cycle(whole)
+
+
+def _head(method: str, url: str, headers: Mapping[str, str]) -> bytes:
+    parts = urlsplit(url)
+    lines = [f"{method} {parts.path} HTTP/1.1", f"Host: {parts.netloc}"]
+    return "".join(
+        f"{line}\r\n" for line in lines + [f"{name}: {headers[name]}" for name in headers]
+    ).encode()
+
+
+@asynccontextmanager
+async def connected(
+    url: str, filled: Filled, headers: Mapping[str, str], connections: int
+) -> AsyncIterator[OpenLoad]:
+    """Connections of one client."""
+    load = OpenLoad(url, requests(filled, headers, url + CREATE))
+    try:
+        await load.open(connections, _head("GET", url + "/scoring/v1/webhooks", headers) + b"\r\n")
+        yield load
+    finally:
+        load.close()
+
+
+@asynccontextmanager
+async def held(url: str, pool: str) -> AsyncIterator[None]:
+    """Hold the lock that the client's changes need."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
+            connection.execute("ROLLBACK")
+        return
+    server = await asyncpg.connect(url)
+    try:
+        await server.execute(f"SELECT pg_advisory_lock({lock_number(pool)})")
+        yield
+    finally:
+        await server.close()
+
+
+async def pending(url: str) -> int:
+    """How many verifications are PENDING."""
+    return int((await rows_of(url, "SELECT count(*) FROM verifications WHERE status = 'PENDING'"))[0][0])
+
+
+async def overload(load: OpenLoad, seconds: float) -> tuple[float, list[Verdict]]:
+    """Measure the capacity, then offer more; returns the capacity and what came of it."""
+    await load.obeying(CONNECTIONS, 3.0)
+    capacity = _shown("capacity", await _phase(load, load.obeying(CONNECTIONS, seconds))).goodput
+    verdicts = []
+    for name, times, share in (("twice", 2, AT_TWICE), ("four times", 4, AT_FOUR_TIMES)):
+        await load.at_rate(times * capacity, 2.0)  # until the queue is as long as it gets
+        found = _shown(name, await _phase(load, load.at_rate(times * capacity, seconds)))
+        verdicts.append(_at_least(f"goodput at {name} the capacity", found.goodput / capacity, share))
+    found = _shown("obeying", await _phase(load, load.obeying(10 * CONNECTIONS, 2 * seconds)))
+    verdicts.append(_at_least("goodput of ten times the connections", found.goodput / capacity, OBEYING))
+    return capacity, verdicts
+
+
+async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdict]:
+    """Let one client keep many connections busy while another one sends a few requests."""
+    flooding = asyncio.create_task(load.flooding(FLOOD, seconds + 1.0))
+    await asyncio.sleep(1.0)
+    found = _shown("honest", await honest.at_rate(HONEST_RATE, seconds, whole=True))
+    _shown("flood", await flooding)
+    await load.settle()
+    refused = sum(found.count(status) for status in found.latencies if status != 201) + found.missing
+    return [
+        _at_most("p99 of another client beside a flood, seconds", found.p99(201), HONEST_SECONDS),
+        _at_most("requests of the other client that were refused", refused, 0),
+    ]
+
+
+async def accepted(load: OpenLoad, url: str, pool: str, rate: float, seconds: float) -> list[Verdict]:
+    """Hold the lock under load, and see what becomes of the verifications that are PENDING then."""
+    loading = asyncio.create_task(load.at_rate(rate, HELD_SECONDS + 2.0))
+    await asyncio.sleep(0.5)
+    async with held(url, pool):
+        await asyncio.sleep(HELD_SECONDS)
+    found = _shown("held", await loading)
+    before = await pending(url)
+    during = _shown("pending", await load.at_rate(rate, seconds))
+    left = await pending(url)
+    finished = before + during.count(202) - left
+    share = 1.0 if left == 0 else finished / (finished + during.count(201))
+    await load.settle()
+    return [
+        _at_most(f"p99 of {found.count(202)} answers with 202, seconds", found.p99(202), ACCEPTED_SECONDS),
+        _at_least(f"capacity for PENDING verifications ({before}, {left} left)", share, FINISHED),
+    ]
+
+
+async def _phase(load: OpenLoad, phase: Any) -> Answered:
+    found = await phase
+    await load.settle()
+    return cast(Answered, found)
+
+
+class _Refusing:
+    """A service that refuses every change of one client."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._admission = Admission(most=0, wait_seconds=0.0)
+
+    async def authenticate(self, *_: object, **__: object) -> Caller:
+        """The client."""
+        return self._caller
+
+    def enter(self, caller: Caller) -> None:
+        """Refuse."""
+        self._admission.enter(caller.client, waited=0.0, now=time.monotonic())
+
+
+async def refusal(filled: Filled) -> Verdict:
+    """CPU time of one refusal, its line of log included."""
+    app = create_app(cast(Any, _Refusing(filled.caller)), HttpSettings(access_log=True), clock=SystemClock())
+    given = {"host": "127.0.0.1", "content-type": "application/json", "content-length": "2", **filled.headers}
+    headers = [(name.encode(), value.encode()) for name, value in given.items()]
+    statuses = set()
+
+    async def send(message: Mapping[str, Any]) -> None:
+        statuses.add(message.get("status"))
+
+    best = float("inf")
+    for _ in range(5):
+        began = time.thread_time()
+        for _ in range(REFUSED // 5):
+            scope = {
+                "type": "http",
+                "method": "POST",
+                "path": CREATE,
+                "query_string": b"",
+                "headers": headers,
+            }
+            await app(scope, cast(Any, None), cast(Any, send))
+        best = min(best, (time.thread_time() - began) / (REFUSED // 5))
+    if statuses != {503, None}:
+        raise SystemExit(f"refusals were answered with {statuses}")
+    return _at_most("CPU of a refusal, us", 1e6 * best, REFUSAL_MICROSECONDS)
+
+
+def _shown(name: str, found: Answered) -> Answered:
+    print(f"{name:<12}{found}", flush=True)
+    return found
+
+
+def _at_least(name: str, found: float, bound: float) -> Verdict:
+    return found >= bound, f"{name}: {found:.2f}, at least {bound:g}"
+
+
+def _at_most(name: str, found: float, bound: float) -> Verdict:
+    return found <= bound, f"{name}: {found:.2f}, at most {bound:g}"
+
+
+def measure(store: str, bundle: Bundle, options: argparse.Namespace) -> list[Verdict]:
+    """Measure one kind of store."""
+    serve_on, load_from = two_cores()
+    with tempfile.TemporaryDirectory(prefix="overload-") as name, on_core(load_from):
+        folder = Path(name)
+        add_master_key(folder / "master.key")
+        source, path = f"file:{folder / 'master.key'}", bundle.save(folder / "bundle")
+        masters = load_master_keys(source)
+        with database(store, folder) as (url, _):
+            print(f"\n{store}: {options.rows:,} link records", flush=True)
+            filled = asyncio.run(
+                fill(url, bundle, masters, rows=options.rows, customers=options.customers, identities=False)
+            )
+            _, other = asyncio.run(new_client(url))
+            with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
+                return uvloop.run(_measured(running.url, url, filled, other, options.seconds))
+
+
+async def _measured(
+    service: str, url: str, filled: Filled, other: Mapping[str, str], seconds: float
+) -> list[Verdict]:
+    async with (
+        connected(service, filled, filled.headers, OPEN_CONNECTIONS) as load,
+        connected(service, filled, other, 100) as honest,
+    ):
+        capacity, verdicts = await overload(load, seconds)
+        verdicts += await flood(load, honest, seconds)
+        verdicts += await accepted(load, url, filled.caller.pool, 1.5 * capacity, seconds)
+    return [*verdicts, await refusal(filled)]
+
+
+def print_verdicts(verdicts: Sequence[Verdict]) -> bool:
+    """Print what was found; whether all is good."""
+    for good, text in verdicts:
+        print(f"{'good' if good else 'BAD '}  {text}")
+    return all(good for good, _ in verdicts)
+
+
+def main() -> None:
+    """Measure the stores that were asked for, and end with 1 when a bound is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], action="append", help="by default both")
+    parser.add_argument("--seconds", type=float, default=10, help="of each phase")
+    parser.add_argument("--rows", type=int, default=300_000, help="link records of the history")
+    parser.add_argument("--customers", type=int, default=20_000, help="different bodies")
+    options = parser.parse_args()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    bundle = served_bundle()
+    found = [
+        print_verdicts(measure(store, bundle, options)) for store in options.store or ["sqlite", "postgresql"]
+    ]
+    sys.exit(0 if all(found) else 1)
+
+
+if __name__ == "__main__":
+    main()

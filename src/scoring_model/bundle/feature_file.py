@@ -1,0 +1,159 @@
+"""The file of the features: which there are, what they were fitted on, and whether this package computes them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from scoring_model.bundle.errors import FeaturesUnknown
+from scoring_model.bundle.manifest import Manifest
+from scoring_model.features import (
+    FeatureMatrix,
+    FeatureSettings,
+    FittedState,
+    LinkSettings,
+    SignalSettings,
+    Trend,
+    feature_versions,
+    fingerprint,
+)
+from scoring_model.history import Amount
+from scoring_model.records import LabelSchema, RecordSchema, SignalType
+
+_OF_VALUES: Final = ("names", "dates", "documents", "addresses", "images")
+_VERSIONS: Final[Mapping[int, Mapping[str, int]]] = {
+    1: dict.fromkeys((*_OF_VALUES, "signals", "links", "normalisation"), 1),
+    2: {**dict.fromkeys(_OF_VALUES, 2), "signals": 1, "links": 1, "normalisation": 1},
+}
+"""By protocol, versions of the families in bundles that do not name them."""
+
+
+def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]:
+    """Give records and features of a use as a JSON document."""
+    settings = matrix.settings
+    return {
+        "columns": dict(schema.columns),
+        "labels": {
+            "fraud": schema.labels.fraud,
+            "genuine": schema.labels.genuine,
+            "delay": schema.labels.delay,
+        },
+        "signals": {
+            name: {
+                "type": signal.type,
+                "trend": signal.trend,
+                "protected": signal.protected,
+                "differs_from": signal.differs_from,
+            }
+            for name, signal in settings.signals.items()
+        },
+        "links": {
+            "keys": dict(settings.links.keys),
+            "windows": settings.links.windows,
+            "cap": settings.links.cap,
+            **({} if settings.links.amount is None else {"amount": asdict(settings.links.amount)}),
+        },
+        "families": settings.families,
+        "use_protected": settings.use_protected,
+        "exclude": settings.exclude,
+        "state": matrix.state.to_json(),
+        "versions": feature_versions(matrix),
+        # The names of the columns; the rest is for readers of the bundle, what decides is above.
+        "catalogue": [
+            {
+                "name": f.name,
+                "inputs": f.inputs,
+                "unit": f.unit,
+                "sentence": f.sentence,
+                "direction": f.direction,
+                "categorical": f.categorical,
+                "protected": f.protected,
+            }
+            for f in matrix.features
+        ],
+    }
+
+
+def read_schema(plain: Mapping[str, Any]) -> RecordSchema:
+    """Read what records hold."""
+    labels = plain["labels"]
+    return RecordSchema(
+        columns=plain["columns"],
+        signals={name: SignalType(signal["type"]) for name, signal in plain["signals"].items()},
+        labels=LabelSchema(
+            fraud=tuple(labels["fraud"]), genuine=tuple(labels["genuine"]), delay=labels["delay"]
+        ),
+    )
+
+
+def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
+    """Read the features as this package has them; see `check_computed`."""
+    links = plain["links"]
+    settings = FeatureSettings(
+        signals={
+            name: SignalSettings(
+                type=SignalType(signal["type"]),
+                trend=Trend(signal["trend"]),
+                protected=signal["protected"],
+                differs_from=signal["differs_from"],
+            )
+            for name, signal in plain["signals"].items()
+        },
+        links=LinkSettings(
+            keys={name: tuple(parts) for name, parts in links["keys"].items()},
+            windows=tuple(links["windows"]),
+            cap=links["cap"],
+            amount=Amount(**links["amount"]) if "amount" in links else None,
+        ),
+        families=tuple(plain["families"]),
+        use_protected=tuple(plain["use_protected"]),
+        exclude=tuple(plain["exclude"]),
+    )
+    return FeatureMatrix(settings, FittedState.from_json(plain["state"]))
+
+
+def column_names(plain: Mapping[str, Any]) -> list[str]:
+    """The features that the model reads, in the order of the columns of a row."""
+    return [str(entry["name"]) for entry in plain["catalogue"]]
+
+
+def check_computed(plain: Mapping[str, Any], matrix: FeatureMatrix, manifest: Manifest) -> None:
+    """Check that this package gives the features that a model was trained on.
+
+    Parameters
+    ----------
+    plain : mapping
+        What the file holds.
+    matrix : FeatureMatrix
+        As `read_matrix` reads it.
+    manifest : Manifest
+        Of the same bundle.
+
+    Raises
+    ------
+    FeaturesUnknown
+        When columns or values differ, naming both sets of versions and what to do.
+    """
+    try:
+        names = list(matrix.names)
+    except ValueError:  # it leaves out features that there are no longer
+        names = []
+    found = fingerprint(matrix) if names == column_names(plain) else "columns differ"
+    if found == manifest.feature_fingerprint:
+        return
+    theirs = _listed(_versions(plain, manifest.protocol), manifest.feature_fingerprint)
+    raise FeaturesUnknown(
+        f"this version of scoring-model does not compute the features of the bundle: it has "
+        f"{_listed(feature_versions(matrix), found)}, the bundle of protocol {manifest.protocol} has {theirs}. Its "
+        "verdicts can still be replayed; to score new records, train a model with this version"
+    )
+
+
+def _versions(plain: Mapping[str, Any], protocol: int) -> Mapping[str, int]:
+    if "versions" in plain:
+        return dict(plain["versions"])
+    used = {*plain["families"], "links", "normalisation"}
+    return {name: version for name, version in _VERSIONS[protocol].items() if name in used}
+
+
+def _listed(versions: Mapping[str, int], found: str) -> str:
+    return f"{', '.join(f'{name} {version}' for name, version in sorted(versions.items()))} (fingerprint {found[:14]})"

@@ -1,0 +1,110 @@
+"""Seal an older bundle again: the same model, and reasons of the present protocol."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scoring_model.bundle.codec import json_bytes
+from scoring_model.bundle.contents import CARD, REASONS, Contents
+from scoring_model.bundle.errors import NewerProtocol, OlderProtocol
+from scoring_model.bundle.manifest import PROTOCOL
+from scoring_model.bundle.reader import SealedFiles
+from scoring_model.bundle.reasons import Use, reason_factors
+from scoring_model.bundle.writer import write_bundle
+from scoring_model.decision.reasons import FactualReasons
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+def upgrade(
+    sealed: SealedFiles,
+    out: Path,
+    *,
+    use: Use,
+    share: float,
+    signing_key: Ed25519PrivateKey | None = None,
+    replace: bool = False,
+) -> str:
+    """Seal a bundle of an earlier protocol again, as one of the present protocol.
+
+    All that decides stays byte for byte, so that scores, outcomes and the model's version are the same; what is said
+    of a decision changes, and with it the policy's version.
+
+    Parameters
+    ----------
+    sealed : SealedFiles
+        Of an earlier protocol.
+    out : Path
+    use : Use
+        The words of its sentences.
+    share : float
+        Least share, in [0, 1], of all that raised the margin that a further reason must have.
+    signing_key : Ed25519PrivateKey, optional
+    replace : bool
+        Whether a bundle that stands at `out` is replaced.
+
+    Returns
+    -------
+    str
+        The new version of the policy.
+
+    Raises
+    ------
+    NewerProtocol
+        When it is of the present protocol already.
+    FeaturesUnknown
+        When this package does not compute its features, so that it could not score.
+    BundleError
+        As `write_bundle` raises.
+    """
+    manifest = sealed.manifest
+    if manifest.protocol >= PROTOCOL:
+        raise NewerProtocol(f"{sealed.path}: is of protocol {PROTOCOL} already; there is nothing to upgrade")
+    contents = Contents.of(sealed)
+    factors = reason_factors(contents.features, use=use, share=share)
+    upgraded = dataclasses.replace(contents, reasons=FactualReasons(factors, contents.features.names))
+    version = upgraded.policy_version
+    write_bundle(
+        out,
+        {**sealed.files, REASONS: json_bytes(factors.to_json()), CARD: _card(sealed, version)},
+        name=manifest.name,
+        model_version=manifest.model_version,
+        policy_version=version,
+        feature_fingerprint=manifest.feature_fingerprint,
+        data=manifest.data,
+        configuration_sha256=manifest.configuration_sha256,
+        libraries=manifest.libraries,
+        signing_key=signing_key,
+        replace=replace,
+    )
+    return version
+
+
+def check_protocol(sealed: SealedFiles) -> None:
+    """Refuse a bundle of an earlier protocol, which decides about nothing new.
+
+    Raises
+    ------
+    OlderProtocol
+        Naming the command that seals it again.
+    """
+    protocol = sealed.manifest.protocol
+    if protocol < PROTOCOL:
+        raise OlderProtocol(
+            f"{sealed.path}: is of protocol {protocol}, whose reasons may state what is not so; it decides about no "
+            f"new records. Seal it again: scoring-model upgrade {sealed.path} --out NEW"
+        )
+
+
+def _card(sealed: SealedFiles, version: str) -> bytes:
+    """The card under the policy's new version, with what was done to the bundle."""
+    before = sealed.manifest.policy_version
+    text = sealed.files[CARD].decode().replace(f"policy `{before}`", f"policy `{version}`", 1)
+    note = (
+        f"Sealed again from protocol {sealed.manifest.protocol}, where its policy was `{before}`. Scores and outcomes "
+        f"are the same. The reasons are those of `{REASONS}`; codes of reasons above are former ones."
+    )
+    return f"{text}\n## Upgrade\n\n{note}\n".encode()

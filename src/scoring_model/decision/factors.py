@@ -1,0 +1,245 @@
+"""Factors: which features are weighed together, and what may be said of them to a person.
+
+What is said holds for the record. Each statement names facts that are read from the feature row, since a batch job and
+a replay have nothing else; a factor makes the first of its statements whose facts all hold.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from scoring_model.decision.document import Check, DocumentError, check_document, is_number
+
+_CODE: Final = re.compile(r"[A-Z0-9_]{1,200}")
+
+
+class Rule(StrEnum):
+    """What a fact asks of at least one of its columns."""
+
+    PRESENT = "present"  # not NaN
+    POSITIVE = "positive"  # above 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """Something that a feature row shows.
+
+    Parameters
+    ----------
+    rule : Rule
+    columns : tuple of str
+        Features by name, at least one; the fact holds when any of them meets the rule.
+    """
+
+    rule: Rule
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """A public reason code with its sentence.
+
+    Parameters
+    ----------
+    code : str
+        Capitals, digits and underscores.
+    sentence : str
+    facts : tuple of Fact
+        The statement is made only where all of them hold; without any it is always true.
+    """
+
+    code: str
+    sentence: str
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Factor:
+    """Features whose contributions are summed.
+
+    Parameters
+    ----------
+    features : tuple of str
+    statements : tuple of Statement
+        The first whose facts hold is made. The last needs none, so that there is always one.
+    """
+
+    features: tuple[str, ...]
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Factors:
+    """All that a bundle may say of a decision.
+
+    Parameters
+    ----------
+    share : float
+        Least share, in [0, 1], of all that raised the margin that a further reason must have.
+    factors : tuple of Factor
+        Every feature belongs to exactly one.
+    otherwise : Statement
+        Made where nothing raised the margin.
+
+    Raises
+    ------
+    ValueError
+        With everything that is wrong.
+    """
+
+    share: float
+    factors: tuple[Factor, ...]
+    otherwise: Statement
+
+    def __post_init__(self) -> None:
+        if problems := list(_problems(self)):
+            raise ValueError("; ".join(problems))
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Every statement that could be made."""
+        return (*(statement for factor in self.factors for statement in factor.statements), self.otherwise)
+
+    @property
+    def sentences(self) -> Mapping[str, str]:
+        """The public catalogue: sentence by code, in the order of codes."""
+        return {s.code: s.sentence for s in sorted(self.statements, key=lambda s: s.code)}
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Check that the factors fit a feature row.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The features in the order of the row.
+
+        Raises
+        ------
+        ValueError
+            When a feature belongs to no factor, or a factor or fact names one that does not exist.
+        """
+        features = {name for factor in self.factors for name in factor.features}
+        read = {
+            column for statement in self.statements for fact in statement.facts for column in fact.columns
+        }
+        problems = {
+            "without a factor": set(names) - features,
+            "unknown": (features | read) - set(names),
+        }
+        if any(problems.values()):
+            raise ValueError(
+                "; ".join(f"features {what}: {', '.join(sorted(f))}" for what, f in problems.items() if f)
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the factors as a JSON document that reads back exactly."""
+        return {
+            "share": self.share,
+            "factors": [
+                {
+                    "features": list(factor.features),
+                    "statements": [_statement_json(statement) for statement in factor.statements],
+                }
+                for factor in self.factors
+            ],
+            "otherwise": _statement_json(self.otherwise),
+        }
+
+    @classmethod
+    def from_json(cls, document: object) -> "Factors":
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        DocumentError
+            With every field that is missing, unknown or breaks its rule.
+        """
+        plain = _fields("reasons", document, {"share": _share, "factors": _list, "otherwise": _object})
+        return cls(
+            share=float(plain["share"]),
+            factors=tuple(_read_factor(factor) for factor in plain["factors"]),
+            otherwise=_read_statement(plain["otherwise"]),
+        )
+
+
+def _problems(factors: Factors) -> Iterator[str]:
+    if not 0 <= factors.share <= 1:
+        yield f"share: must be in [0, 1], got {factors.share}"
+    for factor in factors.factors:
+        if not factor.statements or factor.statements[-1].facts:
+            yield f"the last statement about {', '.join(factor.features)} must need no fact"
+    if factors.otherwise.facts:
+        yield "otherwise: must need no fact"
+    if shared := _repeated(name for factor in factors.factors for name in factor.features):
+        yield f"features of more than one factor: {', '.join(shared)}"
+    if unlike := _repeated(code for code, _ in {(s.code, s.sentence) for s in factors.statements}):
+        yield f"reason codes with more than one sentence: {', '.join(unlike)}"
+    if bad := sorted({s.code for s in factors.statements if not _CODE.fullmatch(s.code)}):
+        yield f"reason codes must be capitals, digits and underscores: {', '.join(map(repr, bad))}"
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def _statement_json(statement: Statement) -> dict[str, Any]:
+    facts = [{"rule": str(fact.rule), "columns": list(fact.columns)} for fact in statement.facts]
+    return {"code": statement.code, "sentence": statement.sentence, "facts": facts}
+
+
+def _read_factor(document: object) -> Factor:
+    plain = _fields("factor", document, {"features": _texts, "statements": _list})
+    return Factor(
+        features=tuple(plain["features"]),
+        statements=tuple(_read_statement(statement) for statement in plain["statements"]),
+    )
+
+
+def _read_statement(document: object) -> Statement:
+    plain = _fields("statement", document, {"code": _text, "sentence": _text, "facts": _list})
+    return Statement(
+        code=plain["code"],
+        sentence=plain["sentence"],
+        facts=tuple(_read_fact(fact) for fact in plain["facts"]),
+    )
+
+
+def _read_fact(document: object) -> Fact:
+    plain = _fields("fact", document, {"rule": _rule, "columns": _texts})
+    return Fact(rule=Rule(plain["rule"]), columns=tuple(plain["columns"]))
+
+
+def _fields(name: str, document: object, checks: Mapping[str, Check]) -> Mapping[str, Any]:
+    check_document(name, document, checks)
+    if not isinstance(document, Mapping):
+        raise DocumentError(name, ("must be an object",))
+    return document
+
+
+def _share(value: object) -> str | None:
+    return None if is_number(value) else "must be a number"
+
+
+def _text(value: object) -> str | None:
+    return None if isinstance(value, str) and value else "must be text"
+
+
+def _list(value: object) -> str | None:
+    return None if isinstance(value, list) else "must be a list"
+
+
+def _object(value: object) -> str | None:
+    return None if isinstance(value, Mapping) else "must be an object"
+
+
+def _texts(value: object) -> str | None:
+    return (
+        None if isinstance(value, list) and value and not any(map(_text, value)) else "must be a list of text"
+    )
+
+
+def _rule(value: object) -> str | None:
+    return None if value in list(Rule) else f"must be one of {', '.join(Rule)}"

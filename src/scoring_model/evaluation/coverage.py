@@ -1,0 +1,175 @@
+"""Which records of a table an evaluation judges, and why it leaves out the others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.evaluation.targets import known_targets
+from scoring_model.records import RecordTable, format_duration, rfc3339
+
+
+class LeftOut(StrEnum):
+    """Why a row is not evaluated."""
+
+    INVALID = "invalid"
+    AFTER_AS_OF = "after_as_of"
+    UNLABELLED_IMMATURE = "unlabelled_immature"
+    LABELLED_IMMATURE = "labelled_immature"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coverage:
+    """How many rows of a source an evaluation judges, and why it leaves out the others.
+
+    Parameters
+    ----------
+    as_of : int
+        Instant before which labels count, microseconds since 1970-01-01 UTC.
+    maturity : int
+        Microseconds after which an unlabelled record counts as genuine.
+    matured_only : bool
+        Whether younger records are left out even where their label is known.
+    genuine, frauds : int
+        Records that are evaluated.
+    immature_genuine, immature_frauds : int
+        Those of them that are younger than `maturity`: they count because their label is known already.
+    left_out : mapping of LeftOut to int
+        Rows that are not evaluated, by reason. With `genuine` and `frauds` they sum to all rows.
+    """
+
+    as_of: int
+    maturity: int
+    matured_only: bool
+    genuine: int
+    frauds: int
+    immature_genuine: int
+    immature_frauds: int
+    left_out: Mapping[LeftOut, int]
+
+    @property
+    def evaluated(self) -> int:
+        """Number of records that are evaluated."""
+        return self.genuine + self.frauds
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the source."""
+        return self.evaluated + sum(self.left_out.values())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes the evaluated records differ from those of their period.
+
+        Among immature records a label known early decides whether one counts. Frauds are reported early, genuine
+        records hardly ever, so that the share of frauds is too high, and so is every metric that depends on it.
+        """
+        early = self.immature_genuine + self.immature_frauds
+        unlabelled = self.left_out[LeftOut.UNLABELLED_IMMATURE]
+        if not (early and unlabelled):
+            return ()
+        age = format_duration(self.maturity)
+        return (
+            f"biased: {self.immature_frauds:,} frauds and {self.immature_genuine:,} genuine records younger than {age} "
+            f"count because their label is known already, while {unlabelled:,} unlabelled records of that age are "
+            "left out. Evaluate matured records only (--matured-only, matured_only=True) or as of a later instant",
+        )
+
+    def describe(self) -> dict[str, int]:
+        """Give the rows that are left out, by a sentence for people; reasons without rows are absent."""
+        age = format_duration(self.maturity)
+        texts = {
+            LeftOut.INVALID: "breaks the contract of the data",
+            LeftOut.AFTER_AS_OF: "happened at the as-of instant or later",
+            LeftOut.UNLABELLED_IMMATURE: f"no label known at the as-of instant, and younger than {age}",
+            LeftOut.LABELLED_IMMATURE: f"younger than {age}, though its label is known",
+        }
+        return {texts[reason]: count for reason, count in self.left_out.items() if count}
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the coverage as a JSON document: every reason has its key."""
+        return {
+            "as_of": rfc3339(self.as_of),
+            "label_maturity": format_duration(self.maturity),
+            "matured_only": self.matured_only,
+            "rows": self.rows,
+            "evaluated": self.evaluated,
+            "genuine": self.genuine,
+            "frauds": self.frauds,
+            "immature_genuine": self.immature_genuine,
+            "immature_frauds": self.immature_frauds,
+            "left_out": {reason.value: count for reason, count in self.left_out.items()},
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Selection:
+    """The records of a table that an evaluation judges.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m,), int64
+        Places in the table, ascending.
+    targets : ndarray of shape (m,), int8
+        1 fraud, 0 genuine.
+    coverage : Coverage
+    """
+
+    rows: IntArray
+    targets: NDArray[np.int8]
+    coverage: Coverage
+
+
+def select(
+    table: RecordTable, *, as_of: int, maturity: int, matured_only: bool = False, invalid: int = 0
+) -> Selection:
+    """Select the records that are known to be fraud or genuine at an instant, and count the others.
+
+    Parameters
+    ----------
+    table : RecordTable
+    as_of : int
+        Microseconds since 1970-01-01 UTC; events and labels at it or later do not exist.
+    maturity : int
+        Microseconds after which an unlabelled record counts as genuine.
+    matured_only : bool
+        Whether to leave out every record that is not older than `maturity`, so that frauds and genuine records
+        count under the same rule.
+    invalid : int
+        Rows of the source that are not in the table, since they break the contract of the data.
+
+    Returns
+    -------
+    Selection
+    """
+    targets = known_targets(table.event_times, table.labels, table.label_times, as_of, maturity)
+    happened = table.event_times < as_of
+    mature = table.event_times < as_of - maturity
+    labelled = targets >= 0  # every mature record is
+    chosen = happened & (mature if matured_only else labelled)
+    rows = np.flatnonzero(chosen)
+
+    def count(mask: BoolArray) -> int:
+        return int(np.count_nonzero(mask))
+
+    coverage = Coverage(
+        as_of=as_of,
+        maturity=maturity,
+        matured_only=matured_only,
+        genuine=count(chosen & (targets == 0)),
+        frauds=count(chosen & (targets == 1)),
+        immature_genuine=count(chosen & ~mature & (targets == 0)),
+        immature_frauds=count(chosen & ~mature & (targets == 1)),
+        left_out={
+            LeftOut.INVALID: invalid,
+            LeftOut.AFTER_AS_OF: count(~happened),
+            LeftOut.UNLABELLED_IMMATURE: count(happened & ~labelled),
+            LeftOut.LABELLED_IMMATURE: count(happened & labelled & ~chosen),
+        },
+    )
+    return Selection(rows=rows, targets=targets[rows], coverage=coverage)

@@ -1,0 +1,78 @@
+"""Windows that are too short to ever hold a known fraud, since its label is known only later."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scoring_model.features.links import fraud_features
+from scoring_model.features.settings import FeatureSettings
+from scoring_model.records import NEVER, RecordTable, format_duration
+
+_DAY: Final = 86_400_000_000  # microseconds
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BlindWindows:
+    """Windows of links no longer than the shortest delay of a fraud label.
+
+    Parameters
+    ----------
+    delay : int
+        Microseconds from an event to the moment its fraud label is known, at least.
+    source : str
+        Where that comes from.
+    windows : tuple of int
+        Their lengths in microseconds, ascending, at least one.
+    features : tuple of str
+        Names of the features of known frauds over them: all are 0, or missing where there is no earlier record.
+    """
+
+    delay: int
+    source: str
+    windows: tuple[int, ...]
+    features: tuple[str, ...]
+
+    def __str__(self) -> str:
+        windows = ", ".join(map(format_duration, self.windows))
+        return (
+            f"a fraud is known {self.delay / _DAY:.3g} days after its event at the earliest ({self.source}), so that "
+            f"windows no longer than that ({windows}) never hold a known fraud. "
+            f"Always 0 or missing: {', '.join(self.features)}"
+        )
+
+
+def find_blind_windows(
+    table: RecordTable, settings: FeatureSettings, *, configured_delay: int | None
+) -> BlindWindows | None:
+    """Find windows that never hold a known fraud.
+
+    A window at t holds events in [t - length, t) and labels known before t: an event that becomes known after a delay
+    is in none that is not longer than the delay.
+
+    Parameters
+    ----------
+    table : RecordTable
+        The delay is the shortest of its frauds.
+    settings : FeatureSettings
+    configured_delay : int or None
+        Microseconds; that of `LabelSchema`, which counts where the table has no frauds.
+
+    Returns
+    -------
+    BlindWindows or None
+        None where there are none, or where nothing is known of delays.
+    """
+    frauds = np.flatnonzero((table.labels == 1) & (table.label_times != NEVER))
+    delay, source = configured_delay, "records.labels.delay"
+    if len(frauds):
+        delay = int((table.label_times[frauds] - table.event_times[frauds]).min())
+        if delay != configured_delay:
+            source = f"the earliest of {len(frauds):,} frauds in these records"
+    if delay is None:
+        return None
+    windows = tuple(window for window in settings.links.windows if window <= delay)
+    features = tuple(name for window in windows for name in fraud_features(settings, window))
+    if not features:
+        return None
+    return BlindWindows(delay=delay, source=source, windows=windows, features=features)

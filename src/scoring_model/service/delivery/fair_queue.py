@@ -1,0 +1,323 @@
+"""What one process has leased and not sent yet: clients take turns, and so do the destinations of each.
+
+Three things are shared: room for leased deliveries, attempts under way, and attempts to one destination. One rule holds
+for each: one more only while what its user holds is less than what is still free. A client that is alone so gets about
+half of everything, and one that begins to deliver finds some free however greedy the others are.
+
+References
+----------
+Choudhury, Hahne: Dynamic Queue Length Thresholds for Shared-Memory Packet Switches. IEEE/ACM Transactions on Networking
+6(2), 1998. DOI 10.1109/90.664262
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
+from scoring_model.service.core.store import DueWebhook
+from scoring_model.service.delivery.turns import in_turn
+
+SLOW_SECONDS: Final = 2.0
+"""An attempt that takes longer, or gets no answer, slows its lane down."""
+
+_FEWEST: Final = 2  # attempts at once to the slowest
+_REMEMBERED: Final = 2_000  # lanes, beyond which those without deliveries are forgotten
+
+
+class Job(NamedTuple):
+    """A leased delivery with all that an attempt needs."""
+
+    delivery: DeliveryRow
+    event: EventRow
+    webhook: WebhookRow
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """The deliveries of one client to one destination.
+
+    Parameters
+    ----------
+    destination : str
+        Host and port.
+    most : int
+        Attempts that may ever be under way.
+    at_once : int
+        Attempts that may be under way now: fewer after slow ones.
+    """
+
+    destination: str
+    most: int
+    at_once: int
+    running: int = 0
+    waiting: deque[Job] = field(default_factory=deque)
+
+    @property
+    def held(self) -> int:
+        """How many deliveries are here."""
+        return self.running + len(self.waiting)
+
+    def may_hold(self, held: int) -> bool:
+        """Whether one more may be leased: those of a slow lane would wait here until their leases are over."""
+        return self.at_once == self.most or held < 2 * self.at_once
+
+    def adapt(self, *, is_quick: bool) -> None:
+        """Allow one attempt more at once, or half as many."""
+        if is_quick:
+            self.at_once = min(self.most, self.at_once + 1)
+        else:
+            self.at_once = max(min(_FEWEST, self.most), self.at_once // 2)
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """What is here of one client.
+
+    Parameters
+    ----------
+    lanes : deque of Lane
+        Those in which deliveries wait, in the order of their turns.
+    waiting, running : int
+        Deliveries without and with an attempt under way.
+    is_refused : bool
+        Whether more is due than its share leaves room for.
+    """
+
+    lanes: deque[Lane] = field(default_factory=deque)
+    waiting: int = 0
+    running: int = 0
+    is_refused: bool = False
+
+    @property
+    def held(self) -> int:
+        """How many deliveries are here."""
+        return self.waiting + self.running
+
+
+class FairQueue:
+    """Leased deliveries that wait for their attempt, or are being sent.
+
+    Parameters
+    ----------
+    at_once : int
+        The most attempts under way.
+    per_destination : int
+        The most attempts under way to one destination.
+    """
+
+    def __init__(self, *, at_once: int, per_destination: int) -> None:
+        self._at_once = at_once
+        self._per_destination = per_destination
+        self._lanes: dict[tuple[int, str], Lane] = {}
+        self._clients: defaultdict[int, Client] = defaultdict(Client)  # whose turn is next comes first
+        self._attempts_to: Counter[str] = Counter()
+        self._waiting = 0
+        self._running = 0
+        self._last_leased = 0
+
+    @property
+    def held(self) -> int:
+        """How many deliveries are here."""
+        return self._waiting + self._running
+
+    @property
+    def waiting(self) -> int:
+        """How many of them wait for their turn."""
+        return self._waiting
+
+    @property
+    def running(self) -> int:
+        """How many attempts are under way."""
+        return self._running
+
+    def shares(self, due: Sequence[DueWebhook], *, room: int, batch: int) -> dict[bytes, int]:
+        """Divide room for deliveries among webhooks: clients take turns, and so do the webhooks of each.
+
+        Parameters
+        ----------
+        due : sequence of DueWebhook
+        room : int
+            How many may be leased beside those that are here.
+        batch : int
+            How many may be leased now.
+
+        Returns
+        -------
+        dict of bytes to int
+            How many deliveries of each webhook to lease, by id; those that get none are left out.
+        """
+        self._forget_idle()
+        total, given, lanes, clients = 0, Counter[bytes](), Counter[Lane](), Counter[int]()
+        turns = self._turns(due)
+        while turns and total < batch:
+            client, webhooks = turns.popleft()
+            webhook, lane = webhooks.popleft()
+            held = lane.held + lanes[lane]
+            free = room - total - self._clients[client].held - clients[client]
+            if not lane.may_hold(held) or held >= free:
+                self._clients[client].is_refused = True
+            else:
+                total += 1
+                given[webhook.id] += 1
+                lanes[lane] += 1
+                clients[client] += 1
+                self._last_leased = client
+                if webhook.due is None or given[webhook.id] < webhook.due:
+                    webhooks.append((webhook, lane))
+            if webhooks:
+                turns.append((client, webhooks))
+        return dict(given)
+
+    def add(self, jobs: Sequence[Job]) -> None:
+        """Take leased deliveries."""
+        for job in jobs:
+            client, lane = self._of(job)
+            if not lane.waiting:
+                client.lanes.append(lane)
+            lane.waiting.append(job)
+            self._count(client, waiting=1)
+
+    def next(self, *, until: int) -> Job | None:
+        """Begin an attempt; `done` must follow.
+
+        Parameters
+        ----------
+        until : int
+            Deliveries whose lease ends before this instant are let go: the attempt would outlast it. They are leased
+            again later.
+        """
+        for number, client in self._clients.items():
+            job = self._next_of(client, until)
+            if job is not None:
+                self._clients[number] = self._clients.pop(number)  # all others come first now
+                return job
+        return None
+
+    def done(self, job: Job, *, answered: bool, seconds: float) -> bool:
+        """End an attempt.
+
+        Parameters
+        ----------
+        job : Job
+        answered : bool
+            Whether any answer came.
+        seconds : float
+            That it took.
+
+        Returns
+        -------
+        bool
+            Whether more is due of its client, for which there was no room before.
+        """
+        client, lane = self._of(job)
+        lane.running -= 1
+        self._attempts_to[lane.destination] -= 1
+        self._count(client, running=-1)
+        lane.adapt(is_quick=answered and seconds <= SLOW_SECONDS)
+        was_refused, client.is_refused = client.is_refused, False
+        return was_refused
+
+    def drop(self, webhook: bytes) -> None:
+        """Let go of what waits here for a webhook."""
+        self._let_go(lambda job: job.webhook.id == webhook)
+
+    def clear(self) -> list[Job]:
+        """Let go of all that waits here; returns it."""
+        return self._let_go(lambda _: True)
+
+    def _turns(self, due: Sequence[DueWebhook]) -> deque[tuple[int, deque[tuple[DueWebhook, Lane]]]]:
+        """The webhooks of each client in the order of its turns, and their lanes."""
+        found = defaultdict[int, deque[tuple[DueWebhook, Lane]]](deque)
+        for webhook in due:
+            found[webhook.client].append((webhook, self._lane(webhook.client, webhook.destination_url)))
+        return deque((client, found[client]) for client in in_turn(found, after=self._last_leased))
+
+    def _next_of(self, client: Client, until: int) -> Job | None:
+        for _ in range(len(client.lanes)):
+            if client.running >= self._at_once - self._running:
+                return None
+            lane = client.lanes.popleft()
+            job = self._begin(client, lane, until) if self._may_begin(client, lane) else None
+            if lane.waiting:
+                client.lanes.append(lane)
+            if job is not None:
+                return job
+        return None
+
+    def _may_begin(self, client: Client, lane: Lane) -> bool:
+        return (
+            lane.running < lane.at_once
+            and lane.running < self._per_destination - self._attempts_to[lane.destination]
+            and lane.running < self._at_once - self._running - client.running
+        )
+
+    def _begin(self, client: Client, lane: Lane, until: int) -> Job | None:
+        while lane.waiting:
+            job = lane.waiting.popleft()
+            self._count(client, waiting=-1)
+            if (job.delivery.leased_until or 0) >= until:
+                lane.running += 1
+                self._attempts_to[lane.destination] += 1
+                self._count(client, running=1)
+                return job
+        return None
+
+    def _let_go(self, condition: Callable[[Job], bool]) -> list[Job]:
+        found = []
+        for client in self._clients.values():
+            for lane in client.lanes:
+                gone = [job for job in lane.waiting if condition(job)]
+                lane.waiting = deque(job for job in lane.waiting if not condition(job))
+                self._count(client, waiting=-len(gone))
+                found += gone
+            client.lanes = deque(lane for lane in client.lanes if lane.waiting)
+        return found
+
+    def _count(self, client: Client, *, waiting: int = 0, running: int = 0) -> None:
+        client.waiting += waiting
+        client.running += running
+        self._waiting += waiting
+        self._running += running
+
+    def _of(self, job: Job) -> tuple[Client, Lane]:
+        webhook = job.webhook
+        return self._clients[webhook.client], self._lane(webhook.client, webhook.destination_url)
+
+    def _lane(self, client: int, url: str) -> Lane:
+        destination = destination_of(url)
+        found = self._lanes.get((client, destination))
+        if found is None:
+            most = (self._per_destination + 1) // 2
+            found = self._lanes[client, destination] = Lane(destination, most, most)
+        return found
+
+    def _forget_idle(self) -> None:
+        self._attempts_to += Counter()  # leaves out those without any
+        self._clients = defaultdict(
+            Client, {number: client for number, client in self._clients.items() if client.held}
+        )
+        if len(self._lanes) > _REMEMBERED:
+            self._lanes = {name: lane for name, lane in self._lanes.items() if lane.held}
+
+
+def destination_of(url: str) -> str:
+    """Name the host and port that a URL leads to.
+
+    Parameters
+    ----------
+    url : str
+        Absolute, with a host.
+
+    Examples
+    --------
+    >>> destination_of("https://Example.com./hook?x=1"), destination_of("http://[::1]:8080/")
+    ('example.com:443', '::1:8080')
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removesuffix(".")
+    return f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"

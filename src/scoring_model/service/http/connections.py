@@ -1,0 +1,162 @@
+"""How many connections one process keeps, and how many bytes of them."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from scoring_model.service.core.faults import log_warning
+from scoring_model.service.http.addresses import connecting_address
+from scoring_model.service.http.settings import HttpSettings
+
+RESERVED: Final = 32
+"""Connections beyond the limit, which get one answer of `/health` each, or 503."""
+
+_SECONDS_BETWEEN_WARNINGS: Final = 60.0
+
+
+class Connection(Protocol):
+    """What is asked of a connection."""
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether a request on it had good credentials."""
+        ...
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of it in memory: received and not answered, or answered and not sent."""
+        ...
+
+    def abort(self) -> None:
+        """End it at once, whatever was not sent."""
+        ...
+
+
+class Connections:
+    """All connections of a process.
+
+    Those without good credentials so far make room for others: the oldest one when there are too many in all or
+    from one address, the one with the most bytes when there are too many bytes.
+
+    Parameters
+    ----------
+    settings : HttpSettings
+        `max_connections`, `max_connections_per_address`, `max_buffered`, and `trusted_proxies`, whose connections
+        are not counted by address.
+    """
+
+    def __init__(self, settings: HttpSettings) -> None:
+        self._settings = settings
+        # In the order in which they came; the values are addresses, None for those that are not counted.
+        self._unknown: OrderedDict[Connection, str | None] = OrderedDict()
+        self._authenticated: set[Connection] = set()
+        self._reserved: OrderedDict[Connection, None] = OrderedDict()
+        self._by_address: dict[str, OrderedDict[Connection, None]] = {}
+        self._buffered = 0
+        self._warned: dict[str, float] = {}
+
+    def add(self, connection: Connection, host: str | None) -> bool:
+        """Admit a connection.
+
+        Parameters
+        ----------
+        connection : Connection
+        host : str or None
+            Address of its other end.
+
+        Returns
+        -------
+        bool
+            False if all others are authenticated and as many as there may be: it gets nothing but `/health`.
+        """
+        address = connecting_address(host, self._settings.trusted_proxies)
+        if address is not None and len(self._near(address)) >= self._settings.max_connections_per_address:
+            self._abort_oldest(self._near(address), "max_connections_per_address")
+        if self._is_full():
+            self._abort_oldest(self._unknown, "max_connections")
+        if self._is_full():
+            return self._reserve(connection)
+        self._unknown[connection] = address
+        if address is not None:
+            self._by_address.setdefault(address, OrderedDict())[connection] = None
+        return True
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a connection that ended."""
+        self._forget(connection)
+        self._authenticated.discard(connection)
+        self._reserved.pop(connection, None)
+
+    def buffer(self, change: int) -> bool:
+        """Count bytes of a connection.
+
+        Parameters
+        ----------
+        change : int
+            What came to `Connection.buffered`, or left it.
+
+        Returns
+        -------
+        bool
+            False if there are too many, and no unauthenticated connection is left whose end would help.
+        """
+        self._buffered += change
+        if change > 0 and self._buffered > self._settings.max_buffered:
+            self._abort_largest()
+        return self._buffered <= self._settings.max_buffered
+
+    def _reserve(self, connection: Connection) -> bool:
+        if len(self._reserved) >= RESERVED:
+            self._abort(next(iter(self._reserved)))
+        self._reserved[connection] = None
+        return False
+
+    def _is_full(self) -> bool:
+        return len(self._unknown) + len(self._authenticated) >= self._settings.max_connections
+
+    def _near(self, address: str) -> "OrderedDict[Connection, None]":
+        return self._by_address.get(address) or OrderedDict()
+
+    def _abort_oldest(self, candidates: Mapping[Connection, object], setting: str) -> None:
+        while candidates:
+            oldest = next(iter(candidates))
+            if not self._notice(oldest):
+                self._warn(f"{setting} is reached")
+                self._abort(oldest)
+                return
+
+    def _abort_largest(self) -> None:
+        self._warn("requests and responses under way fill the memory that they may have")
+        holders = [one for one in list(self._unknown) if one.buffered and not self._notice(one)]
+        holders += [one for one in self._reserved if one.buffered]
+        enough = self._settings.max_buffered * 7 // 8  # so that this is not done for every connection anew
+        for holder in sorted(holders, key=lambda one: one.buffered, reverse=True):
+            if self._buffered <= enough:
+                return
+            self._abort(holder)
+
+    def _notice(self, connection: Connection) -> bool:
+        """Look whether a connection is authenticated by now: here, where it is rare, not at every request."""
+        if connection.is_authenticated:
+            self._forget(connection)
+            self._authenticated.add(connection)
+        return connection.is_authenticated
+
+    def _forget(self, connection: Connection) -> None:
+        address = self._unknown.pop(connection, None)
+        if address is not None:
+            near = self._by_address[address]
+            del near[connection]
+            if not near:
+                del self._by_address[address]
+
+    def _abort(self, connection: Connection) -> None:
+        self.remove(connection)
+        connection.abort()
+
+    def _warn(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self._warned.get(text, -_SECONDS_BETWEEN_WARNINGS) >= _SECONDS_BETWEEN_WARNINGS:
+            self._warned[text] = now
+            log_warning(text)

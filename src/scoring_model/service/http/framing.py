@@ -1,0 +1,210 @@
+"""Where a request begins and ends in the bytes of a connection (RFC 9112), before a parser sees them.
+
+The parser checks the syntax of what it is given; this finds the boundaries, so that it is never given more than one
+request, an `Upgrade` that it would obey, or trailers.
+"""
+
+import re
+from typing import Final, Protocol
+
+HEAD_BYTES: Final = 64 * 1024
+"""Of a request line with its headers."""
+
+FRAMING_BYTES: Final = 64 * 1024
+"""Of all chunk sizes and chunk extensions of one body."""
+
+TRAILER_BYTES: Final = 8 * 1024
+"""Of a trailer section, and of one line with a chunk size."""
+
+# CONNECT would make a tunnel of the connection (RFC 9110, section 9.3.6); there is none here.
+_BEGINNING: Final = re.compile(rb"(?!CONNECT )[A-Z][A-Z-]{0,31}(?: |\Z)")
+_REQUEST_LINE: Final = re.compile(
+    rb"(?!connect )[a-z-]+ ([^\x00-\x20\x7f]+) http/1\.([01])\r\n", re.IGNORECASE
+)
+_UPGRADE: Final = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
+_FIELDS: Final = re.compile(rb"\r\n(host|content-length|transfer-encoding):[ \t]*([^\r\n]*)")
+_TRAILING_BLANKS: Final = re.compile(
+    rb"(?<![ \t])[ \t]++(?=\r\n)"
+)  # linear: tried once for each run of blanks
+_LENGTH_DIGITS: Final = 18
+_SIZE_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[^\r\n]*)?\r\n")
+_TRAILERS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n)*\r\n")
+
+
+class BadFraming(Exception):
+    """The bytes are not a request of HTTP/1.1 or HTTP/1.0, or not one whose end is certain."""
+
+
+class TooLong(Exception):
+    """What only frames a request is longer than its limit."""
+
+
+class Body(Protocol):
+    """What of a body is still to come."""
+
+    def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
+        """Split off what belongs to the body.
+
+        Returns
+        -------
+        parsed : bytes
+            For the parser.
+        rest : bytes
+            Incomplete, or of the next request.
+        is_end : bool
+            Whether the body ends with `parsed`.
+
+        Raises
+        ------
+        BadFraming
+        TooLong
+        """
+        ...
+
+
+def take_head(data: bytes) -> tuple[bytes, bytes, Body | None]:
+    """Split the request line and headers off, as the parser shall see them.
+
+    Without `Upgrade`, which is ignored (RFC 9110, section 7.8), and without blanks behind values (section 5.5).
+
+    Parameters
+    ----------
+    data : bytes
+        From the first byte of a request on, or of empty lines before it (RFC 9112, section 2.2).
+
+    Returns
+    -------
+    head : bytes
+        Empty while the end is missing.
+    rest : bytes
+        What follows it, or the incomplete head.
+    body : Body or None
+        None where nothing belongs to the request but its head.
+
+    Raises
+    ------
+    BadFraming
+        As soon as the beginning can't be that of a request.
+    TooLong
+        Above `HEAD_BYTES`.
+    """
+    data = data.lstrip(b"\r\n")
+    end = data.find(b"\r\n\r\n", 0, HEAD_BYTES) + 4
+    if end < 4:
+        if len(data) >= HEAD_BYTES:
+            raise TooLong
+        if data and _BEGINNING.match(data) is None:
+            raise BadFraming
+        return b"", data, None
+    head = data[:end]
+    if head.find(b" \r\n") >= 0 or head.find(b"\t\r\n") >= 0:
+        head = _TRAILING_BLANKS.sub(b"", head)
+    lower = head.lower()
+    if lower.find(b"\nupgrade:") >= 0:
+        head = _UPGRADE.sub(b"", head)
+    return head, data[end:], _body_of(lower)
+
+
+def target_of(head: bytes) -> bytes:
+    """The request target in a head (RFC 9112, section 3.2)."""
+    line = _REQUEST_LINE.match(head)
+    return b"" if line is None else line[1]
+
+
+def _body_of(lower: bytes) -> Body | None:
+    """Say how a body is framed, if a head, in lower case, is clear about that.
+
+    HTTP/1.1 has exactly one `Host` (RFC 9112, section 3.2). The one transfer coding is chunked, in HTTP/1.1 alone
+    and without a length (sections 6.1 to 6.3).
+    """
+    line = _REQUEST_LINE.match(lower)
+    found = _FIELDS.findall(lower)
+    fields = dict(found)
+    if line is None or len(fields) < len(found) or (b"host" not in fields and line[2] == b"1"):
+        raise BadFraming
+    length, coding = fields.get(b"content-length"), fields.get(b"transfer-encoding")
+    if length is None and coding is None:
+        return None
+    if coding is None and length is not None:
+        return _sized(length)
+    if length is None and coding == b"chunked" and line[2] == b"1":
+        return ChunkedBody()
+    raise BadFraming
+
+
+def _sized(length: bytes) -> "SizedBody | None":
+    if not length.isdigit() or len(length) > _LENGTH_DIGITS:
+        raise BadFraming
+    return SizedBody(int(length)) if int(length) else None
+
+
+class SizedBody:
+    """A body of known length.
+
+    Parameters
+    ----------
+    length : int
+        Bytes, at least 1.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+
+    def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
+        """Split off what belongs to the body."""
+        part, rest = data[: self._left], data[self._left :]
+        self._left -= len(part)
+        return part, rest, not self._left
+
+
+class ChunkedBody:
+    """A body in chunks (RFC 9112, section 7.1). Its trailers are checked and dropped, so that the parser sees none."""
+
+    __slots__ = ("_framing", "_in_trailers", "_left")
+
+    def __init__(self) -> None:
+        self._left = 0  # of a chunk with the CRLF that ends it
+        self._framing = 0
+        self._in_trailers = False
+
+    def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
+        """Split off what belongs to the body."""
+        at = 0
+        while not self._in_trailers:
+            step = min(self._left, len(data) - at)
+            self._left -= step
+            at += step
+            if at == len(data):
+                return data, b"", False
+            line = _SIZE_LINE.match(data, at)
+            if line is None:
+                return _unfinished(data, at, b"\r\n")
+            at = line.end()
+            self._begin_chunk(int(line[1], 16), at - line.start())
+        return self._take_trailers(data, at)
+
+    def _begin_chunk(self, size: int, line: int) -> None:
+        self._framing += line
+        if self._framing > FRAMING_BYTES:
+            raise TooLong
+        self._in_trailers = not size
+        self._left = size + len(b"\r\n")
+
+    def _take_trailers(self, data: bytes, at: int) -> tuple[bytes, bytes, bool]:
+        section = _TRAILERS.match(data, at)
+        if section is None:
+            return _unfinished(data, at, b"\r\n\r\n")
+        if section.end() - at > TRAILER_BYTES:
+            raise TooLong
+        return data[:at] + b"\r\n", data[section.end() :], True
+
+
+def _unfinished(data: bytes, at: int, end: bytes) -> tuple[bytes, bytes, bool]:
+    """Wait for the rest of a line or section, which is malformed if its end is there."""
+    if end in data[at:]:
+        raise BadFraming
+    if len(data) - at > TRAILER_BYTES:
+        raise TooLong
+    return data[:at], data[at:], False

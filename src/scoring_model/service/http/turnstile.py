@@ -1,0 +1,36 @@
+"""Answers that may wait for a moment, so that a flood of them does not hold up the work of the event loop."""
+
+import asyncio
+from collections import deque
+from typing import Final
+
+AT_ONCE: Final = 64
+"""How many pass in one iteration of the event loop: a few milliseconds of work."""
+
+
+class Turnstile:
+    """Lets few pass in each iteration of the event loop, in the order in which they came.
+
+    A transaction makes one step in each iteration: thousands of answers in every one of them would stretch it to
+    seconds.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def turn(self) -> None:
+        """Wait for one's turn."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._open)
+        future: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(future)
+        await future
+
+    def _open(self) -> None:
+        for _ in range(min(AT_ONCE, len(self._waiting))):
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_result(None)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._open)

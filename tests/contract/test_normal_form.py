@@ -1,0 +1,58 @@
+import random
+import sys
+import time
+import unicodedata
+from unicodedata import combining, normalize
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring_model.contract.normal_form import EXPANSION, _long_run, normal_form
+
+EVERYTHING = [chr(code) for code in range(sys.maxunicode + 1)]
+MARKS = [character for character in EVERYTHING if combining(character)]
+ODD = [*"aé각가ᾂẗ \u1100\u1161\u11a8\u212b\u2126\u0958\u0f73\u0f75\u0f81\u0344\U0001d15e", *MARKS[::9]]
+
+
+@given(st.lists(st.sampled_from(ODD), max_size=120).map("".join) | st.text(max_size=120))
+def test_it_is_the_normal_form_of_unicode(text: str) -> None:
+    """Whatever the order of the marks, the result is what the standard library gives."""
+    assert normal_form(text) == normalize("NFC", text)
+
+
+def test_long_runs_of_every_mark() -> None:
+    """Runs of hundreds of marks of all classes, behind letters that compose with them."""
+    draw = random.Random(5)
+    for letter in "aᾂ가\u0f40":
+        text = letter + "".join(draw.choices([*MARKS, "\u0f73", "\u0f75", "\u0f81"], k=400))
+        assert normal_form(text * 2) == normalize("NFC", text * 2)
+
+
+def test_the_marks_are_those_of_this_version_of_unicode() -> None:
+    """Each character that begins with a mark when decomposed is sorted as one, all parts being of its class."""
+    first = {character: normalize("NFD", character)[0] for character in EVERYTHING}
+    leading = {character for character, start in first.items() if combining(start)}
+    assert {character for character in EVERYTHING if _long_run().fullmatch(character * 32)} == leading
+    for mark in leading - set("\u0f73\u0f75\u0f81"):
+        assert {combining(part) for part in normalize("NFD", mark)} == {combining(mark)}
+    assert max(len(normalize("NFD", character)) for character in EVERYTHING) == EXPANSION
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + "\u0301" * 65_400 + "\u0316" * 65_400,
+        "a" + "\u0301\u0316" * 65_400,
+        "a" + "\U0001e944\u0316" * 65_400,
+        "\u1f82" + "\u0f73\u0f71" * 65_400,
+        ("a" + "\u0301" * 16 + "\u0316" * 15) * 4_000,
+    ],
+    ids=["two blocks", "alternating", "beyond 16 bits", "double marks", "just below a long run"],
+)
+def test_time_grows_with_the_length_alone(text: str) -> None:
+    """Texts for which the standard library took most of a minute take some milliseconds."""
+    begun = time.thread_time()
+    normal = normal_form(text)
+    assert time.thread_time() - begun < 1
+    assert unicodedata.is_normalized("NFC", normal)

@@ -1,0 +1,166 @@
+"""Clocks that were wrong: what an instant of the future blocks, who says so, and how it is repaired."""
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring_model.cli import main
+from scoring_model.contract.event import EventType
+from scoring_model.service.core import readiness
+from scoring_model.service.core.errors import Unavailable
+from scoring_model.service.core.future_links import future_links
+from scoring_model.service.core.resources import Caller
+from scoring_model.service.core.rows import LinkRow
+from scoring_model.service.core.verdicts import LONGEST_RETRY, SKEW
+from scoring_model.service.delivery.fan_out import fan_out
+from service_use import HOUR, SECOND, START, World, applicants, tell
+from store_story import write_to
+
+AHEAD = 48 * HOUR
+
+
+async def behind(world: World) -> int:
+    """By how many seconds the process says that its clock is behind."""
+    found = await world.service.ready()
+    assert found is not None
+    return found.clock_behind // SECOND
+
+
+@pytest.fixture(autouse=True)
+def _looks_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "INTERVAL", 0.0)
+
+
+def test_link_records_of_the_future_are_found_and_deleted(store_url: str, sealed: Path) -> None:
+    """A clock two days ahead blocks one device, readiness says so, and deleting its records ends it; verdicts stay."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        ours, theirs = ({"deviceId": name} for name in ("device-a", "device-b"))
+        past = await world.link_rows()
+        assert await behind(world) == 0
+        world.clock.at += AHEAD
+        early = (await world.verify(caller, signals=ours)).resource
+        ahead = await world.link_rows() - past
+        assert ahead
+        world.clock.at -= AHEAD
+        with pytest.raises(Unavailable) as refused:
+            await world.verify(caller, signals=ours)
+        assert refused.value.retry_after == LONGEST_RETRY
+        await world.verify(caller, signals=theirs)
+        assert await behind(world) == AHEAD // SECOND
+        found = {START + AHEAD: len(ahead)}
+        assert await future_links(world.store, now=START) == found
+        assert await world.link_rows() > ahead
+        assert await future_links(world.store, now=START, delete=True) == found
+        assert await world.link_rows() & ahead == set()
+        assert await future_links(world.store, now=START) == {}
+        assert await behind(world) == 0
+        assert (await world.verify(caller, signals=ours)).resource.completed_at == START
+        assert await world.service.verification(caller, early.id) == early
+
+    tell(store_url, sealed, story)
+
+
+def test_what_is_within_the_tolerance_is_not_of_the_future(store_url: str, sealed: Path) -> None:
+    """Clocks may differ by five seconds: such records are seen, waited for, and stay."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        world.clock.at += SKEW
+        await world.verify(caller, signals={"deviceId": "device-a"})
+        world.clock.at -= SKEW
+        assert await behind(world) == 0
+        assert await future_links(world.store, now=START, delete=True) == {}
+        later = (await world.verify(caller, signals={"deviceId": "device-a"})).resource
+        assert later.completed_at == START + SKEW + 1
+
+    tell(store_url, sealed, story)
+
+
+def test_the_command_shows_and_deletes(
+    sqlite_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`database future-links` lists the latest events first, changes nothing unless asked, and then leaves the rest."""
+    now = time.time_ns() // 1000
+    rows = [LinkRow(bytes([first]) * 16, now + at, b"p", None) for first, at in ((0, AHEAD), (255, AHEAD))]
+    rows += [LinkRow(b"h" * 16, now + at, b"p", None) for at in (AHEAD // 2, -HOUR)]
+    write_to(sqlite_url, *rows)
+
+    def run(*words: str) -> Mapping[str, Any]:
+        assert main(["database", "future-links", "--database", sqlite_url, "--json", *words]) == 0
+        found: Mapping[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    shown = run()
+    assert (shown["deleted"], shown["events"], shown["linkRecords"]) == (False, 2, 3)
+    assert [event["linkRecords"] for event in shown["latest"]] == [2, 1]
+    assert all(event["aheadSeconds"] > 0 for event in shown["latest"])
+    assert run("--limit", "1")["latest"] == [
+        {**shown["latest"][0], "aheadSeconds": pytest.approx(172_799, abs=99)}
+    ]
+    assert run("--delete")["linkRecords"] == 3
+    assert run()["events"] == 0
+    assert main(["database", "future-links", "--database", sqlite_url]) == 0
+    assert "0 link records of 0 events are in the future" in capsys.readouterr().out
+
+
+async def told(world: World, hook: bytes) -> list[str]:
+    """What a webhook gets, by type: of all that waits and was not handed over yet."""
+    async with world.store.writing([]) as transaction:
+        await fan_out(transaction, now=world.clock.now(), limit=100, after=0)
+    async with world.store.reading() as reader:
+        rows = await reader.deliveries(webhook=hook, status="WAITING", limit=100)
+        pairs = [await reader.delivery(row.id) for row in rows]
+    return sorted(pair[1].type for pair in pairs if pair is not None)
+
+
+async def hooked(world: World, caller: Caller) -> bytes:
+    """A new webhook that wants everything."""
+    body = {"destinationUrl": "https://h.example/", "active": True}
+    return (await world.service.create_webhook(caller, body, None)).resource.id
+
+
+@pytest.mark.parametrize("step", [-2 * HOUR, 2 * HOUR])
+def test_a_webhook_gets_what_follows_it(store_url: str, sealed: Path, step: int) -> None:
+    """Four events after its creation arrive and four before it do not, wherever the clock steps meanwhile."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        await hooked(world, caller)  # so that events wait for somebody
+        one, two = (person.identity for person in applicants(sealed)[:2])
+        for body in (one, two):
+            await world.identity(caller, body)
+        hook = await hooked(world, caller)
+        world.clock.at += step
+        for body in (one, two):
+            await world.identity(caller, body)
+        assert await told(world, hook) == sorted(
+            2 * [EventType.IDENTITY_CREATED, EventType.IDENTITY_VALIDATED]
+        )
+
+    tell(store_url, sealed, story)
+
+
+@pytest.mark.parametrize("step", [-2 * HOUR, 2 * HOUR])
+def test_a_webhook_that_is_enabled_gets_what_follows_that(store_url: str, sealed: Path, step: int) -> None:
+    """What happened while it was inactive does not arrive, even when nobody had handed it over before."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        await hooked(world, caller)
+        hook = await hooked(world, caller)
+        body = {"destinationUrl": "https://h.example/", "active": False}
+        await world.service.update_webhook(caller, hook, body)
+        await world.identity(caller, {})
+        world.clock.at += step
+        await world.service.update_webhook(caller, hook, {**body, "active": True})
+        assert await told(world, hook) == []
+        await world.identity(caller, applicants(sealed)[0].identity)
+        assert len(await told(world, hook)) == 2
+
+    tell(store_url, sealed, story)

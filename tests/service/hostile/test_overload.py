@@ -1,0 +1,167 @@
+"""Floods: of requests for which there is no room, and of wrong credentials."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from scoring_model.service.core.clients import create_client
+from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.core.queue import QueueLimits
+from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.service import open_service
+from scoring_model.service.core.store import Reader, Store
+from scoring_model.service.http import HttpSettings, create_app
+from scoring_model.service.store import open_store
+from service_use import MASTERS, eventually
+
+PATH = "/scoring/v1/verifications"
+BODY = {"signals": {"vpn": True}}
+Credentials = Mapping[str, str]
+
+
+class Counting:
+    """A store that counts queries for credentials, and lets transactions wait at a gate."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.queries = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Any]:
+        """See `Store.reading`."""
+        async with self._store.reading() as reader:
+            yield _CountingReader(reader, self)
+
+    @asynccontextmanager
+    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Any]:
+        """See `Store.writing`."""
+        await self.gate.wait()
+        async with self._store.writing(pools, wait=wait) as transaction:
+            yield transaction
+
+
+class _CountingReader:
+    def __init__(self, reader: Reader, counting: Counting) -> None:
+        self._reader = reader
+        self._counting = counting
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    async def credentials(self, digests: Sequence[bytes]) -> Any:
+        """See `Reader.credentials`."""
+        self._counting.queries += 1
+        return await self._reader.credentials(digests)
+
+
+class Served:
+    """The whole service, without sockets.
+
+    Parameters
+    ----------
+    app : ASGI application
+    store : Counting
+    """
+
+    def __init__(self, app: Any, store: Counting) -> None:
+        self._app = app
+        self.store = store
+
+    async def client(self) -> Credentials:
+        """Credentials of a new client."""
+        made = await create_client(
+            self.store,
+            name="a client",
+            scopes=frozenset(Scope),
+            now=SystemClock().now(),
+        )
+        return {"x-client-id": made.client_id, "x-api-key": made.api_key}
+
+    async def post(self, credentials: Credentials, address: str = "192.0.2.1") -> httpx.Response:
+        """Ask for a verification from an address."""
+        transport = httpx.ASGITransport(self._app, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://a") as client:
+            return await client.post(PATH, json=BODY, headers=dict(credentials))
+
+
+@asynccontextmanager
+async def served(url: str, bundle: Path, limits: QueueLimits) -> AsyncIterator[Served]:
+    """Serve over a database."""
+    store = Counting(await open_store(url))
+    service = await open_service(
+        store,
+        bundle=bundle,
+        masters=lambda: MASTERS,
+        clock=SystemClock(),
+        limits=limits,
+    )
+    try:
+        yield Served(create_app(service, HttpSettings(access_log=False), clock=SystemClock()), store)
+    finally:
+        store.gate.set()
+        await service.close()
+        await store.close()
+
+
+def test_a_flood_of_one_client_is_refused_at_arrival_and_refuses_nobody_else(
+    store_url: str, sealed: Path
+) -> None:
+    """While nothing commits, what fits waits; the rest is refused at once, spends no token, and can come again."""
+
+    async def story() -> None:
+        limits = QueueLimits(waiting=16, wait_seconds=60.0, scoring_seconds=30.0, commit_seconds=60.0)
+        async with served(store_url, sealed, limits) as service:
+            flooding, other = await service.client(), await service.client()
+            service.store.gate.clear()
+            tasks = [asyncio.create_task(service.post(flooding)) for _ in range(100)]
+            await eventually(lambda: sum(task.done() for task in tasks) == 84)
+            honest = asyncio.create_task(service.post(other))
+            await asyncio.sleep(0.05)
+            assert not honest.done()
+            service.store.gate.set()
+            answers = await asyncio.gather(*tasks)
+            assert Counter(answer.status_code for answer in answers) == {503: 84, 201: 16}
+            assert all(1 <= int(a.headers["retry-after"]) <= 10 for a in answers if a.status_code == 503)
+            assert (await honest).status_code == 201
+            last = await service.post(flooding)
+            assert last.status_code == 201
+            left = int(last.headers["ratelimit"].partition("r=")[2].partition(";")[0])
+            assert left >= 6000 - 17
+
+    asyncio.run(story())
+
+
+def test_a_flood_of_wrong_credentials_costs_few_queries(store_url: str, sealed: Path) -> None:
+    """From one address, which soon is above its limit; a valid pair from there is served, and others do not wait."""
+
+    async def story() -> None:
+        async with served(
+            store_url, sealed, QueueLimits(commit_seconds=60.0, scoring_seconds=30.0)
+        ) as service:
+            good, other = await service.client(), await service.client()
+
+            async def wrong(number: int) -> int:
+                return (await service.post({"x-client-id": "cl_0", "x-api-key": f"sk_{number}"})).status_code
+
+            found = Counter(await asyncio.gather(*(wrong(number) for number in range(100))))
+            assert 60 <= found[401] < 70
+            assert found[401] + found[429] == 100
+            service.store.queries = 0
+            flood = [asyncio.create_task(wrong(number)) for number in range(300)]
+            await asyncio.sleep(0)
+            assert (await service.post(other, address="192.0.2.2")).status_code == 201
+            assert (await service.post(good)).status_code == 201
+            await asyncio.gather(*flood)
+            assert service.store.queries <= 30
+
+    asyncio.run(story())

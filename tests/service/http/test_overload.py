@@ -1,0 +1,129 @@
+"""What HTTP answers when the service is overloaded."""
+
+import asyncio
+import io
+import json
+import time
+from typing import Any
+
+import pytest
+
+from fake_service import GOOD, PERSON, Client, StoppedClock
+from scoring_model.service.core.errors import Overloaded
+from scoring_model.service.core.store import Bucket
+from scoring_model.service.http import HttpSettings, logs
+
+PATH = "/scoring/v1/verifications"
+BODY = {"signals": {"device": "d"}}
+
+
+def overloaded(retry_after: int = 7) -> Client:
+    """A client of a service that admits no change."""
+    client = Client()
+    client.service.overload = Overloaded(retry_after)
+    return client
+
+
+def test_a_refusal_at_arrival_says_when_to_come_back_and_spends_no_token() -> None:
+    """It is a problem as any other, with what was seen of the quota last; nothing is read, stored or counted."""
+    client = overloaded()
+    answer = client.ask("POST", PATH, json=BODY)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "7")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["ratelimit"] == '"default";r=6000;t=0'
+    problem = answer.json()
+    assert problem.pop("instance") == f"urn:uuid:{problem['requestId']}"
+    assert problem.pop("requestId") == answer.headers["x-request-id"]
+    assert problem == {
+        "type": "about:blank",
+        "title": "Service Unavailable",
+        "status": 503,
+        "detail": "The service is overloaded. Wait as Retry-After says.",
+        "code": "unavailable",
+    }
+    assert client.service.tokens == []
+    client.service.overload, client.service.bucket = None, Bucket(True, 17, 3.0, 0.0)
+    client.ask("GET", "/scoring/v1/webhooks")
+    client.service.overload = Overloaded()
+    assert client.ask("POST", PATH, json=BODY).headers["ratelimit"] == '"default";r=17;t=3'
+
+
+def test_admission_comes_after_credentials_and_before_the_rate_limit() -> None:
+    """Nobody learns without credentials that the service is overloaded; whoever is refused is not counted."""
+    client = overloaded()
+    client.service.bucket = Bucket(False, 0, 60.0, 1.0)
+    assert client.ask("POST", PATH, credentials=None, json=BODY).status_code == 401
+    assert client.ask("POST", PATH, json=BODY).status_code == 503
+    client.service.overload = None
+    assert client.ask("POST", PATH, json=BODY).status_code == 429
+
+
+def test_reading_needs_no_admission() -> None:
+    """What changes nothing waits for no transaction."""
+    client = Client()
+    path = f"/scoring/v1/identities/{client.new_identity()['id']}"
+    client.service.overload = Overloaded()
+    assert client.ask("GET", path).status_code == 200
+    assert client.ask("HEAD", path).status_code == 200
+    assert client.ask("DELETE", path).status_code == 503
+
+
+@pytest.mark.parametrize("content", [{"json": PERSON}, {"content": b"{"}, {"json": {"nickname": 1}}])
+def test_whoever_was_admitted_leaves(content: dict[str, Any]) -> None:
+    """However the request ends, its place is free again."""
+    client = Client()
+    client.ask("POST", "/scoring/v1/identities", **content)
+    client.service.fault = RuntimeError()
+    client.ask("POST", "/scoring/v1/identities", **content)
+    assert client.service.under_load == 0
+
+
+def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their number for each client, once in a while."""
+    monkeypatch.setattr(logs, "_REFUSED_SECONDS", 0.05)
+    stream = io.StringIO()
+    logs.configure(stream)
+    log = logs.RequestLog(StoppedClock(), enabled=True)
+
+    async def story() -> None:
+        client = overloaded()
+        app = client.app
+        app._log = log  # type: ignore[attr-defined]
+
+        async def send(_: object) -> None:
+            pass
+
+        for _ in range(3):
+            headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
+            scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": headers}
+            await app(scope, send, send)  # type: ignore[arg-type]
+        assert stream.getvalue() == ""
+        await asyncio.sleep(0.2)
+
+    asyncio.run(story())
+    (line,) = stream.getvalue().splitlines()
+    assert {name: value for name, value in json.loads(line).items() if name != "time"} == {
+        "status": 503,
+        "refused": 3,
+        "clientId": "cl_1",
+    }
+
+
+def test_a_refusal_at_arrival_is_cheap() -> None:
+    """At most 60 us of CPU, as benchmarks/overload.py measures; here a machine may be five times slower."""
+    client = Client(settings=HttpSettings())
+    client.service.overload = Overloaded()
+    headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
+
+    async def send(_: object) -> None:
+        pass
+
+    async def refuse(count: int) -> float:
+        began = time.thread_time()
+        for _ in range(count):
+            scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": headers}
+            await client.app(scope, send, send)  # type: ignore[arg-type]
+        return (time.thread_time() - began) / count
+
+    assert min(asyncio.run(refuse(200)) for _ in range(5)) < 300e-6

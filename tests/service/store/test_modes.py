@@ -1,0 +1,51 @@
+"""Who may read the files of a database."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scoring_model.service.store import open_store
+
+WRITER = """
+import asyncio, os, sys
+from scoring_model.service.store import open_store
+
+async def main(url):
+    store = await open_store(url, create=True)
+    await store.take(b"key", capacity=1, per_second=1, now=1)
+    async with store.writing(["1"]) as transaction:
+        await transaction.set_fact("a", b"1")
+    os.kill(os.getpid(), 9)  # so that the log is left
+
+os.umask(int(sys.argv[2], 8))
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("umask", ["0", "022", "077"])
+def test_files_are_made_for_their_owner_alone(tmp_path: Path, umask: str) -> None:
+    """Database, log, its index, locks and buckets have mode 0600, whatever the umask."""
+    subprocess.run([sys.executable, "-c", WRITER, f"sqlite:///{tmp_path / 'a.db'}", umask], check=False)
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
+    names = [f"a.db{end}" for end in ("", "-wal", "-shm", ".lock", ".gate", ".buckets")]
+    assert modes == dict.fromkeys(names, "0o600")
+
+
+def test_a_mode_that_an_operator_chose_stays(sqlite_url: str) -> None:
+    """A group may be let in, to the files that SQLite makes from then on too."""
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    path.chmod(0o640)
+
+    async def run() -> None:
+        store = await open_store(sqlite_url)
+        async with store.writing(["1"]) as transaction:
+            await transaction.set_fact("a", b"1")
+        log = path.with_name(path.name + "-wal")
+        assert {oct(os.stat(one).st_mode & 0o777) for one in (path, log)} == {"0o640"}
+        await store.close()
+
+    asyncio.run(run())

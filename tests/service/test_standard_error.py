@@ -1,0 +1,66 @@
+"""Standard error of a process that serves is JSON, whoever writes there, and holds no text of errors."""
+
+import asyncio
+import io
+import json
+import logging
+import sys
+import threading
+import warnings
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from scoring_model.service.standard_error import install
+
+CANARY = "canary-7f3a"
+
+
+@pytest.fixture
+def stream(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What is written, in a process that is as it was afterwards."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    for module, name in (
+        (sys, "excepthook"),
+        (sys, "unraisablehook"),
+        (threading, "excepthook"),
+        (warnings, "showwarning"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name))
+    return io.StringIO()
+
+
+def raised() -> ValueError:
+    """An error with a place."""
+    try:
+        raise ValueError(CANARY)
+    except ValueError as error:
+        return error
+
+
+def test_whatever_is_written_is_json_without_texts(stream: io.StringIO) -> None:
+    """Libraries, warnings, lost tasks, failed callbacks, threads, finalisers and the last traceback."""
+
+    async def use() -> None:
+        install(stream)
+        loop = asyncio.get_running_loop()
+        logging.getLogger("uvicorn.error").warning("Invalid %s\nsecond line", CANARY, exc_info=raised())
+        warnings.showwarning(UserWarning(CANARY), UserWarning, "a.py", 3)
+        sys.excepthook(ValueError, raised(), None)
+        sys.unraisablehook(cast(Any, SimpleNamespace(exc_value=raised())))
+        thread = threading.Thread(target=lambda: int(CANARY))
+        thread.start()
+        thread.join()
+        loop.call_soon(int, CANARY)
+        loop.call_exception_handler({"message": "Task was destroyed"})
+        await asyncio.sleep(0)
+
+    asyncio.run(use())
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert CANARY not in stream.getvalue()
+    assert lines[0]["message"] == "Invalid %s"
+    assert lines[1] == {"warning": "UserWarning at a.py:3"}
+    assert [line["errors"][0]["type"] for line in lines if "errors" in line] == ["ValueError"] * 5
+    assert lines[-1]["errors"][0]["places"] or lines[-1]["doing"] == "calling back"
+    assert {"warning": "Task was destroyed"} in lines
