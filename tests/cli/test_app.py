@@ -73,7 +73,7 @@ def test_the_main_path(capsys: pytest.CaptureFixture[str], config: Path, tmp_pat
     assert (code, json.loads(said)["signed"], json.loads(said)["name"]) == (0, True, "identity")
     code, said, _ = run(capsys, "inspect", bundle)
     assert code == 0
-    assert "golden rows and fingerprint are sound" in said
+    assert "golden rows are sound" in said
     out = tmp_path / "out.csv"
     code, said, _ = run(capsys, "score", bundle, data, "--out", out, "--threads", 1)
     assert (code, "5000 records in" in said) == (0, True)
