@@ -65,8 +65,8 @@ class Coverage:
     def warnings(self) -> tuple[str, ...]:
         """What makes the evaluated records differ from those of their period.
 
-        Among immature records a label known early decides whether one counts. Frauds are reported early, genuine
-        records hardly ever, so that the share of frauds is too high, and so is every metric that depends on it.
+        An immature record counts only if its label is known early, which depends on the label: the share of frauds
+        among such records is not that of their period.
         """
         early = self.immature_genuine + self.immature_frauds
         unlabelled = self.left_out[LeftOut.UNLABELLED_IMMATURE]

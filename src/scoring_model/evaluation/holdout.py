@@ -67,8 +67,8 @@ def evaluate_table(
     as_of : int, optional
         Instant, microseconds, before which labels count. None: just after the latest instant in the table.
     matured_only : bool
-        Whether to leave out younger records even where their label is known. Frauds are reported early and genuine
-        records are not: an evaluation that mixes ages has too high a share of frauds.
+        Whether to leave out younger records even where their label is known. Which labels are known early depends on
+        the label, so that an evaluation that mixes ages is biased.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
 
