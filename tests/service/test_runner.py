@@ -61,7 +61,8 @@ def prepared(settings: ServiceSettings) -> tuple[ServiceSettings, list[str]]:
 def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path: Path) -> None:
     """The URL alone is on standard output, the service is ready then, and SIGTERM ends it with 0."""
     with running(tmp_path, *arguments(sealed)) as service:
-        assert service.request("GET", "/health/ready") == (200, {"status": "ready"})
+        status, body = service.request("GET", "/health/ready")
+        assert (status, body["status"]) == (200, "ready")
         assert service.stop() == 0
         assert service.process.stdout is not None
         assert service.process.stdout.read() == ""

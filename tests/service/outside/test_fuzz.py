@@ -60,7 +60,8 @@ FIELDS: Final = {
 
 def is_well(service: Running) -> bool:
     """Whether the service still is."""
-    return service.request("GET", "/health/ready") == (200, {"status": "ready"})
+    status, body = service.request("GET", "/health/ready")
+    return (status, body["status"]) == (200, "ready")
 
 
 @pytest.fixture(autouse=True)

@@ -124,17 +124,17 @@ class Verdicts:
 
     Parameters
     ----------
-    scorer : Scorer
+    decider : Scorer
     vault : Vault
     secrets : Secrets
     clock : Clock
     """
 
-    def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
-        self._scorer = scorer
-        self._matrix = scorer.matrix
-        self._law = scorer.matrix.law
-        self._manifest = scorer.manifest
+    def __init__(self, decider: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
+        self._decider = decider
+        self._matrix = decider.matrix
+        self._law = decider.matrix.law
+        self._manifest = decider.manifest
         self._vault = vault
         self._secrets = secrets
         self._masks = Masks(secrets)
@@ -303,10 +303,10 @@ class Verdicts:
         if not scored:
             return {}
         rows = np.stack([row for _, _, row in scored])
-        decisions = self._scorer.decide(rows)
+        decisions = self._decider.decide(rows)
         outcomes = decisions.outcomes.tolist()
         to_explain = [i for i, outcome in enumerate(outcomes) if OUTCOMES[outcome] is not Outcome.PASSED]
-        told = dict(zip(to_explain, self._scorer.reasons_of(rows[to_explain]), strict=True))
+        told = dict(zip(to_explain, self._decider.reasons_of(rows[to_explain]), strict=True))
         scores = decisions.scores.tolist()
         return {
             candidate: self._verdict(
