@@ -216,7 +216,7 @@ def test_a_silent_service_is_not_waited_for_forever(opened: Any) -> None:
     """A timeout is set, and told as a lack of an answer."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        client = opened(url, timeout=0.05, retry=RetryPolicy(attempts=2))
+        client = opened(url, timeout=0.5, retry=RetryPolicy(attempts=2))
         with pytest.raises(TransportError) as caught:
             client.do(OPERATIONS["GET"])
     assert (caught.value.kind, caught.value.sent) == ("ReadTimeout", True)
