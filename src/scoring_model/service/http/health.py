@@ -5,7 +5,8 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
-from scoring_model.records.times import rfc3339
+from scoring_model.contract.health import Health, Readiness
+from scoring_model.contract.resource import instant
 from scoring_model.service.http.answers import plain
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.public import PublicPage
@@ -33,7 +34,7 @@ def health_pages(service: Service) -> list[PublicPage]:
     """
 
     async def live(_scope: Scope) -> Response:
-        return plain({"status": "live"})
+        return plain(Health())
 
     async def ready(scope: Scope) -> Response:
         found = None if LEAVING in scope.get("state", {}) else await service.ready()
@@ -41,11 +42,10 @@ def health_pages(service: Service) -> list[PublicPage]:
             raise NotReady
         since = found.erasure_incomplete_since
         return plain(
-            {
-                "status": "ready",
-                "erasureIncompleteSince": None if since is None else rfc3339(since),
-                "clockBehindSeconds": found.clock_behind // 1_000_000,
-            }
+            Readiness(
+                erasure_incomplete_since=None if since is None else instant(since),
+                clock_behind_seconds=found.clock_behind // 1_000_000,
+            )
         )
 
     return [PublicPage(LIVE, live), PublicPage(READY, ready)]

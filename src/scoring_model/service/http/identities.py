@@ -6,12 +6,11 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from scoring_model.service.core import resources
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import Answer, Identity
 from scoring_model.service.http.answers import created, plain
 from scoring_model.service.http.caching import cacheable
 from scoring_model.service.http.operation import Body, Call, Operation
-from scoring_model.service.http.representations import identity_document
+from scoring_model.service.http.representations import identity_shown
 
 PATH: Final = "/scoring/v1/identities"
 MAX_AGE: Final = 60
@@ -30,15 +29,15 @@ async def _erase(call: Call) -> Identity:
 
 
 def _created(answer: Answer[Identity], _scope: Scope) -> Response:
-    return created(answer, identity_document(answer.resource), PATH)
+    return created(answer, identity_shown(answer.resource), PATH)
 
 
 def _got(identity: Identity, scope: Scope) -> Response:
-    return cacheable(to_json(identity_document(identity)), scope, MAX_AGE)
+    return cacheable(identity_shown(identity).to_json(), scope, MAX_AGE)
 
 
 def _erased(identity: Identity, _scope: Scope) -> Response:
-    return plain(identity_document(identity))
+    return plain(identity_shown(identity))
 
 
 _NEEDED: Final = resources.Scope.IDENTITIES

@@ -296,7 +296,7 @@ def _public_paths() -> dict[str, _Json]:
     ready = _public(
         "isReady",
         "Whether the process should get requests",
-        schema("Ready"),
+        schema("Readiness"),
         {"status": "ready", "erasureIncompleteSince": None, "clockBehindSeconds": 0},
     )
     ready["responses"]["503"] = {

@@ -1,16 +1,16 @@
 """The bodies and resources of the contract as JSON Schema (draft 2020-12), for the API reference."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
 from scoring_model.contract.body import Nothing
 from scoring_model.contract.event import Event
+from scoring_model.contract.health import Health, Readiness
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.problem import Problem, ValidationProblem
-from scoring_model.contract.resource import Instant, Resource
 from scoring_model.contract.verification import Verification, VerificationInput
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
 
@@ -18,33 +18,8 @@ Schema = dict[str, Any]
 _PLACE: Final = "#/components/schemas/{model}"
 
 
-class Health(Resource):
-    """That the process lives."""
-
-    status: Literal["live"]
-
-
-class Ready(Resource):
-    """That the process should get requests, and what its operator should know."""
-
-    model_config = ConfigDict(title="Readiness")
-
-    status: Literal["ready"]
-    erasure_incomplete_since: Annotated[
-        Instant | None,
-        Field(description="Since when an erasure waits for the truncation of the write-ahead log (SQLite)."),
-    ]
-    clock_behind_seconds: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="How far the newest event is ahead of this process's clock; 0 up to the tolerance of 5 s.",
-        ),
-    ]
-
-
 _SENT: Final = (IdentityInput, VerificationInput, WebhookInput, WebhookUpdate, Nothing)
-_SHOWN: Final = (Identity, Verification, Webhook, Event, Health, Ready, Problem, ValidationProblem)
+_SHOWN: Final = (Identity, Verification, Webhook, Event, Health, Readiness, Problem, ValidationProblem)
 
 
 class _Generator(GenerateJsonSchema):

@@ -7,12 +7,11 @@ from starlette.types import Scope
 
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import resources
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import Answer, Verification
 from scoring_model.service.http.answers import created, plain
 from scoring_model.service.http.caching import cacheable
 from scoring_model.service.http.operation import Body, Call, Operation
-from scoring_model.service.http.representations import verification_document
+from scoring_model.service.http.representations import verification_shown
 
 PATH: Final = "/scoring/v1/verifications"
 MAX_AGE: Final = 300
@@ -31,19 +30,19 @@ async def _erase(call: Call) -> Verification:
 
 
 def _created(answer: Answer[Verification], _scope: Scope) -> Response:
-    return created(answer, verification_document(answer.resource), PATH)
+    return created(answer, verification_shown(answer.resource), PATH)
 
 
 def _got(verification: Verification, scope: Scope) -> Response:
-    document = verification_document(verification)
+    shown = verification_shown(verification)
     # One that is pending changes soon; one that ended in a fault is asked for by people who look into it.
     if verification.status is not VerificationStatus.COMPLETED:
-        return plain(document)
-    return cacheable(to_json(document), scope, MAX_AGE)
+        return plain(shown)
+    return cacheable(shown.to_json(), scope, MAX_AGE)
 
 
 def _erased(verification: Verification, _scope: Scope) -> Response:
-    return plain(verification_document(verification))
+    return plain(verification_shown(verification))
 
 
 _NEEDED: Final = resources.Scope.VERIFICATIONS

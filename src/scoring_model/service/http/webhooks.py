@@ -6,13 +6,12 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from scoring_model.service.core import resources
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.resources import Answer, Webhook
-from scoring_model.service.http.answers import plain, replayable
+from scoring_model.service.http.answers import listed, plain, replayable
 from scoring_model.service.http.caching import cacheable
 from scoring_model.service.http.operation import Body, Call, Operation
 from scoring_model.service.http.parameters import cursor_of, page
-from scoring_model.service.http.representations import webhook_document
+from scoring_model.service.http.representations import webhook_shown
 
 PATH: Final = "/scoring/v1/webhooks"
 MAX_AGE: Final = 60
@@ -50,20 +49,20 @@ async def _list(call: Call) -> tuple[list[Webhook], str | None]:
 
 
 def _answered(answer: Answer[Webhook], _scope: Scope) -> Response:
-    return replayable(answer, webhook_document(answer.resource))
+    return replayable(answer, webhook_shown(answer.resource))
 
 
 def _got(webhook: Webhook, scope: Scope) -> Response:
-    return cacheable(to_json(webhook_document(webhook)), scope, MAX_AGE)
+    return cacheable(webhook_shown(webhook).to_json(), scope, MAX_AGE)
 
 
 def _changed(webhook: Webhook, _scope: Scope) -> Response:
-    return plain(webhook_document(webhook))
+    return plain(webhook_shown(webhook))
 
 
 def _listed(found: tuple[list[Webhook], str | None], _scope: Scope) -> Response:
     webhooks, following = found
-    response = plain([webhook_document(webhook) for webhook in webhooks])
+    response = listed(map(webhook_shown, webhooks))
     if following is not None:
         response.headers["Link"] = f'<{following}>; rel="next"'
     return response
