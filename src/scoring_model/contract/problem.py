@@ -70,9 +70,13 @@ class ValidationProblem(Problem):
         Field(min_length=1, max_length=MOST_ERRORS, description=f"All of them at once, up to {MOST_ERRORS}."),
     ]
     errors_omitted: Annotated[
-        int,
-        Field(
-            ge=1,
-            description=f"How many there are beyond the first {MOST_ERRORS}; absent when there are none.",
+        int | None,
+        Field(exclude_if=lambda number: number is None),
+        WithJsonSchema(
+            {
+                "type": "integer",
+                "minimum": 1,
+                "description": f"How many there are beyond the first {MOST_ERRORS}; absent when there are none.",
+            }
         ),
-    ]
+    ] = None

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import Response
 
+from scoring_model.contract.problem import Problem, ValidationProblem
 from scoring_model.service.core import errors
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.http import refusals
 
@@ -45,7 +45,7 @@ def status_of(error: Exception) -> int:
 
 
 def problem(error: Exception, request_id: str) -> Response:
-    """Tell of an error.
+    """Report an error.
 
     Parameters
     ----------
@@ -60,26 +60,24 @@ def problem(error: Exception, request_id: str) -> Response:
         With the headers that belong to the status.
     """
     status = status_of(error)
-    code, detail = _told(error)
-    document: dict[str, object] = {
-        "type": "about:blank",
+    code, detail = _described(error)
+    fields: dict[str, Any] = {
         "title": _TITLES.get(status) or HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
         "instance": f"urn:uuid:{request_id}",
         "code": code,
-        "requestId": request_id,
+        "request_id": request_id,
     }
-    if isinstance(error, errors.Invalid):
-        document["errors"] = [
-            {"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in error.errors
-        ]
-        if error.omitted:
-            document["errorsOmitted"] = error.omitted
-    return Response(to_json(document), status, _headers(error), MEDIA_TYPE)
+    shown = (
+        ValidationProblem(**fields, errors=error.errors, errors_omitted=error.omitted or None)
+        if isinstance(error, errors.Invalid)
+        else Problem(**fields)
+    )
+    return Response(shown.to_json(), status, _headers(error), MEDIA_TYPE)
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _described(error: Exception) -> tuple[str, str]:
     if isinstance(error, refusals.Explained):
         return error.code, str(error)
     if isinstance(error, errors.RequestError):
