@@ -119,7 +119,7 @@ def test_summary_is_short_and_marks_the_chosen_pair() -> None:
     assert 3 < len(lines) - 2 <= 21
     assert sum(" * |" in line for line in lines) == 1
     assert "3,000 genuine persons and 200 rings" in text
-    assert "of whom 6.25% are frauds" in text
+    assert "of which 6.25% are frauds" in text
 
 
 def test_frauds_may_be_absent() -> None:

@@ -150,7 +150,7 @@ def test_privacy_the_clock_of_another_moves_nobody(store_url: str, sealed: Path)
         assert made.completed_at == START
         with pytest.raises(Unavailable) as caught:
             await world.verify(pooled, signals=signals)
-        assert caught.value.retry_after == 3600
+        assert caught.value.retry_after == 60  # the clock is an hour behind; asking again costs little
         world.clock.at += HOUR - 5 * SECOND
         found = (await world.verify(pooled, signals=signals)).resource
         assert found.completed_at == START + HOUR + 1

@@ -29,8 +29,11 @@ def log_warning(text: str) -> None:
 
 
 def log_notice(text: str) -> None:
-    """Log a step that operators may wait for, in our own words, nothing that was sent."""
-    _faults.info(json.dumps({"notice": text}, separators=(",", ":")))
+    """Log a step that operators may wait for, in our own words, nothing that was sent.
+
+    At WARNING, so that a process without handlers of its own, as a supervisor is, writes it too.
+    """
+    _faults.warning(json.dumps({"notice": text}, separators=(",", ":")))
 
 
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:
