@@ -32,7 +32,7 @@ class ScoredFile:
     outcomes : mapping of str to int
         Records by outcome.
     quarantine : Path or None
-        Where the refused rows are told of, if there are any.
+        Where the refused rows are listed, if there are any.
     """
 
     records: int
@@ -99,7 +99,7 @@ def score_file(
 
 
 def _quarantine(reading: Reading, path: Path) -> Path | None:
-    """Tell of the refused rows; where there are none, what an earlier job told does not stay."""
+    """List the refused rows; where there are none, what an earlier job listed does not stay."""
     if not reading.problems:
         path.unlink(missing_ok=True)
         return None

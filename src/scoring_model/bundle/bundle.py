@@ -88,7 +88,7 @@ def model_version(name: str, files: Mapping[str, bytes]) -> str:
 def check_versions(sealed: SealedFiles, contents: DecisionPart) -> None:
     """Refuse a bundle whose manifest names other versions than its files have.
 
-    Whoever seals altered files anew, and signs them, could otherwise keep the name of the model that they were.
+    Altered files that are sealed and signed anew could otherwise keep the name of the model that they were.
 
     Parameters
     ----------

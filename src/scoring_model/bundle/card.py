@@ -74,7 +74,7 @@ class FeatureRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelCard:
-    """All that a card says. Dates are those of the data: nothing tells when or where the model was trained.
+    """All that a card says. Dates are those of the data: nothing shows when or where the model was trained.
 
     Parameters
     ----------

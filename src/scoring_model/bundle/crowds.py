@@ -1,4 +1,4 @@
-"""Summaries that cover at least five persons each, so that what a bundle tells singles nobody out.
+"""Summaries that cover at least five persons each, so that a bundle singles nobody out.
 
 Values that few persons share are grouped with their neighbours (microaggregation, Domingo-Ferrer and
 Mateo-Sanz 2002, doi 10.1109/69.979982).
@@ -15,7 +15,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 
 LEAST_PERSONS: Final = 5
-"""Nothing is told of fewer persons than these."""
+"""Nothing is said of fewer persons than these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

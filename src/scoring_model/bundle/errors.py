@@ -16,7 +16,7 @@ class NotABundle(BundleError):
 
 
 class BundleExists(BundleError):
-    """The writer would have to replace what stands at the path and was not told to."""
+    """The writer would have to replace what stands at the path and was not asked to."""
 
 
 class NewerProtocol(BundleError):

@@ -42,7 +42,7 @@ def invent_rows(
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
-        Of real persons. Nothing told by fewer than five of them leaves this function.
+        Of real persons. Nothing that fewer than five of them share leaves this function.
     persons : ndarray of shape (n,), int64
         Code of the person of each row: five rows of one person are one person.
     count : int

@@ -1,6 +1,6 @@
 """The reference profile: how features and scores were distributed on the validation period.
 
-It is personal to nobody: a bin, a code or a share of missing values of fewer than five persons is not told.
+It is personal to nobody: a bin, a code or a share of missing values of fewer than five persons is left out.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _measure_codes(values: FloatArray, persons: IntArray) -> CodeProfile:
 
 
 def _missing_share(present: BoolArray, persons: IntArray) -> float:
-    """Return the share of missing rows, told as none or all where the others are of too few persons."""
+    """Return the share of missing rows, as none or all where the others are of too few persons."""
     if not is_crowd(persons[present]):
         return 1.0
     return float(1.0 - present.mean()) if is_crowd(persons[~present]) else 0.0

@@ -23,7 +23,7 @@ def problems_of(fields: Mapping[str, object]) -> list[str]:
 
 
 def shape_of(value: object) -> str:
-    """Describe a value without telling it: ``text of 3 characters``, ``a list of 2``, ``null``."""
+    """Describe a value without repeating it: ``text of 3 characters``, ``a list of 2``, ``null``."""
     match value:
         case None:
             return "null"

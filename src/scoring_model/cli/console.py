@@ -27,12 +27,12 @@ def errors() -> Console:
 
 
 def report(text: str) -> None:
-    """Tell of a step, with the seconds since the start."""
+    """Report a step, with the seconds since the start."""
     _errors.print(f"[{time.monotonic() - state.started:7.1f} s] {text}", markup=False)
 
 
 def fail(text: str) -> None:
-    """Tell of an error."""
+    """Report an error."""
     _errors.print(f"error: {text}", markup=False, style="red")
 
 

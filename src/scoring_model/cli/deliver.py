@@ -46,7 +46,7 @@ def deliver(
         ),
     ] = "30s",
 ) -> None:
-    """Deliver what webhooks are told until SIGTERM or Ctrl-C, beside servers that may do so too.
+    """Deliver events to webhooks until SIGTERM or Ctrl-C, beside servers that may do so too.
 
     The options are those of `serve`, and so are the variables of the environment.
     """

@@ -32,10 +32,10 @@ def import_file(
     database: Database,
     as_json: Json = False,
 ) -> None:
-    """Tell the service what verifications turned out to be. Repeating changes nothing; unknown ids are listed.
+    """Report to the service what verifications turned out to be. Repeating changes nothing; unknown ids are listed.
 
     Columns: verificationId or identityId; label (fraud, genuine or withdrawn); knownAt. When a row breaks a rule
-    nothing is imported, and all such rows are told.
+    nothing is imported, and all such rows are listed.
     """
     from scoring_model.contract.ids import to_text
     from scoring_model.service.core.clock import SystemClock

@@ -79,7 +79,7 @@ def prune(
 
 
 def _durations(given: Mapping[str, str]) -> dict[str, int]:
-    """Read the ages, or tell of all that are none."""
+    """Read the ages, or report all that are none."""
     from scoring_model.records.times import parse_duration
 
     found, wrong = {}, []

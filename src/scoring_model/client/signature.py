@@ -101,5 +101,5 @@ def _signed(headers: Mapping[str, str]) -> tuple[str, str, str]:
 def _fits(keys: list[bytes], content: bytes, signatures: str) -> bool:
     expected = [b"v1," + b64encode(hmac.digest(key, content, "sha256")) for key in keys]
     given = [signature.encode("utf-8", "replace") for signature in signatures.split(" ")]
-    # All are compared, so that the time tells neither which key nor which signature fits.
+    # All are compared, so that the time shows neither which key nor which signature fits.
     return any([hmac.compare_digest(one, other) for one in expected for other in given])  # noqa: C419

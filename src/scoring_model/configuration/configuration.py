@@ -66,7 +66,7 @@ class FeatureChoice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """Everything that a training is told.
+    """Everything that a training needs to know.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def load_configuration(path: str | Path) -> Configuration:
 
 
 def _problems(configuration: Configuration) -> Iterator[str]:
-    """What no section can tell without another one."""
+    """What no section can check without another one."""
     try:
         _ = configuration.schema
     except ValueError as error:

@@ -30,7 +30,7 @@ SIGNALS: Final = 200
 DOCUMENT_TYPES: Final = ("PASSPORT", "NATIONAL_ID", "DRIVERS_LICENSE", "RESIDENCE_PERMIT")
 EARLIEST_BIRTH: Final = date(1900, 1, 1)
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-# RFC 3986, section 3, as far as it tells a host: user info, a name or an address in brackets, a port.
+# RFC 3986, section 3, as far as it names a host: user info, a name or an address in brackets, a port.
 HTTPS: Final = re.compile(
     r"[Hh][Tt][Tt][Pp][Ss]://"
     r"(?:[^\s\x00-\x1f\x7f/?#@\[\]]*@)?"

@@ -25,7 +25,7 @@ class Answers:
         self._members = _members(forest)
 
     def left(self, row: FloatArray) -> BoolArray:
-        """Tell at which splits a row goes left.
+        """Find at which splits a row goes left.
 
         Parameters
         ----------

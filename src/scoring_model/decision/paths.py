@@ -85,7 +85,7 @@ class Needs:
         self._further = [np.array(pairs, dtype=np.int64).T.copy() for pairs in further]
 
     def met(self, left: BoolArray) -> BoolArray:
-        """Tell which needs are met.
+        """Find which needs are met.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How well probabilities tell: numpy alone.
+"""How good probabilities are: numpy alone.
 
 Every metric is a function of the records as a set: their order does not matter. Without records it is None.
 """

@@ -1,6 +1,6 @@
 """How well margins rank: frauds among genuine records, and what follows from their order alone.
 
-Every metric is a function of the records as a set: their order does not matter, and equal margins are never told
+Every metric is a function of the records as a set: their order does not matter, and equal margins are never
 apart. A metric that needs a class that is absent is None.
 """
 
@@ -18,7 +18,7 @@ class Ranking:
     """Records in ascending order of their margins: so many of each class at each place.
 
     A place is a margin that some fraud has, or all that lies between two such; genuine records that share a place
-    are not told apart, since no metric here can tell them apart either.
+    are not distinguished, since no metric here can distinguish them either.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
     -------
     str
         Tables of the records that were left out, of what the policy did, how its errors moved, how margins rank and
-        probabilities tell, what the scores mean, and each month; shares with their 95 % intervals.
+        probabilities are worth, what the scores mean, and each month; shares with their 95 % intervals.
     """
     overall = evaluation.overall
     sections = [

@@ -13,7 +13,7 @@ def known_targets(
     instant: int,
     maturity: int,
 ) -> NDArray[np.int8]:
-    """Tell what is known of each record at an instant.
+    """Find what is known of each record at an instant.
 
     Parameters
     ----------

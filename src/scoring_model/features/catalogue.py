@@ -58,9 +58,9 @@ class Group:
     function : callable
         Plain Python: the values of one record to numbers that a float64 holds exactly, integers and booleans
         among them, NaN where nothing can be said. It is called
-        on one record's values, or on the distinct values of a table, and can't tell which.
+        on one record's values, or on the distinct values of a table, and can't know which.
     views : tuple of callable
-        For each input what stands for all values that the function cannot tell apart: for every value,
+        For each input what stands for all values that the function treats alike: for every value,
         `function(view(value))` is `function(value)`. Of a table there are so much fewer distinct values to call
         the function on; none where that is not so. A view is not asked about None, and gives something hashable.
     """

@@ -30,7 +30,7 @@ def plain(text: str) -> str:
 
 
 def sounds(plain_text: str) -> str:
-    """One character for each: `VOWEL`, `CONSONANT`, or `NEITHER` where the script does not tell."""
+    """One character for each: `VOWEL`, `CONSONANT`, or `NEITHER` where the script has neither."""
     if plain_text.isascii():
         return plain_text.encode().translate(_ASCII_SOUNDS).decode()
     return plain_text.translate(_SOUNDS)

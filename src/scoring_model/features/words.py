@@ -1,4 +1,4 @@
-"""Words that tell what a text is, without case and accents."""
+"""Words that show what a text is, without case and accents."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""Labels of a past record as packed bytes: what was told of it, and from which instant each counts.
+"""Labels of a past record as packed bytes: what was reported, and from which instant each counts.
 
-Nearly no record of the past has a label. One that has carries all that was ever told of it in a single value,
+Nearly no record of the past has a label. One that has carries all that was ever reported of it in a single value,
 which a store appends to and nobody unpacks but the count.
 """
 
@@ -11,12 +11,12 @@ _LABEL: Final = Struct("<qb")
 
 
 def pack_label(instant: int, *, fraud: bool) -> bytes:
-    """Pack one label; the labels of a record are these bytes, one after the other, in the order told.
+    """Pack one label; the labels of a record are these bytes, one after the other, in the order reported.
 
     Parameters
     ----------
     instant : int
-        From when it counts, the later of known and told: microseconds since 1970-01-01 UTC, 64 bits.
+        From when it counts, the later of known and reported: microseconds since 1970-01-01 UTC, 64 bits.
     fraud : bool
         Whether it says fraud.
 
@@ -34,19 +34,19 @@ def pack_label(instant: int, *, fraud: bool) -> bytes:
 
 
 def says_fraud(packed: bytes, *, before: int) -> bool:
-    """Tell whether the latest label that counts before an instant says fraud.
+    """Whether the latest label that counts before an instant says fraud.
 
     Parameters
     ----------
     packed : bytes
-        Labels of one record, as `pack_label` gives them, in the order told.
+        Labels of one record, as `pack_label` gives them, in the order reported.
     before : int
         Microseconds. A label of this very instant does not count yet.
 
     Returns
     -------
     bool
-        Of labels that count from one instant, the one told last decides; without any, false.
+        Of labels that count from one instant, the one reported last decides; without any, false.
 
     Raises
     ------

@@ -58,7 +58,7 @@ class PastRecord(NamedTuple):
     person : hashable
         Whom the record is of.
     labels : bytes, optional
-        What was told of it, as `pack_label` packs it, in the order told; None where nothing was.
+        Its labels, as `pack_label` packs them, in the order reported; None where there are none.
     amount : int, optional
         Its amount in units, as `Amount.units` counts them.
     """

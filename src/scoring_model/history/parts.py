@@ -87,7 +87,7 @@ def key_part(text: str) -> KeyPart:
     Raises
     ------
     ValueError
-        With all problems, as `part_problems` tells them.
+        With all problems, as `part_problems` lists them.
     """
     problems = part_problems([text])
     if problems:
@@ -96,7 +96,7 @@ def key_part(text: str) -> KeyPart:
 
 
 def part_problems(parts: Iterable[str]) -> tuple[str, ...]:
-    """Tell what is wrong with the parts of a key.
+    """List what is wrong with the parts of a key.
 
     Returns
     -------

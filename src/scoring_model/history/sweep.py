@@ -13,14 +13,14 @@ from scoring_model.history.law import LinkCounts, LinkSums, WindowLaw
 
 @dataclass(frozen=True, slots=True)
 class TableLabels:
-    """Labels of a table's records, in the order in which they were told.
+    """Labels of a table's records, in the order in which they were reported.
 
     Parameters
     ----------
     rows : ndarray of shape (m,), int64
         The row that each label is of. A row may have several.
     times : ndarray of shape (m,), int64
-        Microseconds at which each became known: the later of known-at and told-at.
+        Microseconds at which each became known: the later of known-at and reported-at.
     frauds : ndarray of shape (m,), bool
         Whether it says fraud.
     """
@@ -133,7 +133,7 @@ def _labels_by_group(
     position = np.full(len(keys), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
     kept = np.flatnonzero(position[labels.rows] >= 0)
-    # The sort is stable: of labels that became known at one instant, the one told last is applied last.
+    # The sort is stable: of labels that became known at one instant, the one reported last is applied last.
     by_time = kept[np.lexsort((labels.times[kept], keys[labels.rows[kept]]))]
     return position[labels.rows[by_time]], labels.times[by_time], labels.frauds[by_time]
 

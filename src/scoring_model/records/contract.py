@@ -73,7 +73,7 @@ def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int |
 
 
 def is_empty(fields: Collection[str]) -> bool:
-    """Tell whether fields that were given make no record: references alone do not."""
+    """Whether fields that were given make no record: references alone do not."""
     return all(field in REFERENCE_FIELDS for field in fields)
 
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 DURATION_PATTERN: Final = "^[0-9]{1,6}[dhms]$"
 INSTANT_PATTERN: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$"
-"""What a reader of a JSON Schema is told of such text; `times` knows more."""
+"""What a JSON Schema says of such text; `times` knows more."""
 
 
 class _ReadFrom:
-    """Tells a schema validator how text becomes microseconds. Without one it is inert."""
+    """Converts text to microseconds in a schema validator. Without one it is inert."""
 
     def __init__(self, read: Callable[[Any], int], pattern: str) -> None:
         self._read = read

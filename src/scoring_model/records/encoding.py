@@ -159,7 +159,7 @@ def _objects(cells: Objects, rows: int) -> Encoded:
 
 
 def _identity(value: object) -> object:
-    """Tell cells apart: 1, 1.0 and True are equal but not the same cell, and lists cannot be keys."""
+    """Distinguish cells: 1, 1.0 and True are equal but not the same cell, and lists cannot be keys."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     kind = type(value)

@@ -62,7 +62,7 @@ def _spelling(text: str) -> str:
 def label_times(
     labels: NDArray[np.int8], events: IntArray, known: IntArray, told: IntArray, delay: int | None
 ) -> IntArray:
-    """Find when labels count: from the later of the moment they were known and the moment we were told.
+    """Find when labels count: from the later of the moment they were known and the moment they were reported to us.
 
     Parameters
     ----------

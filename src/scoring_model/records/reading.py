@@ -85,7 +85,7 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
 
 
 def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> Reading:
-    """Read a file; what is wrong with it as a whole is told with its name."""
+    """Read a file; what is wrong with it as a whole is reported with its name."""
     try:
         return _read_sheet(file_sheet(path), schema, labelled=labelled)
     except UnreadableSource as error:

@@ -95,7 +95,7 @@ class RecordTable:
     labels : ndarray of shape (n,), int8
         1 fraud, 0 genuine, -1 none.
     label_times : ndarray of shape (n,), int64
-        Microseconds at which the label counts: the later of known and told. `NEVER` without a label.
+        Microseconds at which the label counts: the later of known and reported. `NEVER` without a label.
     source_rows : ndarray of shape (n,), int64
         0-based row of the source.
     """

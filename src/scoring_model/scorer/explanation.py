@@ -53,7 +53,7 @@ class Explanation:
     features : tuple of Weighed
         All that the model sees, those that move the margin most first, equal ones by name.
     reasons : tuple of Reason
-        What pushed the margin up, strongest first, whatever the outcome: a client is told only of those of
+        What pushed the margin up, strongest first, whatever the outcome: a client sees only those of
         STEPPED_UP and FAILED.
     """
 

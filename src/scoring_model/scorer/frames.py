@@ -1,4 +1,4 @@
-"""Tables of records through a scorer: whole files and frames, bad rows told apart from good ones."""
+"""Tables of records through a scorer: whole files and frames, bad rows kept apart from good ones."""
 
 import sys
 from collections.abc import Sequence

@@ -50,7 +50,7 @@ class BundleShelf:
     def find(self, model_version: str, policy_version: str | None = None) -> Path | None:
         """Find a bundle by the versions in its manifest, whatever its directory is called.
 
-        Only manifests are read: whoever loads the bundle checks the rest.
+        Only manifests are read: loading the bundle checks the rest.
 
         Parameters
         ----------

@@ -113,7 +113,7 @@ def deliver(
     Raises
     ------
     Exception
-        Whatever makes it impossible to start; `failures.is_told` tells whether its text is enough.
+        Whatever makes it impossible to start; `failures.is_told` says whether its text is enough.
     """
     import uvloop
 
@@ -137,7 +137,7 @@ def deliver(
 
 
 def _tell(task: asyncio.Task[None]) -> None:
-    """Tell of an error that ended a deliverer: where requests are answered nobody waits for it."""
+    """Log an error that ended a deliverer: where requests are answered nobody waits for it."""
     from scoring_model.service.core.faults import log_fault
 
     if not task.cancelled() and (error := task.exception()) is not None:

@@ -40,7 +40,7 @@ class Egress:
 
 
 def egress_problems(networks: Sequence[str], proxy: str | None) -> Iterator[str]:
-    """Tell what is wrong with the settings of a way out, under their names.
+    """List what is wrong with the settings of a way out, under their names.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def egress_problems(networks: Sequence[str], proxy: str | None) -> Iterator[str]
 
 
 def network_problems(name: str, networks: Sequence[str]) -> Iterator[str]:
-    """Tell which texts of a list of networks are none."""
+    """Find which texts of a list of networks are none."""
     for place, text in enumerate(networks):
         try:
             ipaddress.ip_network(text)

@@ -1,4 +1,4 @@
-"""Which errors are told by their text, and which are faults of the program."""
+"""Which errors are reported by their text, and which are faults of the program."""
 
 from __future__ import annotations
 

@@ -10,14 +10,15 @@ BACKLOG: Final = 2048
 """Connections that wait while all processes are busy, or while the first one starts."""
 
 BUFFER: Final = 128 * 1024
-"""Bytes that the kernel may hold of a connection in each direction. Left to itself it takes megabytes for whoever does
+"""Bytes that the kernel may hold of a connection in each direction. Left to itself it takes megabytes for a peer that
+does
 not read, or sends more than is read. Linux takes twice the value."""
 
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class AddressUnavailable(ValueError):
-    """The service can't listen where it was told to."""
+    """The service can't listen where it was asked to."""
 
 
 def listen(host: str, port: int) -> socket.socket:

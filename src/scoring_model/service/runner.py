@@ -34,7 +34,7 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
     ----------
     settings : ServiceSettings
     say : callable
-        Told the base URL, once requests are answered.
+        Called with the base URL, once requests are answered.
     report : callable
         Called with what is worth knowing until requests are answered; then standard error is JSON.
 
@@ -43,7 +43,7 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
     AddressUnavailable
         Before anything else, if the port is taken.
     Exception
-        Whatever makes it impossible to start; `failures.is_told` tells whether its text is enough.
+        Whatever makes it impossible to start; `failures.is_told` says whether its text is enough.
     """
     with listen(settings.host, settings.port) as listener:
         if settings.development:

@@ -1,4 +1,4 @@
-"""What the service is told when it starts: a file, then the environment, then flags, the last one wins."""
+"""The settings of the service: a file, then the environment, then flags, the last one wins."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def masked(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceSettings:
-    """Everything that the service is told. docs/service.md has the same table for operators.
+    """Every setting of the service. docs/service.md has the same table for operators.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class ServiceSettings:
     workers : int
         Processes that answer requests, at least 1.
     deliver : bool
-        Whether these processes deliver what webhooks are told; another program may instead.
+        Whether these processes deliver events to webhooks; another program may instead.
     development : bool
         Webhooks may be plain http and on this machine.
     egress_networks : tuple of str
@@ -83,7 +83,7 @@ class ServiceSettings:
     request_log : bool
         One line of JSON for each request on standard error.
     scoring_timeout : int
-        Microseconds that a client waits for its verification before it is told to come back.
+        Microseconds that a client waits for its verification before it gets 202.
     commit_timeout : int
         Microseconds after which a change that could not be committed is refused; more than `scoring_timeout`.
     queue_wait : int
@@ -328,7 +328,7 @@ def items(text: str) -> list[str]:
 
 
 def _told(problem: str, named: Mapping[str, str]) -> Iterator[str]:
-    """Tell of a problem with the name under which the value was given."""
+    """Report a problem under the name under which the value was given."""
     where, _, rest = problem.partition(": ")
     name, dot, part = where.partition(".")
     if name in named:

@@ -1,4 +1,4 @@
-"""Standard error of a process that serves: every line is JSON, whoever writes it, and holds nothing that was sent.
+"""Standard error of a process that serves: every line is JSON, those of libraries too, and holds nothing that was sent.
 
 Texts of errors and warnings may hold what a person sent, so types and places stand in their stead. Of what libraries
 log there is the text that they wrote in their code, without what they filled in.

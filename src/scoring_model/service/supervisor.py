@@ -63,7 +63,7 @@ def supervise(
     ready : callable
         Called once when all workers answer for the first time.
     report : callable
-        Told when a worker ends without having been asked to.
+        Called when a worker ends without having been asked to.
     patience : Patience, optional
 
     Raises
@@ -110,7 +110,7 @@ class _Supervisor:
         self._listener.close()
 
     async def _announce(self, answering: list[asyncio.Event], ready: Callable[[], None]) -> None:
-        """Tell that all workers answer, unless the end comes before."""
+        """Report that all workers answer, unless the end comes before."""
         for first in answering:
             await self._unless_stopped(first.wait())
         if not self._stop.is_set():
@@ -150,7 +150,7 @@ class _Supervisor:
         return process
 
     async def _watch(self, process: Process, first: asyncio.Event) -> int:
-        """Wait until a worker ends, by itself or because it was told to."""
+        """Wait until a worker ends, by itself or because it was asked to."""
         hello = asyncio.ensure_future(self._hear(process, first))
         try:
             await self._unless_stopped(process.wait())
@@ -168,7 +168,7 @@ class _Supervisor:
             first.set()
 
     async def _end(self, process: Process) -> None:
-        """Tell a worker to stop, and kill it when it does not."""
+        """Ask a worker to stop, and kill it when it does not."""
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
         settings = self._settings

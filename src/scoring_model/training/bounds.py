@@ -54,7 +54,7 @@ class BoundTest:
         the first fails.
 
         It holds for thresholds that the same sample placed, too. Let c be the margin at which the share of errors
-        in the population turns from at most the limit to more. Whoever certifies a threshold beyond it, wherever
+        in the population turns from at most the limit to more. A certified threshold beyond it, wherever
         its cut may lie, has counted at least as many errors there as there are at c, since errors are monotone:
         so the test at c passes too, and that has the chance delta at most, whatever was done to choose the cuts.
         """

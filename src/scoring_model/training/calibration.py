@@ -39,7 +39,7 @@ class CalibrationChoice:
     calibration : Platt or Beta
         Fitted on all records.
     platt_loss, beta_loss : float or None
-        Mean log loss in nats of records that the fit had not seen; None where there are too few to tell.
+        Mean log loss in nats of records that the fit had not seen; None where there are too few.
     """
 
     calibration: Calibration
@@ -226,7 +226,7 @@ def _newton(columns: list[FloatArray], targets: FloatArray) -> list[float]:
                 break
             size /= 2
         else:
-            break  # no step lowers the loss: the minimum, as far as float64 tells
+            break  # no step lowers the loss: the minimum, as far as float64 shows
         parameters, loss = trial, trial_loss
     return parameters
 

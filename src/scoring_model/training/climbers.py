@@ -1,7 +1,7 @@
 """Who climbs: this process, or several that share one study.
 
-The study stays with one process: it asks, is told, and alone writes the journal. The others train and answer. So a
-kill loses the trials under way and nothing else, whichever process it hits.
+The study stays with one process: it asks, gets the results, and alone writes the journal. The others train and answer. So
+a kill loses the trials under way and nothing else, whichever process it hits.
 """
 
 import multiprocessing
@@ -133,7 +133,7 @@ def _elsewhere(
 
 
 def _asked(worker: SpawnProcess, connection: Connection) -> Climb:
-    """Let another process climb: it is told of each rung whether to go on."""
+    """Let another process climb: after each rung it hears whether to go on."""
 
     def climb(params: Mapping[str, float | int]) -> Generator[Rung, None, None]:
         try:
@@ -157,7 +157,7 @@ def _asked(worker: SpawnProcess, connection: Connection) -> Climb:
 
 
 def _work(connection: Connection, folder: Path, ground: Ground) -> None:
-    """Climb as told, until nobody tells any more."""
+    """Climb on request, until the connection ends."""
     rows, targets, times = (np.load(folder / name, mmap_mode="r") for name in (_ROWS, _TARGETS, _TIMES))
     folds = ground.folds(rows, targets, times)
     try:
@@ -167,4 +167,4 @@ def _work(connection: Connection, folder: Path, ground: Ground) -> None:
                 if not rung.last and not connection.recv():
                     break
     except (EOFError, OSError, KeyboardInterrupt):
-        return  # whoever asked is gone
+        return  # the parent process is gone

@@ -134,7 +134,7 @@ class _Column:
 
 
 def _widths(forest: Forest) -> dict[int, int]:
-    """Return for each categorical feature how many codes its splits tell apart, all others being one."""
+    """Return for each categorical feature how many codes its splits distinguish, all others being one."""
     widths: dict[int, int] = {}
     for split in np.flatnonzero(forest.category_set >= 0).tolist():
         feature, codes = int(forest.feature[split]), forest.codes(forest.category_set[split])

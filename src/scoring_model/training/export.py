@@ -107,7 +107,7 @@ def _write_columns(graph: Graph, forest: Forest) -> tuple[str, _Splits, int]:
 
 
 def _heavier_left(forest: Forest) -> BoolArray:
-    """Tell which splits sent more training rows left than right."""
+    """Find which splits sent more training rows left than right."""
     # Leaf i is written as -1 - i, its place counted from the end when leaves follow the splits in reverse.
     counts = np.concatenate([forest.split_count, forest.leaf_count[::-1]])
     return counts[forest.left] > counts[forest.right]

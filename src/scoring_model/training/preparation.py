@@ -16,7 +16,7 @@ from scoring_model.training.split import Split, split
 
 
 class FeatureOptions(TypedDict):
-    """What search and fit are told of the columns."""
+    """What search and fit know of the columns."""
 
     feature_names: tuple[str, ...]
     categorical: tuple[int, ...]

@@ -1,6 +1,6 @@
 """What parameters are worth, found in stages: cheap ones first, so that most of a search is never paid in full.
 
-A trial climbs rungs, and whoever asks for it may stop it at each. On the first ones all frauds of one fold train with
+A trial climbs rungs, and the search may stop it at each. On the first ones all frauds of one fold train with
 a few of its genuine records; the last one has trained on everything, and it alone decides which parameters win.
 
 References

@@ -75,7 +75,7 @@ class KeySummary:
     revoked_at: int | None
 
     def is_live(self, now: int) -> bool:
-        """Tell whether requests with it are let in at an instant."""
+        """Whether requests with it are let in at an instant."""
         return is_live(self, now)
 
 
@@ -336,7 +336,7 @@ def key_digest(api_key: str) -> bytes:
 
 
 def is_live(key: ApiKeyRow | KeySummary, now: int) -> bool:
-    """Tell whether a key is neither revoked nor expired at an instant."""
+    """Whether a key is neither revoked nor expired at an instant."""
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 

@@ -1,4 +1,4 @@
-"""Who asks: client ids and API keys, checked at a cost that tells nobody anything."""
+"""Who asks: client ids and API keys, checked at a cost that reveals nothing."""
 
 import asyncio
 import hmac
@@ -62,7 +62,7 @@ class _LookUps:
         found = self._wanted[digest]
         if self._task is None:
             self._task = asyncio.create_task(self._run())
-        return await asyncio.shield(found)  # whoever gives up leaves it to the others
+        return await asyncio.shield(found)  # a caller that gives up leaves it to the others
 
     async def _run(self) -> None:
         while self._wanted:

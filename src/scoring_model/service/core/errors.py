@@ -1,4 +1,4 @@
-"""What can be wrong with a request, told without a word of HTTP.
+"""What can be wrong with a request, without a word of HTTP.
 
 Every error has a `code`, a stable name that clients may compare. Texts name fields and rules, never values.
 """

@@ -1,4 +1,4 @@
-"""What webhooks are told of, and in which words: thin, and without a word of a person."""
+"""The events that webhooks get, and their words: thin, and without a word of a person."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -22,7 +22,7 @@ class Cutoffs:
     Parameters
     ----------
     links : int or None
-        Instants of events under link keys, and of labels told of them. Microseconds since 1970-01-01 UTC, as all
+        Instants of events under link keys, and of their labels. Microseconds since 1970-01-01 UTC, as all
         here; None where nothing is deleted.
     answers : int or None
         When requests were answered.

@@ -34,7 +34,7 @@ async def export_records(store: Store, persons: Persons, *clients: int) -> Async
     ------
     dict
         The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and of its latest
-        label `label`, `labelKnownAt` and `labelToldAt`. Whoever was erased is left out, and so is what has no field
+        label `label`, `labelKnownAt` and `labelToldAt`. Erased persons are left out, and so is what has no field
         but references: no file may hold that, and no history does. What lost its signals with age is left out too:
         what would be learnt from the rest is that such signals are missing.
     """
@@ -90,7 +90,7 @@ def _apart(client: int, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _label(told: list[tuple[str, int, int]]) -> dict[str, Any]:
-    """The label that was told last; one that was withdrawn is none."""
+    """The label that was reported last; one that was withdrawn is none."""
     if not told or told[-1][0] == _WITHDRAWN:
         return {}
     label, known_at, told_at = told[-1]

@@ -1,4 +1,4 @@
-"""Errors that nobody expected, told without their texts: those may hold what a person sent."""
+"""Errors that nobody expected, logged without their texts: those may hold what a person sent."""
 
 import json
 import logging
@@ -6,13 +6,13 @@ import traceback
 from typing import Final
 
 FAULTS: Final = "scoring_model.faults"
-"""Name of the logger, at ERROR: the one that errors of requests are told to as well."""
+"""Name of the logger, at ERROR: errors of requests are logged there too."""
 
 _faults: Final = logging.getLogger(FAULTS)
 
 
 def log_fault(doing: str, error: BaseException) -> None:
-    """Tell of an error: what was being done, types and places.
+    """Log an error: what was being done, types and places.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def log_fault(doing: str, error: BaseException) -> None:
 
 
 def log_warning(text: str) -> None:
-    """Tell operators of something that they should know, in our own words, nothing that was sent."""
+    """Log something that operators should know, in our own words, nothing that was sent."""
     _faults.warning(json.dumps({"warning": text}, separators=(",", ":")))
 
 

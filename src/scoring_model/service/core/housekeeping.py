@@ -57,7 +57,7 @@ class Housekeeping:
 
 
 async def warn_of_short_history(store: Store, clock: Clock, *, longest: int) -> None:
-    """Tell when the history was kept for shorter windows than are counted now: counts are too low for a while."""
+    """Warn when the history was kept for shorter windows than are counted now: counts are too low for a while."""
     async with store.reading() as reader:
         since = kept_since(await reader.fact(KEPT_SINCE))
     days = math.ceil((since - (clock.now() - longest)) / DAY)

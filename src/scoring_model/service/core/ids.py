@@ -14,7 +14,8 @@ _RANDOM: Final = (1 << 62) - 1
 _FETCHED: Final = 128
 
 AHEAD: Final = 60_000_000
-"""Microseconds by which the instant in an identifier may lie beyond those of its row: clocks differ, and whoever makes
+"""Microseconds by which the instant in an identifier may lie beyond those of its row: clocks differ, and a process that
+makes
 more than 4,096 identifiers in a millisecond makes the next ones as of the millisecond after."""
 
 

@@ -1,4 +1,4 @@
-"""Labels: told of verifications after the fact, appended under the lock that events are scored under."""
+"""Labels: reported of verifications after the fact, appended under the lock that events are scored under."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _HASH: Final = 16
 
 
 class Line(Protocol):
-    """One label as it is told: of a verification, or of every completed verification of an identity."""
+    """One label as it is reported: of a verification, or of every completed verification of an identity."""
 
     @property
     def verification_id(self) -> bytes | None:
@@ -49,7 +49,7 @@ class Imported:
     imported : int
         Labels that are new.
     repeated : int
-        Labels that were told before.
+        Labels that were reported before.
     unknown : tuple of bytes
         Identifiers of which there is no completed verification, or whose person was erased.
     """
@@ -69,10 +69,10 @@ class _Telling:
 async def import_labels(
     store: Store, clients: Sequence[ClientRow], lines: Iterable[Line], clock: Clock
 ) -> Imported:
-    """Tell the store what verifications turned out to be.
+    """Write to the store what verifications turned out to be.
 
-    A label counts from the later of the instant it was known and the instant it is told here, which is later than
-    every event that has not seen it. Telling the same again changes nothing; a label of another kind or another
+    A label counts from the later of the instant it was known and the instant it is reported here, which is later than
+    every event that has not seen it. Reporting the same again changes nothing; a label of another kind or another
     instant is appended, and the latest that counts decides.
 
     Parameters
@@ -141,7 +141,7 @@ async def _tell(transaction: Transaction, batch: Sequence[_Telling], clock: Cloc
 
 
 async def _telling_time(transaction: Transaction, batch: Sequence[_Telling], clock: Clock) -> int:
-    """The instant of telling: after every event that has seen the link keys of these verifications."""
+    """The instant of reporting: after every event that has seen the link keys of these verifications."""
     hashes = {value for telling in batch for value in _hashes(telling.verification)}
     newest = await transaction.newest(sorted(hashes)) if hashes else None
     return clock.now() if newest is None else max(clock.now(), newest + 1)

@@ -235,7 +235,7 @@ def generate_master_key() -> str:
 def add_master_key(path: Path) -> None:
     """Put a new current key at the top of a file, which is made where there is none.
 
-    Whoever reads the file meanwhile sees it before or after. Its older lines, its owner and what a symbolic
+    A reader meanwhile sees it before or after. Its older lines, its owner and what a symbolic
     link points to stay; it is readable for its owner alone.
 
     Parameters

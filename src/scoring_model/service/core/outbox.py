@@ -1,4 +1,4 @@
-"""Events, written in the transaction of the change that they tell of."""
+"""Events, written in the transaction of the change that they report."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -68,7 +68,7 @@ async def prune(
     dry : bool
         Whether nothing is changed, only counted.
     told : callable, optional
-        Told of a kind and how many there were of it so far, after each stretch.
+        Called with a kind and how many there were of it so far, after each stretch.
 
     Raises
     ------

@@ -290,7 +290,7 @@ class CommitQueue:
         jobs: list[_Job] = []
         for take in (self._take_next, self._pending.take):
             while len(jobs) < self._limits.batch and (job := take(scopes)) is not None:
-                if not job.answer.done():  # else given up by whoever asked
+                if not job.answer.done():  # else its caller gave up
                     jobs.append(job)
             if jobs:
                 break  # all of the capacity is for PENDING verifications only while no requests wait

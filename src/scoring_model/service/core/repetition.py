@@ -1,4 +1,4 @@
-"""The same request twice: one is done, the other is told what the first was told."""
+"""The same request twice: one is done, the other gets the answer of the first."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar

@@ -152,7 +152,7 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
 
 
 def signals_are_gone(packed: bytes) -> bool:
-    """Tell whether what `pack_stored` wrote once had signals that are kept no longer."""
+    """Whether what `pack_stored` wrote once had signals that are kept no longer."""
     return packed[_HEAD.size : _HEAD.size + 5] == b"[null"
 
 

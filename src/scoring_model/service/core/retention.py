@@ -79,7 +79,7 @@ async def sweep(
     dry : bool
         Whether nothing is deleted, only counted.
     told : callable, optional
-        Told of a kind and how many there were of it so far, after each stretch.
+        Called with a kind and how many there were of it so far, after each stretch.
 
     Returns
     -------

@@ -38,7 +38,7 @@ async def rotate(
     masters : MasterKeys
         The new key first, and all that wrapped before.
     progress : callable or None
-        Told how many persons' keys have been wrapped by this call, after each transaction.
+        Called with how many persons' keys have been wrapped by this call, after each transaction.
     batch : int
         Keys per transaction, at least 1.
 

@@ -106,7 +106,7 @@ class LinkRow(NamedTuple):
     """One event under one link key.
 
     `labels` are pairs of an instant at which a label counts from and what it says, 9 bytes each (`<qb`: 1 for
-    fraud, 0 for anything else), in the order they were told. `amount` is masked, see `Masks`; None where the
+    fraud, 0 for anything else), in the order they were reported. `amount` is masked, see `Masks`; None where the
     history sums none.
     """
 
@@ -118,7 +118,7 @@ class LinkRow(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """Something that webhooks are told. `data` is JSON without the sequence and without personal data."""
+    """An event for webhooks. `data` is JSON without the sequence and without personal data."""
 
     id: bytes
     client: int
@@ -183,7 +183,7 @@ class IdempotencyRow(NamedTuple):
 
 
 class LabelRow(NamedTuple):
-    """What was told of a verification: `fraud`, `genuine` or `withdrawn`. Never changed."""
+    """A label of a verification: `fraud`, `genuine` or `withdrawn`. Never changed."""
 
     client: int
     verification_id: bytes

@@ -21,7 +21,7 @@ from scoring_model.service.core.store import Reader, Store
 ROOT_FACT: Final = "root_secret"
 CHECK_FACT: Final = "root_check"
 ROOT_POOL: Final = ""
-"""The lock of whoever writes the root secret: no client's pool has this name."""
+"""The lock under which the root secret is written: no client's pool has this name."""
 
 _ROOT_BYTES: Final = 32
 _ROOT_PLACE: Final = b"facts\0root_secret"
@@ -62,7 +62,7 @@ class Secrets:
 
     @property
     def check(self) -> bytes:
-        """32 bytes that no other root secret gives, and that tell nothing of this one."""
+        """32 bytes that no other root secret gives, and that reveal nothing of this one."""
         return self._derive("check")
 
     def link_key(self, pool: str) -> bytes:
@@ -94,7 +94,7 @@ class Secrets:
         return self._derive("amount", pool)
 
     def digest(self, purpose: Purpose, data: bytes, *, size: Literal[16, 32] = 32) -> bytes:
-        """Hash data so that nobody without the root secret can tell what it was, or guess and compare.
+        """Hash data so that nobody without the root secret can find what it was, or guess and compare.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ async def remove_signals(
     dry : bool
         Whether nothing is changed, only counted.
     told : callable, optional
-        Told how many there were so far, after each stretch.
+        Called with how many there were so far, after each stretch.
 
     Raises
     ------
@@ -162,7 +162,7 @@ async def _note_seen_to(store: Store, before: int) -> None:
 
 
 def lost_its_signals(row: VerificationRow, key: DataKey) -> bool:
-    """Tell whether a verification had signals once that are kept no longer.
+    """Whether a verification had signals once that are kept no longer.
 
     Raises
     ------

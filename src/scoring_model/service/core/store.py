@@ -131,7 +131,7 @@ class Reader(Protocol):
         ...
 
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
-        """Label, known_at and told_at of each verification that has any, in the order they were told."""
+        """Label, known_at and told_at of each verification that has any, in the order they were reported."""
         ...
 
     async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
@@ -288,7 +288,7 @@ class Transaction(Reader, Protocol):
         ...
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
-        """The latest instant under any of the hashes, labels told of them included."""
+        """The latest instant under any of the hashes, their labels included."""
         ...
 
     async def delete_future_links(self, first: int, after: int) -> list[int]:
@@ -351,7 +351,7 @@ class Transaction(Reader, Protocol):
     async def touch_webhook(self, resource: bytes, succeeded_at: int) -> None:
         """Say that a delivery to a webhook succeeded, unless a later success is known.
 
-        Who tells of several does so in the order of their ids: others may be telling of the same ones.
+        Several are appended in the order of their ids: others may be appending to the same ones.
         """
         ...
 

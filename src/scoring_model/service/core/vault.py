@@ -155,7 +155,7 @@ class Vault:
         try:
             self._master(master_id)
         except UnknownMasterKey:
-            return  # whoever needs it will say so
+            return  # the first to need it will say so
 
     def _unwrap(self, row: PersonKeyRow) -> bytes:
         return self._master(row.master_id).open(row.wrapped, place=_key_place(row.key_id, row.client))

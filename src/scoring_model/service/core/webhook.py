@@ -116,7 +116,7 @@ def sealed_place(column: str, webhook: bytes) -> bytes:
 
 
 def wants(event_types: Collection[str], event_type: str) -> bool:
-    """Tell whether a webhook gets events of a type.
+    """Whether a webhook gets events of a type.
 
     ``verification.completed`` says again what the event of the outcome says, so it goes only to those that
     name it.

@@ -77,7 +77,7 @@ _PREFIX_LENGTHS: Final = (48, 56, 64, 96)  # of RFC 6052, section 2.2, that fit 
 
 
 def is_special(address: Address) -> bool:
-    """Tell whether an address is none of a public host.
+    """Whether an address is none of a public host.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class AddressPolicy:
         return cls(named + LOOPBACK if development else named)
 
     def permits(self, address: str | Address) -> bool:
-        """Tell whether an address may be dialled; text that is none may not.
+        """Whether an address may be dialled; text that is none may not.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ def _is_listed(address: Address) -> bool:
 def _translated(octets: bytes, length: int) -> IPv4Address:
     """What a translator makes of an address under a prefix (RFC 6052, section 2.2: octet 8 is left out)."""
     if length not in _PREFIX_LENGTHS:
-        return IPv4Address(0)  # special: nobody can tell where the address stands
+        return IPv4Address(0)  # special: the embedded address can't be found
     if length == 96:
         return IPv4Address(octets[12:])
     return IPv4Address((octets[length // 8 : 8] + octets[9:])[:4])

@@ -123,7 +123,7 @@ class Lookups:
         self._ended.set()  # all that wait look again, in the order in which they came
         self._ended = asyncio.Event()
         if not future.cancelled():
-            future.exception()  # seen, though whoever asked may have gone
+            future.exception()  # seen, though the caller may have gone
 
 
 def _settle(future: asyncio.Future[Sequence[str]], found: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""A webhook that is given up: it gets nothing any more, and its client's others are told."""
+"""A webhook that is given up: it gets nothing any more, and its client's others get an event."""
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.event import webhook_data
@@ -35,7 +35,7 @@ async def disable(transaction: Transaction, webhook: WebhookRow, reason: Disable
     if reason is DisabledReason.FAILING and not is_stale(found, now):
         return False
     changed = found._replace(active=0, disabled_reason=reason.value, updated_at=now)
-    # In this order, which is also that of whoever settles deliveries and then tells of a success.
+    # In this order, in which deliveries are settled and successes written too.
     await transaction.drop_deliveries(webhook.id, now)
     await transaction.update_webhook(changed)
     data = webhook_data(webhook.id, reason.value)

@@ -99,7 +99,7 @@ def deliveries_of(
 
 
 def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bool:
-    """Tell whether an event goes to a webhook of its client.
+    """Whether an event goes to a webhook of its client.
 
     Parameters
     ----------

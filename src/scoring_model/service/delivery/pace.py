@@ -21,7 +21,7 @@ WAIT: Final = 0.004
 
 _MOST: Final = 10_000.0  # a second; more than a process can
 _WEIGHT: Final = (
-    0.1  # of one look. Work comes in bursts, those of one commit: a tenth of a second tells, a beat doesn't
+    0.1  # of one look. Work comes in bursts, those of one commit: a tenth of a second shows it, not a beat
 )
 _GAIN: Final = 0.2  # of one look too
 _WORST: Final = 3.0  # times the bound, and

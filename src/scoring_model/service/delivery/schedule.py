@@ -73,7 +73,7 @@ class Verdict:
 
 
 def succeeded(reply: Reply) -> bool:
-    """Tell whether an attempt arrived: any 2xx; a redirect is a failure."""
+    """Whether an attempt arrived: any 2xx; a redirect is a failure."""
     return reply.status is not None and 200 <= reply.status < 300
 
 
@@ -148,7 +148,7 @@ def wished(retry_after: str | None, *, now: int) -> int:
 
 
 def is_stale(webhook: WebhookRow, now: int) -> bool:
-    """Tell whether a webhook has had no success for so long that a failure disables it."""
+    """Whether a webhook has had no success for so long that a failure disables it."""
     return now - webhook.succeeded_at >= PATIENCE
 
 

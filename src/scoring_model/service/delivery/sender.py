@@ -207,7 +207,7 @@ def _within(sender: AiohttpSender) -> str:
     return f"no whole answer within {sender._total_seconds:g} s"
 
 
-# From the particular to the general: the first that fits is told.
+# From the particular to the general: the first that fits is reported.
 _REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender], str]], ...]] = (
     (RefusedAddress, "no address of the destination may be dialled"),
     (UnknownName, "the name of the destination could not be looked up"),

@@ -1,4 +1,4 @@
-"""A store that tells of events: whoever delivers in the process of a commit need not look for them."""
+"""A store that reports events: a deliverer in the process of a commit need not look for them."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

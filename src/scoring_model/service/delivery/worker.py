@@ -1,6 +1,6 @@
 """Delivers what waits: takes events, leases deliveries, sends them, and writes down what came of it.
 
-Any number of processes may do so on one database. A delivery is leased for a minute by whoever sends it; if that one
+Any number of processes may do so on one database. A delivery is leased for a minute by the process that sends it; if it
 dies, another takes over when the lease is over, so that everything arrives at least once.
 """
 

@@ -27,7 +27,7 @@ def limited_address(peer: str | None, forwarded: Sequence[bytes], trusted: Seque
     Returns
     -------
     str
-        An IPv4 address, or the /64 of an IPv6 address: whoever has one address there has all of them. Of
+        An IPv4 address, or the /64 of an IPv6 address: the owner of one address there has all of them. Of
         forwarded ones it is the rightmost that is no trusted proxy: what stands left of it anybody can write.
     """
     address = _parsed(peer or "")

@@ -21,7 +21,7 @@ def entity_tag(body: bytes) -> str:
 
 
 def is_known(tag: str, wanted: Sequence[bytes]) -> bool:
-    """Tell whether a client has what it asks for.
+    """Whether a client has what it asks for.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class Envelope:
         try:
             await self._app(scope, receive, sealed)
         except ClientDisconnect:
-            pass  # nobody is left to be told
+            pass  # nobody is left to answer
         except Overloaded as error:
             exchange.overloaded = True
             await self._turnstile.turn()

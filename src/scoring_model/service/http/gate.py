@@ -1,4 +1,4 @@
-"""Who may pass: credentials, room in the queue, then the rate limit, before anything is told about paths."""
+"""Who may pass: credentials, room in the queue, then the rate limit, before anything is said about paths."""
 
 from typing import Final
 

@@ -2,7 +2,7 @@
 
 Requests that are refused at arrival under overload share one line a second for each client, with their number.
 
-Neither path nor query, headers, addresses or bodies are told, only the route: ids of resources and whatever a
+Neither path nor query, headers, addresses or bodies are logged, only the route: ids of resources and whatever a
 client writes where it does not belong stay out of the logs.
 """
 
@@ -59,7 +59,7 @@ class RequestLog:
         self._refused: Counter[str | None] = Counter()
 
     def write(self, exchange: Exchange, seconds: float) -> None:
-        """Tell of one exchange that is over.
+        """Log one exchange that is over.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ def _write(line: Mapping[str, object]) -> None:
 
 
 def log_fault(exchange: Exchange, error: BaseException) -> None:
-    """Tell of an error that nobody expected: its types and places, never its text, which may hold what was sent.
+    """Log an error that nobody expected: its types and places, never its text, which may hold what was sent.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Operation:
     parameters : frozenset of str
         Names that the query may hold.
     batch : bool
-        Whether an array is told that batches are not supported.
+        Whether an array is refused because batches are not supported.
     """
 
     method: str

@@ -71,7 +71,7 @@ class _Flow(FlowControl):
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection. Whoever sends or reads too slowly or sends too much is cut off, before memory is spent on it.
+    """One connection. A peer that sends or reads too slowly or sends too much is cut off, before memory is spent on it.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class Protocol(HttpToolsProtocol):
         self._write_deadline = self.loop.call_later(seconds, self.abort)
 
     def _count(self) -> bool:
-        """Tell what is in memory; False if that is too much and more than before."""
+        """Report what is in memory; False if that is too much and more than before."""
         now = len(self._received) + self._body_bytes + self._unsent
         change = now - self.buffered
         self.buffered = now

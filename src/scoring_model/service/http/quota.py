@@ -7,7 +7,7 @@ from scoring_model.service.core.store import Bucket
 
 
 def quota_headers(caller: Caller, bucket: Bucket) -> list[tuple[bytes, bytes]]:
-    """Tell a client of its quota and of what is left of it.
+    """Report a client's quota and what is left of it.
 
     Parameters
     ----------

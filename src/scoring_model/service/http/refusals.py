@@ -7,7 +7,7 @@ from scoring_model.service.core.resources import Scope
 
 
 class Unauthorized(RequestError):
-    """No credentials, or none that are good. Why is told to nobody."""
+    """No credentials, or none that are good. The reason is not given."""
 
     code = "unauthorized"
     detail = "x-client-id and x-api-key must both be there and belong together."

@@ -23,7 +23,7 @@ KEEP_ALIVE_SECONDS: Final = 75
 """How long a connection may be idle: longer than load balancers keep theirs, so that they close first."""
 
 LAST_WORDS_SECONDS: Final = 1.0
-"""That a request which was cancelled gets to tell its client so."""
+"""That a request which was cancelled gets to answer its client."""
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -119,7 +119,7 @@ def _stopped_by_signals(server: uvicorn.Server, notice_seconds: float) -> Iterat
 async def _ended(server: uvicorn.Server) -> None:
     """Wait for requests that are cancelled: what they hold is given back before anything is closed."""
     tasks = set(server.server_state.tasks)
-    if server.force_exit:  # else they have been told
+    if server.force_exit:  # else they have been cancelled
         _cancel(tasks)
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=LAST_WORDS_SECONDS)

@@ -1,4 +1,4 @@
-"""What the HTTP side is told when it is made."""
+"""The settings of the HTTP side."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -30,7 +30,7 @@ class HttpSettings:
     write_seconds : float
         Within which a client has to take what was written for it, at most 64 KiB and an answer, above 0.
     access_log : bool
-        Whether every request is told in a line of JSON on standard error.
+        Whether every request is logged as a line of JSON on standard error.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def draw(
 
 
 def describe(tokens: float, *, allowed: bool, capacity: int, per_second: float) -> Bucket:
-    """Tell a caller of its bucket.
+    """Answer a caller with its bucket.
 
     Parameters
     ----------

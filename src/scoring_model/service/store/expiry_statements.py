@@ -1,7 +1,7 @@
 """SQL that finds and deletes what is old, written as in `statements`.
 
 What is old is found by walking along the key: an index of instants would cost every request another page. Where the
-key is an identifier, it tells by itself how far there can be anything old.
+key is an identifier, it shows by itself how far there can be anything old.
 """
 
 from collections.abc import Callable

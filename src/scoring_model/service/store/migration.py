@@ -37,7 +37,7 @@ def script(dialect: Dialect, version: str | None) -> str:
         "script": versions,
         "starting_rev": version,
         "output_buffer": buffer,
-        "transactional_ddl": False,  # whoever runs the script begins and commits
+        "transactional_ddl": False,  # the caller begins and commits
     }
     context = MigrationContext.configure(dialect_name=dialect, opts=options)
     with Operations.context(context):

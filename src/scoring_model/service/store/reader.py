@@ -90,7 +90,7 @@ class SqlReader(ABC):
         return identity, None if key[0] is None else PersonKeyRow._make(key)
 
     async def _identity_and_key(self, resource: bytes) -> Values | None:
-        """Both as one row, whoever's it is."""
+        """Both as one row, of any client."""
         rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,)])
         return tuple(rows[0]) if rows else None
 
@@ -352,7 +352,7 @@ class SqlTransaction(SqlReader):
             rows = await self._rows(delivery_sql.NEXT_DUE, now, limit, after)
         for webhook, client, *_ in rows:
             if client is None:
-                # Whoever made a delivery may not have known that its webhook was being deleted.
+                # The maker of a delivery may not have known that its webhook was being deleted.
                 await self.drop_deliveries(webhook, now)
         return sorted(DueWebhook._make(row) for row in rows if row[1] is not None)
 

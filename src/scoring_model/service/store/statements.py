@@ -241,7 +241,7 @@ NEWEST: Final = Each(
     "SELECT (SELECT max(time) FROM links WHERE hash = given.hash), "
     "(SELECT time FROM label_times WHERE hash = given.hash) FROM unnest($1::bytea[]) AS given(hash)",
 )
-"""The newest event of each hash, and the newest label told of any."""
+"""The newest event of each hash, and the newest label of any."""
 
 _FUTURE_LINKS: Final = "FROM links WHERE hash >= $1 AND hash <= $2 AND time > $3"
 FUTURE_LINKS: Final = f"SELECT time {_FUTURE_LINKS}"

@@ -273,7 +273,7 @@ idempotency: Final = Table(
 labels: Final = Table(
     "labels",
     metadata,
-    _number("number"),  # no field: the order in which they were told
+    _number("number"),  # no field: the order in which they were reported
     _column("client", BigInteger),
     _column("verification_id", LargeBinary),
     _column("label", Text),

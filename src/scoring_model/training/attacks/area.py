@@ -18,7 +18,7 @@ def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
     Returns
     -------
     float
-        In [0, 1]; one half where a class is absent, which tells as little.
+        In [0, 1]; one half where a class is absent, which shows as little.
     """
     area = Ranking.of(values, targets).roc_auc()
     return 0.5 if area is None else area

@@ -13,7 +13,7 @@ class Verdict(StrEnum):
 
     SOUND = "sound"
     LEAK = "leak"
-    INCONCLUSIVE = "inconclusive"  # too few records to tell
+    INCONCLUSIVE = "inconclusive"  # too few records
 
 
 TITLES: Final[Mapping[AttackName, str]] = {

@@ -25,7 +25,7 @@ def shuffle_labels(prepared: Prepared, settings: AttackSettings, *, seed: int) -
 
     A label goes with the instant from which it is known. The records are the latest before the validation part,
     in one piece, so that they have each other as history. A quick model of their first half, by time, judges
-    the second half. It can know of a label only what a feature tells of the record's own: what features count
+    the second half. It can know of a label only what a feature shows of the record's own: what features count
     of other records has nothing to do with it. Shuffled after the features were computed, labels would no
     longer be those that the features read, and the attack would see nothing.
 
@@ -61,7 +61,7 @@ def shuffle_labels(prepared: Prepared, settings: AttackSettings, *, seed: int) -
 
 
 def standard_error(frauds: int, genuine: int) -> float:
-    """Standard error of the area under the ROC curve when nothing tells the classes apart; inf without one."""
+    """Standard error of the area under the ROC curve when nothing separates the classes; inf without one."""
     if not (frauds and genuine):
         return math.inf
     return math.sqrt((frauds + genuine + 1) / (12 * frauds * genuine))
@@ -101,7 +101,7 @@ def _learn(prepared: Prepared, rows: FloatArray, targets: BoolArray, half: int, 
 def _outstanding(
     names: tuple[str, ...], rows: FloatArray, targets: BoolArray, limit: float
 ) -> tuple[str, ...]:
-    """Features that tell the shuffled labels by themselves, the best first."""
+    """Features that predict the shuffled labels by themselves, the best first."""
     labels = targets.astype(np.int8)
     # Missing is below all others: counts and shares begin at 0.
     filled = np.where(np.isnan(rows), -np.inf, rows)

@@ -1,4 +1,4 @@
-"""The attack of single features: none may tell frauds near perfectly on its own."""
+"""The attack of single features: none may identify frauds near perfectly on its own."""
 
 from typing import Final
 

@@ -22,7 +22,7 @@ _AWAY: Final = (
     "58",  # errors of its system
 )
 
-# A connection that is gone: the driver tells its own state, the operating system the reason. When a server that goes
+# A connection that is gone: the driver gives its own state, the operating system the reason. When a server that goes
 # away says so between two statements, the driver has no place for it, and all that the connection is asked from then
 # on, until it is seen to be closed, is an InternalClientError (https://github.com/MagicStack/asyncpg/issues/784).
 _GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)

@@ -89,7 +89,7 @@ class PooledReader(PostgresReader):
         found = self._wanted[resource]
         if self._looking_up is None:
             self._looking_up = asyncio.create_task(self._look_up())
-        return await asyncio.shield(found)  # whoever gives up leaves it to the others
+        return await asyncio.shield(found)  # a caller that gives up leaves it to the others
 
     async def _look_up(self) -> None:
         while self._wanted:

@@ -58,7 +58,7 @@ class Checkpoints:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def truncation_required(self) -> bool:
-        """Tell whether the log still holds what was erased, by this process or another one."""
+        """Whether the log still holds what was erased, by this process or another one."""
         return await self._call(self._truncation_required)
 
     async def truncate(self) -> bool:

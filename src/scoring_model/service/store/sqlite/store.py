@@ -115,7 +115,7 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
         self._connection = cast(sqlite3.Connection, _Ended())
 
     def _failed(self, error: sqlite3.Error) -> Exception:
-        # Some errors have rolled everything back already. Whoever went on would write outside of any transaction.
+        # Some errors have rolled everything back already. To go on would write outside of any transaction.
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")

@@ -2,7 +2,7 @@
 
 SQLite itself lets writers try again and again until one gets in. Here they queue. Within a process that is a lock of
 asyncio; between processes it is a lock on a file (flock), which the kernel takes away from a process that dies.
-A second file is the turnstile: whoever waits for the turn holds it, so that the one who has just written can't push in
+A second file is the turnstile: the process that waits for the turn holds it, so that the last writer can't push in
 again before those who wait.
 """
 
@@ -69,7 +69,7 @@ class Turn:
             fcntl.flock(self._gate, fcntl.LOCK_UN)
 
     async def _wait(self) -> None:
-        """Let a thread queue. It can't be called off: whoever comes next takes over what it waits for."""
+        """Let a thread queue. It can't be called off: the next one takes over what it waits for."""
         pending = self._pending = self._pending or self._start_waiting()
         try:
             await asyncio.wait((pending,), timeout=self._seconds)
