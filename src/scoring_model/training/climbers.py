@@ -1,6 +1,6 @@
 """Who climbs: this process, or several that share one study.
 
-The study stays with one process: it asks, gets the results, and alone writes the journal. The others train and answer. So
+The study stays with one process: it asks, gets results, and alone writes the journal. The others train and answer. So
 a kill loses the trials under way and nothing else, whichever process it hits.
 """
 

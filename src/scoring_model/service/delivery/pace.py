@@ -20,9 +20,7 @@ WAIT: Final = 0.004
 """Seconds that they may wait on average: until the event loop sees them, and then for a transaction."""
 
 _MOST: Final = 10_000.0  # a second; more than a process can
-_WEIGHT: Final = (
-    0.1  # of one look. Work comes in bursts, those of one commit: a tenth of a second shows it, not a beat
-)
+_WEIGHT: Final = 0.1  # of one look. Work comes in bursts, one for each commit: an average over ten looks
 _GAIN: Final = 0.2  # of one look too
 _WORST: Final = 3.0  # times the bound, and
 _LONGEST: Final = 5.0  # beats: a single pause of a second is no reason to begin again from nothing
