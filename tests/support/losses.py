@@ -17,7 +17,7 @@ from fleet import Site
 from ledger import Entry, Ledger
 from persistent import NeverAnswered, Persistent
 from scoring_model.contract.ids import from_text, to_text
-from scoring_model.scorer import Scorer
+from scoring_model.scorer.decider import Decider
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core import replay as replaying
 from scoring_model.service.core.masters import MasterKeys
@@ -286,7 +286,7 @@ async def _replay(site: Site, masters: MasterKeys, entries: Sequence[Entry]) -> 
     store = await open_store(site.database)
     try:
         # There is one bundle: reading it anew for each verdict would take longer than everything else.
-        with mock.patch.object(Scorer, "load", cache(Scorer.load)):
+        with mock.patch.object(Decider, "load", cache(Decider.load)):
             find = cache(BundleShelf(site.shelf).find)
             for entry in entries:
                 try:
