@@ -1,7 +1,7 @@
 """Unicode normal form C (NFC), in time that grows with the length of the text alone.
 
 `unicodedata.normalize` puts runs of combining marks into canonical order by insertion sort, whose time grows with
-the square of a run (CPython issue 149079, which later patch releases mend). Long runs are sorted here first.
+the square of a run (python/cpython 149079, which later patch releases mend). Long runs are sorted here first.
 
 References
 ----------

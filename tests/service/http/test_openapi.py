@@ -113,6 +113,13 @@ def test_reference_closes_what_is_sent_and_opens_what_is_shown() -> None:
             assert "additionalProperties" not in shape
 
 
+def test_reference_has_no_sections_of_docstrings() -> None:
+    """Descriptions of components are sentences for clients, not the sections of a docstring."""
+    described = [shape.get("description", "") for shape in DOCUMENT["components"]["schemas"].values()]
+    assert any(described)
+    assert not [text for text in described if "-----" in text]
+
+
 def test_reference_knows_every_status_of_an_error() -> None:
     """Each status that an error can have on a route is described."""
     assert {*STATUSES.values(), 500} == set(_ERRORS)

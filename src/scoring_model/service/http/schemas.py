@@ -1,5 +1,6 @@
 """The bodies and resources of the contract as JSON Schema (draft 2020-12), for the API reference."""
 
+import re
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -67,5 +68,6 @@ def schemas() -> dict[str, Schema]:
         schema.pop("title", None)
         if "description" in schema:
             # The sections of a docstring are for readers of the code.
-            schema["description"] = " ".join(schema["description"].partition("\n\nAttributes\n")[0].split())
+            words = re.split(r"\n\n(?:Attributes|Parameters)\n", schema["description"])[0]
+            schema["description"] = " ".join(words.split())
     return found
