@@ -1,6 +1,7 @@
 """Standard error of a process that serves is JSON, whoever writes there, and holds no text of errors."""
 
 import asyncio
+import gc
 import io
 import json
 import logging
@@ -20,6 +21,7 @@ CANARY = "canary-7f3a"
 @pytest.fixture
 def stream(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What is written, in a process that is as it was afterwards."""
+    gc.collect()  # what other tests left behind is not reported here
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     for module, name in (
         (sys, "excepthook"),

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import sqlite3
+from typing import Any, cast
 
+import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from scoring_model.service.core.rows import (
 )
 from scoring_model.service.core.store import Duplicate, Store, StoreUnavailable
 from scoring_model.service.store import open_store
+from scoring_model.service.store.postgres.connection import connect as open_session
 from store_story import tell
 from stored_rows import (
     api_key_row,
@@ -760,6 +763,34 @@ def test_cancelling_leaves_nothing_behind(store_url: str) -> None:
             assert await reader.fact("b99") == b""
 
     tell(store_url, story)
+
+
+def test_a_caller_that_is_cancelled_leaves_no_session_of_postgres(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session whose settings are being made when its caller is cancelled is closed at once."""
+    opened: list[asyncpg.Connection] = []
+
+    async def cancel_then(task: asyncio.Task[object]) -> None:
+        await asyncio.sleep(0)
+        task.cancel()
+
+    async def opening(*arguments: Any, **named: Any) -> asyncpg.Connection:
+        opened.append(await connect(*arguments, **named))
+        cancelling.append(asyncio.create_task(cancel_then(cast(Any, asyncio.current_task()))))
+        return opened[-1]
+
+    async def run() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.create_task(open_session(postgres_url, seconds=5.0))
+        closed = [connection.is_closed() for connection in opened]
+        opened[0].terminate()
+        assert closed == [True]
+
+    connect = asyncpg.connect
+    cancelling: list[asyncio.Task[None]] = []
+    monkeypatch.setattr(asyncpg, "connect", opening)
+    asyncio.run(run())
 
 
 def test_a_private_database_is_made_and_goes() -> None:

@@ -84,7 +84,11 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
         )
         if connection.get_server_version().major >= _TRANSACTION_TIMEOUT:
             # Between preparing a statement and running it a session is not idle. It may wait for a lock, then work.
-            await connection.execute(f"SET transaction_timeout = {int(2000 * seconds)}")
+            try:
+                await connection.execute(f"SET transaction_timeout = {int(2000 * seconds)}")
+            except BaseException:  # who is cancelled here leaves no session behind
+                connection.terminate()
+                raise
     except Exception as error:
         raise translate(error) from None
     return cast(Connection, connection)
