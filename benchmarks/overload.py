@@ -11,8 +11,11 @@ flood
     One client keeps `FLOOD` connections busy within its quota, while another one sends a few requests a second.
 held
     The lock of the client's history scope (PostgreSQL) or of the database (SQLite) is held for a little more than two
-    seconds under load: what has waited for two seconds is answered with 202. Those PENDING verifications get a tenth
-    of the capacity while the load goes on.
+    seconds at half the capacity, so that nothing waits before: what has waited for two seconds when the lock is free is
+    answered with 202.
+pending
+    The lock is held for longer under half as much again as the capacity. The PENDING verifications that this leaves
+    get a tenth of the capacity while that load goes on.
 refusal
     CPU time of the application for one refused request, beyond parsing, in this process.
 
@@ -60,6 +63,7 @@ OPEN_CONNECTIONS: Final = 3_000
 FLOOD: Final = 1_000
 HONEST_RATE: Final = 20.0
 HELD_SECONDS: Final = 2.2
+LONG_HELD_SECONDS: Final = 4.0
 REFUSED: Final = 20_000
 
 AT_TWICE: Final = 0.8
@@ -155,23 +159,31 @@ async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdic
     ]
 
 
-async def accepted(load: OpenLoad, url: str, pool: str, rate: float, seconds: float) -> list[Verdict]:
+async def accepted(load: OpenLoad, url: str, pool: str, capacity: float, seconds: float) -> list[Verdict]:
     """Hold the lock under load, and see what becomes of the verifications that are PENDING then."""
-    loading = asyncio.create_task(load.at_rate(rate, HELD_SECONDS + 2.0))
-    await asyncio.sleep(0.5)
-    async with held(url, pool):
-        await asyncio.sleep(HELD_SECONDS)
-    found = _shown("held", await loading)
+    found = await _during_hold(load, url, pool, 0.5 * capacity, HELD_SECONDS)
+    verdict = _at_most(
+        f"p99 of {found.count(202)} answers with 202, seconds", found.p99(202), ACCEPTED_SECONDS
+    )
+    await load.settle()
+    await _during_hold(load, url, pool, 1.5 * capacity, LONG_HELD_SECONDS)
     before = await pending(url)
-    during = _shown("pending", await load.at_rate(rate, seconds))
+    during = _shown("pending", await load.at_rate(1.5 * capacity, seconds))
     left = await pending(url)
     finished = before + during.count(202) - left
     share = 1.0 if left == 0 else finished / (finished + during.count(201))
     await load.settle()
-    return [
-        _at_most(f"p99 of {found.count(202)} answers with 202, seconds", found.p99(202), ACCEPTED_SECONDS),
-        _at_least(f"capacity for PENDING verifications ({before}, {left} left)", share, FINISHED),
-    ]
+    name = f"capacity for PENDING verifications ({before}, {left} left)"
+    return [verdict, _at_least(name, share, FINISHED)]
+
+
+async def _during_hold(load: OpenLoad, url: str, pool: str, rate: float, seconds: float) -> Answered:
+    """Hold the lock for some seconds of a load that goes on for two more."""
+    loading = asyncio.create_task(load.at_rate(rate, seconds + 2.0))
+    await asyncio.sleep(0.5)
+    async with held(url, pool):
+        await asyncio.sleep(seconds)
+    return _shown("held", await loading)
 
 
 async def _phase(load: OpenLoad, phase: Any) -> Answered:
@@ -264,7 +276,7 @@ async def _measured(
     ):
         capacity, verdicts = await overload(load, seconds)
         verdicts += await flood(load, honest, seconds)
-        verdicts += await accepted(load, url, filled.caller.pool, 1.5 * capacity, seconds)
+        verdicts += await accepted(load, url, filled.caller.pool, capacity, seconds)
     return [*verdicts, await refusal(filled)]
 
 
