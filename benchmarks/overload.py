@@ -4,7 +4,8 @@ Run as ``python benchmarks/overload.py --store sqlite``. The service has one cor
 other. Capacity is what a closed loop of `CONNECTIONS` gets in the same run. Then come, one after the other:
 
 twice, four times
-    An open loop of one client at two and four times the capacity, which ignores `Retry-After`.
+    An open loop of one client at two and four times the capacity, which ignores `Retry-After`. Capacity, twice and four
+    times are measured in rounds, since a shared machine is not equally fast for long; medians are quoted.
 obeying
     Ten times the connections, which obey `Retry-After`.
 flood
@@ -28,6 +29,7 @@ import itertools
 import json
 import resource
 import sqlite3
+import statistics
 import sys
 import tempfile
 import time
@@ -66,8 +68,10 @@ HELD_SECONDS: Final = 2.2
 LONG_HELD_SECONDS: Final = 4.0
 REFUSED: Final = 20_000
 
-AT_TWICE: Final = 0.8
-AT_FOUR_TIMES: Final = 0.6
+ROUNDS: Final = 3
+OVERLOADS: Final = {"twice": (2, 0.8), "four times": (4, 0.6)}
+"""Times the capacity, and the share of it that is still served."""
+
 OBEYING: Final = 0.8
 REFUSAL_MICROSECONDS: Final = 60.0
 HONEST_SECONDS: Final = 0.5
@@ -132,14 +136,22 @@ async def pending(url: str) -> int:
 
 
 async def overload(load: OpenLoad, seconds: float) -> tuple[float, list[Verdict]]:
-    """Measure the capacity, then offer more; returns the capacity and what came of it."""
+    """Measure the capacity, then offer more, in rounds; returns the capacity and what came of it, both medians."""
     await load.obeying(CONNECTIONS, 3.0)
-    capacity = _shown("capacity", await _phase(load, load.obeying(CONNECTIONS, seconds))).goodput
-    verdicts = []
-    for name, times, share in (("twice", 2, AT_TWICE), ("four times", 4, AT_FOUR_TIMES)):
-        await load.at_rate(times * capacity, 2.0)  # until the queue is as long as it gets
-        found = _shown(name, await _phase(load, load.at_rate(times * capacity, seconds)))
-        verdicts.append(_at_least(f"goodput at {name} the capacity", found.goodput / capacity, share))
+    capacities = []
+    shares: dict[str, list[float]] = {name: [] for name in OVERLOADS}
+    for _ in range(ROUNDS):
+        capacity = _shown("capacity", await _phase(load, load.obeying(CONNECTIONS, seconds))).goodput
+        capacities.append(capacity)
+        for name, (times, _) in OVERLOADS.items():
+            await load.at_rate(times * capacity, 2.0)  # until the queue is as long as it gets
+            found = _shown(name, await _phase(load, load.at_rate(times * capacity, seconds)))
+            shares[name].append(found.goodput / capacity)
+    capacity = statistics.median(capacities)
+    verdicts = [
+        _at_least(f"goodput at {name} the capacity", statistics.median(shares[name]), share)
+        for name, (_, share) in OVERLOADS.items()
+    ]
     found = _shown("obeying", await _phase(load, load.obeying(10 * CONNECTIONS, 2 * seconds)))
     verdicts.append(_at_least("goodput of ten times the connections", found.goodput / capacity, OBEYING))
     return capacity, verdicts

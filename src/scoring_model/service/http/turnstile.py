@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from typing import Final
 
-AT_ONCE: Final = 16
+AT_ONCE: Final = 32
 """How many pass in one iteration of the event loop: about two milliseconds of work, the next requests included."""
 
 
