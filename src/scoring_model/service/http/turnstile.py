@@ -5,7 +5,7 @@ from collections import deque
 from typing import Final
 
 AT_ONCE: Final = 32
-"""How many pass in one iteration of the event loop: about two milliseconds of work, the next requests included."""
+"""How many pass in one iteration of the event loop: a few milliseconds of work, the next requests included."""
 
 
 class Turnstile:
