@@ -23,18 +23,18 @@ from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.linking import Linker
-from scoring_model.service.core.masters import MasterKeys
-from scoring_model.service.core.persons import Persons
-from scoring_model.service.core.request import canonical_values
-from scoring_model.service.core.secrets import load_or_create
 from scoring_model.service.core.store import Past, Reader
-from scoring_model.service.core.vault import Vault
+from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.keyring import Keyring
+from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.secrets import load_or_create
+from scoring_model.service.keys.vault import Vault
+from scoring_model.service.scoring.request import canonical_values
 from scoring_model.service.store import open_store
 
 
 async def check_answers(
-    filled: Filled, scorer: Scorer, masters: MasterKeys, answers: Sequence[str]
+    filled: Filled, scorer: Scorer, masters: Keyring, answers: Sequence[str]
 ) -> tuple[int, int]:
     """Compare answers with what the scorer decides; end with the first that differs.
 
@@ -96,10 +96,10 @@ class _Checker:
                 raise SystemExit("an identity is not there")
             values = {**self._persons.identity_values(identity, key)[0], **values}
         links = self._linker.link(self._filled.caller.pool, row.client, values)
-        law = self._scorer.matrix.law
+        spec = self._scorer.matrix.spec
         history = {
             name: count_before(
-                await _before(self._filled.url, value, row.completed_at), at=row.completed_at, law=law
+                await _before(self._filled.url, value, row.completed_at), at=row.completed_at, spec=spec
             )
             for name, value in links.hashes
         }

@@ -35,7 +35,7 @@ from benchmarks.service_process import CREATE, serving
 from databases import Server, running_server
 from scoring_model.bundle import Bundle
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.masters import MasterKeys, add_master_key, load_master_keys
+from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 
 RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 WARM_SECONDS: Final = 4
@@ -86,7 +86,7 @@ class Bench:
         running: Any,
         filled: Filled,
         scorer: Scorer,
-        masters: MasterKeys,
+        masters: Keyring,
         server: Server | None,
         visits: Visits,
     ) -> None:

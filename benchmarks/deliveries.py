@@ -49,13 +49,13 @@ from benchmarks.waiting_events import delivered, kept, new_webhook, waiting, wri
 
 from running_service import PROGRAM
 from scoring_model.bundle import Bundle
-from scoring_model.service.core.masters import MasterKeys, add_master_key, load_master_keys
 from scoring_model.service.core.rows import EventRow
-from scoring_model.service.core.webhook import new_secret
 from scoring_model.service.delivery.payload import payload
 from scoring_model.service.delivery.signing import message_id, signed_headers
 from scoring_model.service.delivery.worker import DeliveryLimits
+from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 from scoring_model.service.store import migrate
+from scoring_model.service.webhooks.webhook import new_secret
 
 RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 WANTED_RATE: Final = 1_000
@@ -85,7 +85,7 @@ class World:
 
     url: str
     key: str
-    masters: MasterKeys
+    masters: Keyring
     client: int
     folder: Path
     receiver: str
@@ -99,7 +99,7 @@ class World:
 
 @contextmanager
 def world(
-    store: str, load_core: int, prepare: Callable[[str, MasterKeys], Any] | None = None
+    store: str, load_core: int, prepare: Callable[[str, Keyring], Any] | None = None
 ) -> Iterator[tuple[World, Any]]:
     """Everything that stands on the core of the load; `prepare` makes the tables and fills them."""
     secret = new_secret()
@@ -263,7 +263,7 @@ def measure_drain(store: str, bundle: Bundle, options: argparse.Namespace) -> di
     """Create verifications without and with events that wait, in turns."""
     serve_on, load_on = two_cores()
 
-    def prepare(url: str, masters: MasterKeys) -> Filled:
+    def prepare(url: str, masters: Keyring) -> Filled:
         return asyncio.run(
             fill(
                 url,

@@ -23,15 +23,15 @@ from benchmarks.served_bundle import HOT_NETWORK, HOT_SHARE, NETWORK, bodies, in
 from scoring_model.bundle import Bundle
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
+from scoring_model.service.clients.clients import caller_of, create_client
 from scoring_model.service.core import ids
-from scoring_model.service.core.clients import caller_of, create_client
-from scoring_model.service.core.identity import assess, pack_identity, parse_identity
-from scoring_model.service.core.linking import Linker
-from scoring_model.service.core.masters import MasterKeys
 from scoring_model.service.core.resources import Caller, Scope
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
-from scoring_model.service.core.secrets import load_or_create
-from scoring_model.service.core.vault import DataKey, Vault
+from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
+from scoring_model.service.keys.keyring import Keyring
+from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.secrets import load_or_create
+from scoring_model.service.keys.vault import DataKey, Vault
 from scoring_model.service.store import migrate, open_store
 
 SPAN: Final = 90 * 86_400_000_000
@@ -91,7 +91,7 @@ async def new_client(url: str) -> tuple[Caller, dict[str, str]]:
 
 
 async def fill(
-    url: str, bundle: Bundle, masters: MasterKeys, *, rows: int, customers: int, identities: bool
+    url: str, bundle: Bundle, masters: Keyring, *, rows: int, customers: int, identities: bool
 ) -> Filled:
     """Make the tables, a client, its customers and their history.
 

@@ -16,7 +16,7 @@ from benchmarks.filled_database import new_client
 from benchmarks.waiting_events import new_webhook, write_waiting
 
 from rough_receiver import hang, rough
-from scoring_model.service.core.masters import MasterKeys
+from scoring_model.service.keys.keyring import Keyring
 
 HARMS: Final = ("backlog", "hanging receivers", "hanging names")
 """Receivers that are quick, so that there is only much to do; that never answer; and names that never resolve."""
@@ -44,7 +44,7 @@ def resolving(folder: Path) -> Mapping[str, str]:
 
 
 @contextmanager
-def harmful(harm: str, url: str, masters: MasterKeys, *, receiver: str, secret: str) -> Iterator[None]:
+def harmful(harm: str, url: str, masters: Keyring, *, receiver: str, secret: str) -> Iterator[None]:
     """Write such a client into a database; its receivers run as long as the context.
 
     Parameters

@@ -22,20 +22,20 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.clients import key_digest
+from scoring_model.service.clients.clients import key_digest
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.ids import new_id
-from scoring_model.service.core.linking import Linker, Links
-from scoring_model.service.core.request import parse_request
-from scoring_model.service.core.resources import Answer, Caller, Once, Scope, Verification
-from scoring_model.service.core.secrets import Secrets
+from scoring_model.service.core.resources import Answer, Caller, IdempotentRequest, Scope, Verification
 from scoring_model.service.core.store import Bucket, Past
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
+from scoring_model.service.keys.link_hashes import Linker, Links
+from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.listening import base_url, listen
+from scoring_model.service.scoring.request import parse_request
 from scoring_model.service.store.buckets import Level, describe, draw
-from scoring_model.service.worker import settle_memory
+from scoring_model.service.worker import freeze_gc
 
 CLIENT: Final = "cl_" + 22 * "1"
 API_KEY: Final = "sk_" + 43 * "1"
@@ -86,7 +86,7 @@ class MemoryService:
         return describe(self._level.tokens, allowed=taken == 1, capacity=QUOTA, per_second=QUOTA / 60)
 
     async def create_verification(
-        self, caller: Caller, body: Mapping[str, object], _once: Once | None
+        self, caller: Caller, body: Mapping[str, object], _once: IdempotentRequest | None
     ) -> Answer[Verification]:
         """Score together what has come together."""
         request = parse_request(body, self._scorer.contents.schema)
@@ -112,12 +112,12 @@ class MemoryService:
         for asked in batch:
             self._latest = instant = max(self._clock.now(), self._latest + 1)
             pasts = {name: self._histories[value] for name, value in asked.links.hashes}
-            counts = {name: count_before(past, at=instant, law=matrix.law) for name, past in pasts.items()}
+            counts = {name: count_before(past, at=instant, spec=matrix.spec) for name, past in pasts.items()}
             rows.append(matrix.finish(asked.started, instant, counts))
             instants.append(instant)
             for past in pasts.values():
                 past.insert(0, (instant, asked.links.person or new_id(instant), None))
-                del past[matrix.law.cap + 1 :]
+                del past[matrix.spec.cap + 1 :]
         self._answer(batch, instants, np.stack(rows))
 
     def _answer(self, batch: list[_Asked], instants: list[int], rows: Any) -> None:
@@ -150,7 +150,7 @@ async def serve(bundle: Path) -> None:
     settings = HttpSettings(access_log=False)
     app = create_app(cast(Any, service), settings, clock=SystemClock())
     with listen("127.0.0.1", 0) as listener:
-        settle_memory()
+        freeze_gc()
         headers = {"X-Client-Id": CLIENT, "X-Api-Key": API_KEY}
         print(json.dumps({"url": base_url(listener), "headers": headers}), flush=True)
         await run(app, settings, sockets=[listener], close=_nothing, grace_seconds=5)

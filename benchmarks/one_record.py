@@ -32,8 +32,8 @@ from scoring_model.history import Counts, count_before, key_of, pack_label, pers
 from scoring_model.records import NEVER, Record, RecordSchema, RecordTable, parse_record
 from scoring_model.records.reading import read_records
 from scoring_model.scorer.session import MarginSession
-from scoring_model.service.core.linking import Linker
-from scoring_model.service.core.secrets import Secrets
+from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.secrets import Secrets
 from scoring_model.synthetic import generate
 from scoring_model.training.export import to_onnx
 from scoring_model.training.fitting import fit
@@ -91,7 +91,7 @@ class Pasts:
             found = key_of(record.values, key)
             if found is not None:
                 events = self._events[key.name, found]
-                counts[key.name] = count_before(events, at=record.event_time, law=self._matrix.law)
+                counts[key.name] = count_before(events, at=record.event_time, spec=self._matrix.spec)
         return counts
 
 
@@ -159,7 +159,7 @@ def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Ma
         "3 past records under each key": [3] * (others + 1),
         f"{HOT} past records under one key": [HOT] + [0] * others,
     }.items():
-        count = partial(_count, matrix, [_past(at, size, matrix.law.windows[-1]) for size in sizes], at)
+        count = partial(_count, matrix, [_past(at, size, matrix.spec.windows[-1]) for size in sizes], at)
         microseconds(f"count, {name}", [count] * TIMED)
         microseconds(f"finish, {name}", [partial(matrix.finish, started, at, count())] * TIMED)
 
@@ -183,7 +183,7 @@ def _without_history(matrix: FeatureMatrix, linker: Linker, record: Record) -> F
 
 def _count(matrix: FeatureMatrix, pasts: Sequence[Events], at: int) -> dict[str, Counts]:
     keys = zip(matrix.link_keys, pasts, strict=True)
-    return {key.name: count_before(past, at=at, law=matrix.law) for key, past in keys}
+    return {key.name: count_before(past, at=at, spec=matrix.spec) for key, past in keys}
 
 
 def _past(at: int, size: int, span: int) -> Events:

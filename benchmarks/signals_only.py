@@ -45,7 +45,7 @@ from scoring_model.bundle import Bundle
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
-from scoring_model.service.core.masters import MasterKeys, add_master_key, load_master_keys
+from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 
 RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 SHARED_MEMORY: Final = Path("/dev/shm")
@@ -172,7 +172,7 @@ def _signals_alone(signals: dict[str, object]) -> dict[str, object]:
     return {"signals": {name: value for name, value in signals.items() if name != NETWORK}}
 
 
-def _check(load: Load, filled: Filled, scorer: Scorer, masters: MasterKeys) -> None:
+def _check(load: Load, filled: Filled, scorer: Scorer, masters: Keyring) -> None:
     compared, explained = asyncio.run(check_answers(filled, scorer, masters, load.answers))
     print(f"  {compared} answers are the scorer's own, {explained / compared:.1%} of them with reasons")
 

@@ -36,7 +36,7 @@ from benchmarks.steady_load import SteadyLoad, Window
 from benchmarks.waiting_events import kept, new_webhook, waiting
 
 from running_service import Running
-from scoring_model.service.core.masters import MasterKeys
+from scoring_model.service.keys.keyring import Keyring
 
 SHARE: Final = 0.8
 EVENT_TYPES: Final = ('["*"]', '["verification.stepped_up","verification.failed"]')
@@ -201,7 +201,7 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
     serve_on, load_on = two_cores()
     bundle = served_bundle()
 
-    def prepare(url: str, masters: MasterKeys) -> Filled:
+    def prepare(url: str, masters: Keyring) -> Filled:
         return asyncio.run(
             fill(url, bundle, masters, rows=options.rows, customers=options.customers, identities=False)
         )

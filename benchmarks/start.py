@@ -27,7 +27,7 @@ from benchmarks.served_bundle import served_bundle
 from benchmarks.service_process import CREATE, serving
 
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.masters import add_master_key, load_master_keys
+from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 
 RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 READY: Final = "/health/ready"

@@ -13,18 +13,18 @@ from benchmarks.filled_database import insert, rows_of
 from scoring_model.contract.event import EventType
 from scoring_model.contract.ids import to_text
 from scoring_model.service.core import ids
-from scoring_model.service.core.masters import MasterKeys
 from scoring_model.service.core.rows import EventRow, WebhookRow
-from scoring_model.service.core.secrets import load_or_create
-from scoring_model.service.core.webhook import secret_place
+from scoring_model.service.keys.keyring import Keyring
+from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import open_store
+from scoring_model.service.webhooks.webhook import secret_place
 
 MODEL: Final = "0123456789ab"
 
 
 async def new_webhook(
     url: str,
-    masters: MasterKeys,
+    masters: Keyring,
     *,
     client: int,
     destination: str,

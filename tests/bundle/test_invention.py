@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.bundle.crowds import crowd_levels
 from scoring_model.bundle.invention import HOSTILE_CODES, HOSTILE_NUMBERS, MOST_LEVELS, invent_rows
+from scoring_model.bundle.k_anonymity import k_anonymous_quantiles
 
 SPLITS = np.array([-0.5, 0.25, 1e-35])
 CATEGORY, RARE = 3, 4
@@ -51,7 +51,7 @@ def test_every_value_is_covered(rows: FloatArray, invented: FloatArray) -> None:
     persons = np.arange(len(rows))
     neighbours = np.concatenate([SPLITS, np.nextafter(SPLITS, -np.inf), np.nextafter(SPLITS, np.inf)])
     for column in range(rows.shape[1]):
-        allowed = [crowd_levels(rows[:, column], persons, most=MOST_LEVELS).values]
+        allowed = [k_anonymous_quantiles(rows[:, column], persons, most=MOST_LEVELS).values]
         allowed.append(HOSTILE_CODES if column == CATEGORY else HOSTILE_NUMBERS)
         allowed.append(neighbours if column == 0 else np.array([np.nan]))
         values = invented[:, column]

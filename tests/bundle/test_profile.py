@@ -11,7 +11,7 @@ from scoring_model.bundle.codec import json_bytes, read_json
 from scoring_model.bundle.errors import ContentInvalid
 from scoring_model.bundle.profile import CodeProfile, NumberProfile, Profile, measure_profile
 
-LEAST_PERSONS = 5  # promised in the documentation, and so not taken from the code
+MIN_GROUP_SIZE = 5  # promised in the documentation, and so not taken from the code
 NAMES = ("number", "code")
 tables = st.integers(0, 50).flatmap(
     lambda n: st.tuples(
@@ -39,7 +39,7 @@ def features(profile: Profile) -> tuple[NumberProfile, CodeProfile]:
 
 def crowd(persons: IntArray) -> bool:
     """Return whether these are nobody's rows or those of five persons."""
-    return persons.size == 0 or len(set(persons.tolist())) >= LEAST_PERSONS
+    return persons.size == 0 or len(set(persons.tolist())) >= MIN_GROUP_SIZE
 
 
 @given(tables)

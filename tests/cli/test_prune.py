@@ -15,11 +15,11 @@ from scoring_model.contract.ids import to_text
 from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.ids import first_of
-from scoring_model.service.core.masters import add_master_key, load_master_keys
-from scoring_model.service.core.request import pack_stored
-from scoring_model.service.core.retention import note_window
 from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow, Row, VerificationRow
-from scoring_model.service.core.vault import Vault
+from scoring_model.service.keys.keyring import add_master_key, load_master_keys
+from scoring_model.service.keys.vault import Vault
+from scoring_model.service.retention.retention import note_window
+from scoring_model.service.scoring.request import pack_stored
 from service_use import table
 from store_story import tell, write_to
 from stored_rows import (

@@ -19,7 +19,7 @@ import typer
 from running_service import Running, running, until
 from scoring_model.cli import main
 from scoring_model.cli.app import app
-from scoring_model.service.core.masters import add_master_key, generate_master_key
+from scoring_model.service.keys.keyring import add_master_key, generate_master_key
 from scoring_model.service.settings import ServiceSettings
 
 ROOT: Final = Path(__file__).parents[2]

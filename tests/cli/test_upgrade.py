@@ -23,11 +23,11 @@ from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.decider import Decider
-from scoring_model.service.core.masters import add_master_key, load_master_keys
-from scoring_model.service.core.persons import Persons
-from scoring_model.service.core.request import pack_stored
-from scoring_model.service.core.secrets import Purpose
-from scoring_model.service.core.vault import Vault
+from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.keyring import add_master_key, load_master_keys
+from scoring_model.service.keys.secrets import Purpose
+from scoring_model.service.keys.vault import Vault
+from scoring_model.service.scoring.request import pack_stored
 from scoring_model.service.store import open_store
 from service_use import blob, opened
 

@@ -14,13 +14,13 @@ from running_service import PROGRAM, SECONDS, until
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
 from scoring_model.contract.ids import to_text
-from scoring_model.service.core.event import webhook_data
-from scoring_model.service.core.masters import add_master_key, load_master_keys
-from scoring_model.service.core.outbox import Told, write_events
-from scoring_model.service.core.secrets import load_or_create
 from scoring_model.service.core.store import Store
-from scoring_model.service.core.webhook import new_secret
 from scoring_model.service.delivery.signing import message_id
+from scoring_model.service.keys.keyring import add_master_key, load_master_keys
+from scoring_model.service.keys.secrets import load_or_create
+from scoring_model.service.webhooks.events import webhook_data
+from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.webhook import new_secret
 from store_story import tell, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 from webhook_receiver import receiving
@@ -190,7 +190,7 @@ def waiting_test(url: str) -> str:
         secrets = await load_or_create(store, load_master_keys("file:scoring.db.key"))
         sealed = secrets.seal(b"webhooks.secret." + resource, secret.encode())
         row = webhook_row(id=resource, destination_url=url, secret=sealed)
-        test = Told(ONE, EventType.WEBHOOK_TEST, resource, 20, webhook_data(resource), always=True)
+        test = NewEvent(ONE, EventType.WEBHOOK_TEST, resource, 20, webhook_data(resource), always=True)
         async with store.writing([]) as transaction:
             await transaction.insert([row])
             await write_events(transaction, [test])

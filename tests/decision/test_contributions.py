@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from scoring_model.arrays import FloatArray
-from scoring_model.decision.answers import Answers
 from scoring_model.decision.contributions import TABLE_BYTES, Contributions, _groups
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.paths import walk
 from scoring_model.decision.patterns import MAX_FEATURES, Patterns, path_bytes
 from scoring_model.decision.quadrature import Quadrature
+from scoring_model.decision.split_decisions import SplitDecisions
 from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
@@ -139,7 +139,7 @@ def expectation(forest: Forest, left: np.ndarray, node: int, known: frozenset[in
 def test_values_are_shapley_values_by_definition() -> None:
     """Values are the mean gain of knowing a feature over all orders in which features become known."""
     _, forest = model("plain", trees=3)
-    contributions, answers = Contributions(forest), Answers(forest)
+    contributions, answers = Contributions(forest), SplitDecisions(forest)
     for row in draw(12, 3):
         left = answers.left(row)
         gains = np.zeros(WIDTH)

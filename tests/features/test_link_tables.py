@@ -79,7 +79,7 @@ def test_one_record_has_the_links_it_has_in_the_file(rows: list[Row]) -> None:
     """Law 2: a record alone, its past counted from the other records, has the same bits."""
     table = read(rows)
     alone = [
-        MATRIX.row(record_at(table, i), past_counts(table, i, MATRIX.link_keys, MATRIX.law))
+        MATRIX.row(record_at(table, i), past_counts(table, i, MATRIX.link_keys, MATRIX.spec))
         for i in range(len(rows))
     ]
     assert bits(np.array(alone)) == bits(MATRIX.rows(table))
@@ -126,7 +126,7 @@ def test_a_store_that_grows_gives_the_rows_of_the_file(rows: list[Row]) -> None:
                 continue
             past = store.setdefault((key.name, value), [])
             seen = [told(table, row, stored, record.event_time) for row, stored in past]
-            counts = count_before(seen, at=record.event_time, law=MATRIX.law)
+            counts = count_before(seen, at=record.event_time, spec=MATRIX.spec)
             assert (counts.since_last == NOTHING_BEFORE) == (max(counts.records) == 0)
             history[key.name] = counts
             past.insert(0, (i, stored_record(table, i)))
@@ -137,11 +137,11 @@ def test_a_store_that_grows_gives_the_rows_of_the_file(rows: list[Row]) -> None:
 def stored_record(table: RecordTable, row: int) -> PastRecord:
     """What a store keeps of a record as it comes, before anything is told of it."""
     record = record_at(table, row)
-    assert MATRIX.law.amount is not None
-    value = record.values.get(MATRIX.law.amount.field)
+    assert MATRIX.spec.amount is not None
+    value = record.values.get(MATRIX.spec.amount.field)
     assert value is None or isinstance(value, float)
     person = person_of(record.values) or ("nobody", row)
-    return PastRecord(record.event_time, person, None, MATRIX.law.amount.units(value))
+    return PastRecord(record.event_time, person, None, MATRIX.spec.amount.units(value))
 
 
 def told(table: RecordTable, row: int, stored: PastRecord, now: int) -> PastRecord:

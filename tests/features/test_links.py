@@ -30,7 +30,7 @@ from scoring_model.history import (
     PastRecord,
     Sums,
     TableAmounts,
-    WindowLaw,
+    WindowSpec,
     count_before,
     pack_label,
 )
@@ -40,7 +40,7 @@ from window_oracle import amounts
 
 CENTS = Amount(signal="amountPaid", decimals=2)
 AGE = Amount(signal="emailAgeDays", decimals=2)
-LAW = WindowLaw(windows=(3, 10, 40), cap=4, amount=CENTS)
+SPEC = WindowSpec(windows=(3, 10, 40), cap=4, amount=CENTS)
 KEYS = (LinkKey(name=PERSON, parts=()), LinkKey(name="device", parts=("signals.device",)))
 
 whole = st.integers(0, 2**31 - 1)
@@ -157,7 +157,7 @@ def test_a_packed_past_gives_the_row_of_the_table(
     told = [label for label in labels if label[0] < len(table)]
     rows, instants, said = np.array(told, dtype=np.int64).reshape(-1, 3).T
     marks = TableLabels(rows, instants, said == 1)
-    swept = sweep(np.zeros(len(table), np.int64), times, persons, marks, LAW, summed)
+    swept = sweep(np.zeros(len(table), np.int64), times, persons, marks, SPEC, summed)
     of_table = links.link_rows(key, swept)
     past = [
         PastRecord(
@@ -167,5 +167,5 @@ def test_a_packed_past_gives_the_row_of_the_table(
     ]
     latest_first = sorted(past, key=lambda record: -record.time)
     for row, (time, _, _) in enumerate(table):
-        alone = links.link_row(key, count_before(latest_first, at=time, law=LAW))
+        alone = links.link_row(key, count_before(latest_first, at=time, spec=SPEC))
         assert np.array(alone).tobytes() == of_table[row].tobytes()

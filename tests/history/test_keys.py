@@ -16,9 +16,9 @@ from feature_tables import table_of
 from scoring_model.configuration import load_configuration
 from scoring_model.history import PERSON, LinkKey, key_codes, key_of
 from scoring_model.history.parts import combined_codes, part_problems
-from scoring_model.records.reductions import DATE_REDUCTIONS, TEXT_REDUCTIONS
-from scoring_model.service.core.linking import Linker
-from scoring_model.service.core.secrets import Secrets
+from scoring_model.records.key_encodings import DATE_ENCODINGS, TEXT_ENCODINGS
+from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.keys.secrets import Secrets
 
 Values = Mapping[str, object]
 
@@ -55,9 +55,9 @@ SINGLE: Final = (
     *(
         f"{field}:{name}"
         for field in ("firstName", "address.line1", "signals.email")
-        for name in TEXT_REDUCTIONS
+        for name in TEXT_ENCODINGS
     ),
-    *(f"dob:{name}" for name in DATE_REDUCTIONS),
+    *(f"dob:{name}" for name in DATE_ENCODINGS),
     "lastName:phonetic:start4",
     "signals.count:digits",
 )

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
-from scoring_model.history import Amount, Counts, LinkCounts, Sums, TableAmounts, WindowLaw
+from scoring_model.history import Amount, Counts, LinkCounts, Sums, TableAmounts, WindowSpec
 from scoring_model.history.sweep import TableLabels, sweep
 from window_oracle import Event, amounts, by_definition, laws
 
 CENTS = Amount(signal="paid", decimals=2)
-LAW = WindowLaw(windows=(3, 10, 40), cap=4, amount=CENTS)
+SPEC = WindowSpec(windows=(3, 10, 40), cap=4, amount=CENTS)
 
 Row = tuple[int, int, int, int | None]
 """Key, time, person and amount of one record."""
@@ -53,9 +53,9 @@ def table_labels(rows: list[Label], n: int) -> TableLabels:
     )
 
 
-def swept(table: list[Row], marked: list[Label], law: WindowLaw = LAW) -> list[Counts]:
+def swept(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -> list[Counts]:
     """The counts of each record by one sweep."""
-    found = sweep(*arrays(table), table_labels(marked, len(table)), law, table_amounts_of(table))
+    found = sweep(*arrays(table), table_labels(marked, len(table)), spec, table_amounts_of(table))
     return [counts_at(found, i) for i in range(len(table))]
 
 
@@ -72,21 +72,21 @@ def counts_at(found: LinkCounts, i: int) -> Counts:
     return Counts(plain(found.records), plain(found.persons), plain(found.frauds), since_last, sums)
 
 
-def one_by_one(table: list[Row], marked: list[Label], law: WindowLaw = LAW) -> list[Counts]:
+def one_by_one(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -> list[Counts]:
     """The oracle: for each record the law by its words, over all that have its key."""
     told = [tuple((t, f) for row, t, f in marked if row == i) for i in range(len(table))]
     events = [Event(time, person, told[i], paid) for i, (_, time, person, paid) in enumerate(table)]
     return [
-        by_definition([e for e, row in zip(events, table, strict=True) if row[0] == key >= 0], time, law)
+        by_definition([e for e, row in zip(events, table, strict=True) if row[0] == key >= 0], time, spec)
         for key, time, _, _ in table
     ]
 
 
 @settings(max_examples=400, deadline=None)
 @given(tables, laws)
-def test_sweep_equals_the_law_for_every_record(drawn: Drawn, law: WindowLaw) -> None:
+def test_sweep_equals_the_law_for_every_record(drawn: Drawn, spec: WindowSpec) -> None:
     """Law 2 of counts: in one sweep every record has what the law says, word by word."""
-    assert swept(*drawn, law) == one_by_one(*drawn, law)
+    assert swept(*drawn, spec) == one_by_one(*drawn, spec)
 
 
 def test_a_hot_key_in_a_large_table() -> None:
@@ -101,8 +101,8 @@ def test_a_hot_key_in_a_large_table() -> None:
     marked = [
         (random.randrange(500), random.randrange(0, 1_000, 50), random.random() < 0.7) for _ in range(1_500)
     ]
-    law = WindowLaw(windows=(5, 60, 700), cap=32, amount=CENTS)
-    assert swept(table, marked, law) == one_by_one(table, marked, law)
+    spec = WindowSpec(windows=(5, 60, 700), cap=32, amount=CENTS)
+    assert swept(table, marked, spec) == one_by_one(table, marked, spec)
 
 
 @settings(max_examples=100, deadline=None)
@@ -134,25 +134,25 @@ def test_without_an_amount_nothing_is_summed() -> None:
     """A law without an amount has no sums, whether amounts are there or not; one with an amount needs them."""
     table: list[Row] = [(0, 1, 0, 5), (0, 2, 0, 7)]
     none = table_labels([], 2)
-    plain = WindowLaw(windows=LAW.windows, cap=LAW.cap)
+    plain = WindowSpec(windows=SPEC.windows, cap=SPEC.cap)
     assert sweep(*arrays(table), none, plain).sums is None
     assert sweep(*arrays(table), none, plain, table_amounts_of(table)).sums is None
     with pytest.raises(ValueError, match="amounts"):
-        sweep(*arrays(table), none, LAW)
+        sweep(*arrays(table), none, SPEC)
 
 
 def test_running_totals_may_leave_64_bits() -> None:
     """Sums are exact as long as they are of 64 bits themselves, whatever came before."""
     table: list[Row] = [(0, time, 0, 2**61 + 3 * time) for time in range(20)]
-    law = WindowLaw(windows=(3,), cap=9, amount=CENTS)
-    assert [counts.sums for counts in swept(table, [], law)] == [c.sums for c in one_by_one(table, [], law)]
+    spec = WindowSpec(windows=(3,), cap=9, amount=CENTS)
+    assert [counts.sums for counts in swept(table, [], spec)] == [c.sums for c in one_by_one(table, [], spec)]
 
 
 def test_a_hot_key_is_linear() -> None:
     """A key that all records share gives the cap, however many there are."""
     n = 300_000
     none = TableLabels(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
-    law = WindowLaw(windows=(10_000_000,), cap=256)
-    counts = sweep(np.zeros(n, np.int64), np.arange(n), np.arange(n) % 1000, none, law)
+    spec = WindowSpec(windows=(10_000_000,), cap=256)
+    counts = sweep(np.zeros(n, np.int64), np.arange(n), np.arange(n) % 1000, none, spec)
     assert counts.records[:, 0].tolist() == [min(i, 256) for i in range(n)]
     assert counts.persons[-1, 0] == 256

@@ -12,22 +12,22 @@ import httpx
 import pytest
 
 from scoring_model.contract.event import EventType
-from scoring_model.service.core.clients import create_client
-from scoring_model.service.core.event import webhook_data
-from scoring_model.service.core.masters import add_master_key, load_master_keys
+from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.resources import Scope
 from scoring_model.service.core.rows import DeliveryRow
-from scoring_model.service.core.secrets import load_or_create
 from scoring_model.service.core.store import Store
-from scoring_model.service.core.webhook import new_secret, secret_place
 from scoring_model.service.delivering import delivering
 from scoring_model.service.delivery import worker as deliverers
 from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
 from scoring_model.service.egress import Egress
 from scoring_model.service.http.settings import HttpSettings
+from scoring_model.service.keys.keyring import add_master_key, load_master_keys
+from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.runner import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
+from scoring_model.service.webhooks.events import webhook_data
+from scoring_model.service.webhooks.webhook import new_secret, secret_place
 from scoring_model.service.worker import _open
 from stored_rows import event_row, new_id, webhook_row
 from strangers import IDENTITIES, PERSON, WEBHOOKS

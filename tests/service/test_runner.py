@@ -16,8 +16,8 @@ import pytest
 from running_service import Running, is_alive, running, start, until
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.service.bundles import BundlesMissing
-from scoring_model.service.core.masters import generate_master_key
 from scoring_model.service.core.rows import BundleRow
+from scoring_model.service.keys.keyring import generate_master_key
 from scoring_model.service.listening import AddressUnavailable, base_url, listen
 from scoring_model.service.runner import prepare
 from scoring_model.service.settings import ServiceSettings

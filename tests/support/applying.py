@@ -21,7 +21,7 @@ _DOMAINS: Final = ("mail.example", "post.example", "inbox.example")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pace:
+class RateController:
     """How much is asked for.
 
     Parameters
@@ -52,7 +52,9 @@ class Applicants:
     pace : Pace
     """
 
-    def __init__(self, name: str, client: Persistent, ledger: Ledger, rng: random.Random, pace: Pace) -> None:
+    def __init__(
+        self, name: str, client: Persistent, ledger: Ledger, rng: random.Random, pace: RateController
+    ) -> None:
         self._name = name
         self._client = client
         self._ledger = ledger
@@ -155,7 +157,7 @@ def applying(
     credentials: Sequence[Mapping[str, str]],
     *,
     seed: int,
-    pace: Pace | None = None,
+    pace: RateController | None = None,
 ) -> Iterator[Ledger]:
     """Several clients that ask at the same time as long as the context; then what they were told is complete.
 
@@ -168,7 +170,7 @@ def applying(
     seed : int
     pace : Pace, optional
     """
-    pace = pace or Pace()
+    pace = pace or RateController()
     ledger, stop, hopeless = Ledger(), threading.Event(), threading.Event()
     threads = []
     for place, headers in enumerate(credentials):

@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
-from scoring_model.service.core.secrets import Secrets
-from scoring_model.service.core.webhook import new_secret, secret_place
 from scoring_model.service.delivery.sending import Reply, Sender
 from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
+from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.store import open_store
+from scoring_model.service.webhooks.webhook import new_secret, secret_place
 from service_use import START, HeldStore, SetClock
 from stored_rows import client_row, event_row, new_id, webhook_row
 

@@ -20,14 +20,22 @@ from scoring_model.service.core.errors import (
     Overloaded,
     WebhookLimit,
 )
-from scoring_model.service.core.identity import assess, parse_identity
 from scoring_model.service.core.ids import new_id
-from scoring_model.service.core.readiness import Readiness
-from scoring_model.service.core.request import parse_request
-from scoring_model.service.core.resources import Answer, Caller, Identity, Once, Scope, Verification, Webhook
+from scoring_model.service.core.resources import (
+    Answer,
+    Caller,
+    IdempotentRequest,
+    Identity,
+    Scope,
+    Verification,
+    Webhook,
+)
 from scoring_model.service.core.store import Bucket
-from scoring_model.service.core.webhook import parse_new_webhook, parse_webhook_update
 from scoring_model.service.http import HttpSettings, create_app
+from scoring_model.service.identities.identity import assess, parse_identity
+from scoring_model.service.scoring.readiness import Readiness
+from scoring_model.service.scoring.request import parse_request
+from scoring_model.service.webhooks.webhook import parse_new_webhook, parse_webhook_update
 
 T = TypeVar("T")
 
@@ -90,7 +98,7 @@ class FakeService:
         self.kept: dict[tuple[int, bytes], Any] = {}
         self.answered: dict[tuple[int, str, str], tuple[bytes, Answer[Any]]] = {}
         self.under_way: set[str] = set()
-        self.seen_once: list[Once | None] = []
+        self.seen_once: list[IdempotentRequest | None] = []
 
     async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
         """As the facade says."""
@@ -123,7 +131,7 @@ class FakeService:
         self._stumble()
         return self.readiness
 
-    async def check_once(self, caller: Caller, once: Once) -> Answer[Any] | None:
+    async def check_once(self, caller: Caller, once: IdempotentRequest) -> Answer[Any] | None:
         """As the facade says."""
         self._stumble()
         if once.key in self.under_way:
@@ -136,7 +144,7 @@ class FakeService:
         return replace(found[1], replayed=True)
 
     async def create_identity(
-        self, caller: Caller, body: Mapping[str, object], once: Once | None
+        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
     ) -> Answer[Identity]:
         """As the facade says."""
 
@@ -158,7 +166,7 @@ class FakeService:
         return self._keep(caller, replace(identity, values={}, status=status, validation_errors=()))
 
     async def create_verification(
-        self, caller: Caller, body: Mapping[str, object], once: Once | None
+        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
     ) -> Answer[Verification]:
         """As the facade says."""
 
@@ -199,7 +207,7 @@ class FakeService:
         return self._keep(caller, replace(self._found(caller, resource, Verification), subject_id=None))
 
     async def create_webhook(
-        self, caller: Caller, body: Mapping[str, object], once: Once | None
+        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
     ) -> Answer[Webhook]:
         """As the facade says."""
 
@@ -248,7 +256,9 @@ class FakeService:
         del self.kept[caller.client, resource]
         return webhook
 
-    async def test_webhook(self, caller: Caller, resource: bytes, once: Once | None) -> Answer[Webhook]:
+    async def test_webhook(
+        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+    ) -> Answer[Webhook]:
         """As the facade says."""
 
         async def test() -> Answer[Webhook]:
@@ -256,7 +266,9 @@ class FakeService:
 
         return await self._once(caller, once, test)
 
-    async def rotate_secret(self, caller: Caller, resource: bytes, once: Once | None) -> Answer[Webhook]:
+    async def rotate_secret(
+        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+    ) -> Answer[Webhook]:
         """As the facade says."""
 
         async def rotate() -> Answer[Webhook]:
@@ -265,7 +277,7 @@ class FakeService:
         return await self._once(caller, once, rotate)
 
     async def _once(
-        self, caller: Caller, once: Once | None, act: Callable[[], Awaitable[Answer[T]]]
+        self, caller: Caller, once: IdempotentRequest | None, act: Callable[[], Awaitable[Answer[T]]]
     ) -> Answer[T]:
         self._stumble()
         self.seen_once.append(once)

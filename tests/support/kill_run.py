@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from applying import Pace, applying
+from applying import RateController, applying
 from databases import Server
 from fleet import Deliverer, Fleet, Replica, Site
 from killing import Instants, Killer, look_for
 from ledger import Entry, Ledger
 from losses import Audit, add_webhook, audit, is_settled
 from persistent import Persistent
-from scoring_model.service.core.masters import MasterKeys, add_master_key, load_master_keys
+from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 from service_use import select
 from strangers import new_credentials
 from webhook_receiver import Receiver, receiving
@@ -46,13 +46,13 @@ class Scene:
     """
 
     site: Site
-    masters: MasterKeys
+    masters: Keyring
     fleet: Fleet
     receiver: Receiver
     credentials: Sequence[Mapping[str, str]]
 
     @contextmanager
-    def applying(self, *, seed: int, pace: Pace | None = None) -> Iterator[Ledger]:
+    def applying(self, *, seed: int, pace: RateController | None = None) -> Iterator[Ledger]:
         """Load as long as the context."""
         with applying(self.fleet.ports, self.credentials, seed=seed, pace=pace) as ledger:
             yield ledger

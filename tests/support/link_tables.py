@@ -213,7 +213,7 @@ def _units(value: object, amount: Amount) -> int | None:
 
 
 def _features(key: str, past: Sequence[Event], row: Row, links: LinkSettings) -> dict[str, float]:
-    counts = by_definition(past, micros(row.step), links.law)
+    counts = by_definition(past, micros(row.step), links.spec)
     found: dict[str, float] = {}
     for w, length in enumerate(links.windows):
         name = f"link_{key}_{format_duration(length)}"

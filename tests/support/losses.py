@@ -19,8 +19,6 @@ from persistent import NeverAnswered, Persistent
 from scoring_model.contract.ids import from_text, to_text
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.bundles import BundleShelf
-from scoring_model.service.core import replay as replaying
-from scoring_model.service.core.masters import MasterKeys
 from scoring_model.service.core.rows import (
     ClientRow,
     DeliveryRow,
@@ -32,6 +30,8 @@ from scoring_model.service.core.rows import (
     WebhookRow,
 )
 from scoring_model.service.delivery.signing import message_id
+from scoring_model.service.keys.keyring import Keyring
+from scoring_model.service.scoring import replay as replaying
 from scoring_model.service.store import open_store
 from service_use import select, table
 from strangers import WEBHOOKS
@@ -120,7 +120,7 @@ def is_settled(url: str) -> bool:
 
 def audit(
     site: Site,
-    masters: MasterKeys,
+    masters: Keyring,
     ledger: Ledger,
     receiver: Receiver,
     ports: Callable[[], Sequence[int]],
@@ -279,7 +279,7 @@ def _untold(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
                 yield f"event {told} arrived as {arrived[message_id(delivery.id)]}"
 
 
-async def _replay(site: Site, masters: MasterKeys, entries: Sequence[Entry]) -> tuple[int, list[str]]:
+async def _replay(site: Site, masters: Keyring, entries: Sequence[Entry]) -> tuple[int, list[str]]:
     """Decide once more about every verdict; how many were the same, and what was not as it has to be."""
     found: list[str] = []
     same = 0

@@ -214,5 +214,5 @@ def _two_sample(records: int, score: int) -> tuple[int, int]:
     allowed = int(records / 10 ** (score / 250))
     if not allowed:
         return 0, records
-    law = betabinom(records, allowed, records - allowed + 1)
-    return int(law.ppf(0.025)), int(law.ppf(0.975))
+    spec = betabinom(records, allowed, records - allowed + 1)
+    return int(spec.ppf(0.025)), int(spec.ppf(0.975))

@@ -16,14 +16,14 @@ from pathlib import Path
 import uvloop
 
 from replay_clock import SharedClock
-from scoring_model.service.core.masters import MasterKey, MasterKeys
-from scoring_model.service.core.queue import QueueLimits
-from scoring_model.service.core.service import open_service
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
+from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.service import open_service
 from scoring_model.service.store import open_store
 
-MASTERS = MasterKeys(MasterKey(bytes(range(32))))
+MASTERS = Keyring(KeyEncryptionKey(bytes(range(32))))
 PATIENCE = 60.0  # real seconds
 
 

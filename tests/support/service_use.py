@@ -24,19 +24,19 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.policy import Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.clients import create_client
-from scoring_model.service.core.identity import assess, parse_identity
-from scoring_model.service.core.masters import MasterKey, MasterKeys
-from scoring_model.service.core.pending import PendingWork
-from scoring_model.service.core.persons import Persons
-from scoring_model.service.core.queue import CommitQueue, QueueLimits
-from scoring_model.service.core.resources import Answer, Caller, Once, Scope, Verification
+from scoring_model.service.clients.clients import create_client
+from scoring_model.service.core.resources import Answer, Caller, IdempotentRequest, Scope, Verification
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
-from scoring_model.service.core.secrets import Secrets, load_or_create
-from scoring_model.service.core.service import Service, open_service
 from scoring_model.service.core.store import Store, Transaction
-from scoring_model.service.core.vault import Vault
-from scoring_model.service.core.verdicts import Done, Verdicts
+from scoring_model.service.identities.identity import assess, parse_identity
+from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
+from scoring_model.service.keys.secrets import Secrets, load_or_create
+from scoring_model.service.keys.vault import Vault
+from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
+from scoring_model.service.scoring.pending import PendingWork
+from scoring_model.service.scoring.verdicts import Done, Verdicts
+from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import open_store
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ HOUR: Final = 3600 * SECOND
 START: Final = 1_780_315_200 * SECOND
 """2026-06-01 12:00 UTC."""
 
-MASTERS: Final = MasterKeys(MasterKey(bytes(range(32))))
+MASTERS: Final = Keyring(KeyEncryptionKey(bytes(range(32))))
 
 
 class SetClock:
@@ -240,7 +240,7 @@ async def opened(
     clock: SetClock | None = None,
     limits: QueueLimits | None = None,
     work: bool = False,
-    masters: Callable[[], MasterKeys] = lambda: MASTERS,
+    masters: Callable[[], Keyring] = lambda: MASTERS,
 ) -> AsyncIterator[World]:
     """Open a service over a database, one of several perhaps.
 
@@ -372,9 +372,9 @@ def verification_body(
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def once_of(key: str, body: object, operation: str = "POST /scoring/v1/verifications") -> Once:
+def once_of(key: str, body: object, operation: str = "POST /scoring/v1/verifications") -> IdempotentRequest:
     """A request under an idempotency key."""
-    return Once(key, operation, repr(body).encode())
+    return IdempotentRequest(key, operation, repr(body).encode())
 
 
 def deciding_about_signals(bundle: Path) -> Policy:

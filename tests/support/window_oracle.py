@@ -12,7 +12,7 @@ from scoring_model.history import (
     Counts,
     PastRecord,
     Sums,
-    WindowLaw,
+    WindowSpec,
     pack_label,
 )
 
@@ -29,16 +29,16 @@ class Event(NamedTuple):
     amount: int | None = None
 
 
-def by_definition(past: Sequence[Event], at: int, law: WindowLaw) -> Counts:
+def by_definition(past: Sequence[Event], at: int, spec: WindowSpec) -> Counts:
     """Count by plain loops over all records of one link key, in any order."""
-    windows = [_seen(past, at, length, law.cap) for length in law.windows]
-    times = [event.time for event in past if at - law.windows[-1] <= event.time < at]
+    windows = [_seen(past, at, length, spec.cap) for length in spec.windows]
+    times = [event.time for event in past if at - spec.windows[-1] <= event.time < at]
     return Counts(
         records=tuple(len(seen) for seen in windows),
         persons=tuple(len({event.person for event in seen}) for seen in windows),
         frauds=tuple(sum(_is_fraud(event.told, at) for event in seen) for seen in windows),
         since_last=at - max(times) if times else NOTHING_BEFORE,
-        sums=None if law.amount is None else _sums(windows, law.amount),
+        sums=None if spec.amount is None else _sums(windows, spec.amount),
     )
 
 
@@ -74,7 +74,7 @@ told = st.lists(st.tuples(st.integers(0, 70), st.booleans()), max_size=3).map(tu
 amounts = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([-MOST_UNITS, MOST_UNITS]))
 events = st.builds(Event, st.integers(0, 60), st.integers(0, 4), told, amounts)
 laws = st.builds(
-    WindowLaw,
+    WindowSpec,
     windows=st.sets(st.integers(1, 80), min_size=1, max_size=4).map(lambda lengths: tuple(sorted(lengths))),
     cap=st.integers(1, 8),
     amount=st.one_of(st.none(), st.builds(Amount, signal=st.just("paid"), decimals=st.integers(0, 6))),

@@ -108,7 +108,7 @@ def test_data_are_named_by_what_they_say(sealed: Path, history: RecordTable, pre
     data = read_bundle(sealed).manifest.data
     assert data["from"] == rfc3339(int(history.event_times.min()))
     assert data["to"] == rfc3339(int(history.event_times.max()))
-    assert data["as_of"] == rfc3339(prepared.split.borders.as_of)
+    assert data["as_of"] == rfc3339(prepared.split.boundaries.as_of)
 
 
 def test_an_infeasible_policy_is_an_error(

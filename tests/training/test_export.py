@@ -9,8 +9,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from scoring_model.arrays import FloatArray
-from scoring_model.decision.answers import Answers
 from scoring_model.decision.forest import ZERO, Forest, Missing
+from scoring_model.decision.split_decisions import SplitDecisions
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.export import to_onnx
 from scoring_model.training.leaves import fix_leaves
@@ -32,7 +32,7 @@ def bits(values: FloatArray) -> bytes:
 
 def walk(forest: Forest, row: FloatArray) -> list[int]:
     """Give the leaf, numbered within its tree, that a row reaches in every tree."""
-    left = Answers(forest).left(row)
+    left = SplitDecisions(forest).left(row)
     reached = []
     for root, first_leaf in zip(forest.roots().tolist(), forest.tree_leaves.tolist(), strict=False):
         node = root

@@ -63,14 +63,16 @@ def check(table: RecordTable, rows: IntArray, targets: NDArray[np.int8], instant
 def test_parts_take_what_was_known(prepared: Prepared, table: RecordTable) -> None:
     """Training knows what was known when validation begins, validation and test what is known as of now."""
     split = prepared.split
-    check(table, split.train, split.train_targets, split.borders.validation_from)
-    check(table, split.validation, split.validation_targets, split.borders.as_of)
-    check(table, split.test, split.test_targets, split.borders.as_of)
+    check(table, split.train, split.train_targets, split.boundaries.validation_from)
+    check(table, split.validation, split.validation_targets, split.boundaries.as_of)
+    check(table, split.test, split.test_targets, split.boundaries.as_of)
     # The gap is shorter than the maturity: the last records of the training part are too young for it.
-    start, end = split.borders.train_from, split.borders.train_to
+    start, end = split.boundaries.train_from, split.boundaries.train_to
     inside = np.flatnonzero((table.event_times >= start) & (table.event_times < end))
     unknown = [
-        r for r in inside.tolist() if plain_target(table, r, split.borders.validation_from, 30 * DAY) is None
+        r
+        for r in inside.tolist()
+        if plain_target(table, r, split.boundaries.validation_from, 30 * DAY) is None
     ]
     assert len(unknown) > 10
     assert not set(unknown) & set(split.train.tolist())

@@ -80,7 +80,7 @@ def test_state_depends_on_the_burn_in_alone(
     prepared: Prepared, history: RecordTable, identity: Configuration
 ) -> None:
     """Other names, countries and categories after the burn-in fit the same state."""
-    border = prepared.split.borders.train_from
+    border = prepared.split.boundaries.train_from
     later = np.flatnonzero(history.event_times >= border)
     places = np.arange(len(history))
     places[later] = later[::-1]
@@ -111,7 +111,7 @@ def test_the_state_is_fitted_on_the_burn_in(
 ) -> None:
     """The state is that of the records before the first that trains, and it is what the bundle holds."""
     first = history.event_times[prepared.split.train].min()
-    burn_in = history.take(np.flatnonzero(history.event_times < prepared.split.borders.train_from))
+    burn_in = history.take(np.flatnonzero(history.event_times < prepared.split.boundaries.train_from))
     assert burn_in.event_times.max() < first
     fitted = fit_state(burn_in, identity.feature_settings).to_json()
     assert prepared.matrix.state.to_json() == fitted

@@ -16,9 +16,9 @@ from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, TuningSettings
 from scoring_model.records.quarantine import TooManyBadRows
 from scoring_model.records.reading import read_records
-from scoring_model.training import climbers
+from scoring_model.training import trial_workers
 from scoring_model.training.run import Training, run_training
-from scoring_model.training.rungs import Rung, climb
+from scoring_model.training.rungs import Rung, run_trial
 
 
 @pytest.fixture(scope="module")
@@ -87,15 +87,15 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
     table = read_records(small, configuration.schema, labelled=True).table
     search = searching(configuration, 3)
     whole = run_training(table, search, threads=1)
-    journal, climbed = tmp_path / "journal", list[int]()
+    journal, reached = tmp_path / "journal", list[int]()
 
     def interrupted(*given: Any) -> Generator[Rung, None, None]:
-        if climbed:
+        if reached:
             raise KeyboardInterrupt
-        climbed.append(1)
-        return climb(*given)
+        reached.append(1)
+        return run_trial(*given)
 
-    monkeypatch.setattr(climbers, "climb", interrupted)
+    monkeypatch.setattr(trial_workers, "climb", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_training(table, search, journal=journal, threads=1)
     monkeypatch.undo()

@@ -10,7 +10,7 @@ from scoring_model.configuration import TuningSettings
 from scoring_model.training import folds as folds_module
 from scoring_model.training.fitting import fixed_params
 from scoring_model.training.folds import Fold, build_folds, cut_folds, smooth_recall
-from scoring_model.training.rungs import FIRST_TRAVEL, Rung, climb
+from scoring_model.training.rungs import FIRST_RUNG_BUDGET, Rung, run_trial
 
 SLOW = {"learning_rate": 0.1, "num_leaves": 8, "max_depth": 4}
 
@@ -39,12 +39,12 @@ def folds_of(*, folds: int = 2, thinning: float = 1.0, threads: int = 1) -> list
     )
 
 
-def climbed(
+def reached(
     folds: list[Fold], *, threads: int = 1, max_rounds: int = 40, patience: int = 5, **changed: float
 ) -> list[Rung]:
     """All rungs."""
     settings = TuningSettings(folds=len(folds), max_rounds=max_rounds, patience=patience)
-    return list(climb(folds, {**fixed_params(seed=1, threads=threads), **SLOW, **changed}, settings))
+    return list(run_trial(folds, {**fixed_params(seed=1, threads=threads), **SLOW, **changed}, settings))
 
 
 def trees_of_the_first_rung(
@@ -60,7 +60,7 @@ def trees_of_the_first_rung(
 
     with monkeypatch.context() as patch:
         patch.setattr(lgb.Booster, "update", counted)
-        rungs = climb(folds, {**fixed_params(seed=1, threads=1), **SLOW, **changed}, settings)
+        rungs = run_trial(folds, {**fixed_params(seed=1, threads=1), **SLOW, **changed}, settings)
         next(rungs)
         rungs.close()
     return len(trees)
@@ -95,25 +95,25 @@ def test_few_records_are_not_thinned() -> None:
     """Where no more genuine records are there than must be left, all of them stay, and there is one rung less."""
     folds = folds_of(thinning=0.01)
     assert not any(fold.is_thinned for fold in folds)
-    rungs = climbed(folds)
+    rungs = reached(folds)
     assert [len(rung.rounds) for rung in rungs] == [1, 1, 2]
     assert [rung.last for rung in rungs] == [False, False, True]
 
 
 def test_only_the_last_rung_trains_on_everything(thinned: list[Fold]) -> None:
     """The rungs on whole folds are those of a climb that was never thinned; the one below them is another."""
-    rungs = climbed(thinned)
+    rungs = reached(thinned)
     assert [rung.last for rung in rungs] == [False, False, False, True]
     assert [len(rung.rounds) for rung in rungs] == [1, 1, 1, 2]
-    assert rungs[2:] == climbed(folds_of())[1:]
+    assert rungs[2:] == reached(folds_of())[1:]
     assert rungs[1].value != rungs[2].value
 
 
 def test_a_rung_is_the_mean_of_its_folds() -> None:
     """What is said of some folds is the mean of what is said of each alone, the first ones first."""
     folds = folds_of(folds=3)
-    alone = [climbed([fold])[-1] for fold in folds]
-    for number, rung in enumerate(climbed(folds)[1:], start=1):
+    alone = [reached([fold])[-1] for fold in folds]
+    for number, rung in enumerate(reached(folds)[1:], start=1):
         assert rung.value == pytest.approx(sum(one.value for one in alone[:number]) / number, abs=1e-15)
         assert rung.rounds == tuple(one.rounds[0] for one in alone[:number])
 
@@ -124,11 +124,11 @@ def test_the_first_rung_goes_as_far_for_slow_learners(
     """Trees of 31 leaves, times the learning rate, are as many for all; of a quarter of the leaves twice as many."""
     settings = TuningSettings(max_rounds=150, patience=1000)
     for rate, leaves, depth, most in (
-        (0.05, 31, 5, FIRST_TRAVEL / 0.05),
-        (0.1, 31, 5, FIRST_TRAVEL / 0.1),
-        (0.4, 31, 5, FIRST_TRAVEL / 0.4),
-        (0.1, 124, 12, FIRST_TRAVEL / 0.1 / 2),
-        (0.1, 124, 3, FIRST_TRAVEL / 0.1 * math.sqrt(31 / 8)),  # no deeper than eight leaves
+        (0.05, 31, 5, FIRST_RUNG_BUDGET / 0.05),
+        (0.1, 31, 5, FIRST_RUNG_BUDGET / 0.1),
+        (0.4, 31, 5, FIRST_RUNG_BUDGET / 0.4),
+        (0.1, 124, 12, FIRST_RUNG_BUDGET / 0.1 / 2),
+        (0.1, 124, 3, FIRST_RUNG_BUDGET / 0.1 * math.sqrt(31 / 8)),  # no deeper than eight leaves
         (0.01, 31, 5, 150),
     ):
         trees = trees_of_the_first_rung(
@@ -141,7 +141,7 @@ def test_recall_is_that_of_the_rounds_that_are_given() -> None:
     """A booster of LightGBM's own loop, of exactly those rounds, reaches the recall of the last rung."""
     (fold,) = folds_of(folds=1)
     rows, targets, times = sample()
-    rung = climbed([fold], max_rounds=60, patience=10)[-1]
+    rung = reached([fold], max_rounds=60, patience=10)[-1]
     params = fixed_params(seed=1, threads=1) | SLOW
     booster = lgb.train(params, fold.train, num_boost_round=rung.rounds[0])
     validation = cut_folds(times, targets, 1)[0][1]
@@ -157,7 +157,7 @@ def test_the_prior_is_put_right_before_the_loss_is_taken(monkeypatch: pytest.Mon
     """
     monkeypatch.setattr(folds_module, "FEWEST_GENUINE", 100)
     fold, _ = folds_of(thinning=0.1)
-    (rounds,) = climbed([fold], max_rounds=60, patience=60)[1].rounds
+    (rounds,) = reached([fold], max_rounds=60, patience=60)[1].rounds
     rows, targets, times = sample()
     judged = cut_folds(times, targets, 2)[0][1]
     booster = lgb.train(fixed_params(seed=1, threads=1) | SLOW, fold.thinned, num_boost_round=60)
@@ -175,7 +175,7 @@ def test_a_climb_stops_when_its_log_loss_no_longer_falls() -> None:
     """With large steps on noise the best number of trees is far below the most, which is never passed."""
     folds = folds_of(folds=1)
     for most, expected in ((300, 30), (3, 4)):
-        rungs = climbed(
+        rungs = reached(
             folds, max_rounds=most, patience=10, learning_rate=0.5, num_leaves=31, min_data_in_leaf=5
         )
         assert rungs[-1].rounds[0] < expected
@@ -183,11 +183,11 @@ def test_a_climb_stops_when_its_log_loss_no_longer_falls() -> None:
 
 def test_a_climb_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
     """No rung depends on the number of threads."""
-    assert climbed(thinned, threads=1) == climbed(thinned, threads=3) == climbed(thinned, threads=5)
+    assert reached(thinned, threads=1) == reached(thinned, threads=3) == reached(thinned, threads=5)
 
 
 def test_what_is_not_asked_for_is_not_done(thinned: list[Fold], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever closes a climb after its first rung has trained its trees and no more."""
     settings = TuningSettings(max_rounds=200, patience=1000)
-    expected = math.ceil(FIRST_TRAVEL / 0.1 * math.sqrt(31 / 8))
+    expected = math.ceil(FIRST_RUNG_BUDGET / 0.1 * math.sqrt(31 / 8))
     assert trees_of_the_first_rung(thinned, settings, monkeypatch) == expected

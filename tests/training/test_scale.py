@@ -126,10 +126,10 @@ def test_fresh_records_agree_within_a_two_sample_interval(draw: str) -> None:
     reaching = _reaching(scale, fresh)
     for score in range(50, MAX_SCORE + 1, 50):
         allowed = int(30_000 / 10 ** (score / 250))
-        law = betabinom(30_000, allowed, 30_000 - allowed + 1)
-        assert reaching[score - 1] <= law.ppf(1 - 1e-4)
+        spec = betabinom(30_000, allowed, 30_000 - allowed + 1)
+        assert reaching[score - 1] <= spec.ppf(1 - 1e-4)
         if draw != "ties" and score < scale.extrapolated_from:
-            assert reaching[score - 1] >= law.ppf(1e-4)
+            assert reaching[score - 1] >= spec.ppf(1e-4)
 
 
 def test_extrapolated_scores_keep_most_of_their_nominal_share() -> None:
@@ -166,8 +166,8 @@ def test_uncertainty_covers_the_law_of_order_statistics(genuine: int) -> None:
         allowed = int(genuine / 10 ** (row.score / 250))
         if allowed:
             assert row.high is not None
-            law = beta(allowed, genuine - allowed + 1)
-            assert law.cdf(10 ** (-row.low / 250)) - law.cdf(10 ** (-row.high / 250)) >= 0.95
+            spec = beta(allowed, genuine - allowed + 1)
+            assert spec.cdf(10 ** (-row.low / 250)) - spec.cdf(10 ** (-row.high / 250)) >= 0.95
         else:
             assert row.high is None
 

@@ -66,7 +66,7 @@ def test_each_part_lies_within_its_borders_in_order_of_time(history: History, ch
     """Parts are ordered, do not overlap and are a gap apart, and none sees the immature tail."""
     times = history[0]
     cut = split_or_skip(history, chosen)
-    b = cut.borders
+    b = cut.boundaries
     assert b.start == times.min()
     assert b.train_from - b.start == chosen.burn_in
     assert b.validation_from - b.train_to == b.test_from - b.validation_to == chosen.gap_length
@@ -87,7 +87,7 @@ def test_each_part_lies_within_its_borders_in_order_of_time(history: History, ch
 @laws
 def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> None:
     """Each part has its share of the time that is left, up to an instant of rounding."""
-    b = split_or_skip(history, chosen).borders
+    b = split_or_skip(history, chosen).boundaries
     lengths = (b.train_to - b.train_from, b.validation_to - b.validation_from, b.test_to - b.test_from)
     assert sum(lengths) == b.as_of - b.start - chosen.overhead
     for length, share in zip(lengths, chosen.shares, strict=True):
@@ -99,7 +99,7 @@ def test_no_person_trains_and_is_judged(history: History, chosen: SplitSettings)
     """A person of validation or test leaves the training rows; validation, test and all others stay whole."""
     times, _, _, persons = history
     cut = split_or_skip(history, chosen)
-    b = cut.borders
+    b = cut.boundaries
     judged = {int(p) for p in persons[np.concatenate([cut.validation, cut.test])] if p >= 0}
     assert judged.isdisjoint(persons[cut.train].tolist())
     for rows, start, end in (
@@ -123,7 +123,7 @@ def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> 
     cut = split_or_skip(history, chosen)
     records = list(zip(*(column.tolist() for column in history[:3]), strict=True))
     for rows, targets, instant in (
-        (cut.train, cut.train_targets, cut.borders.validation_from),
+        (cut.train, cut.train_targets, cut.boundaries.validation_from),
         (cut.validation, cut.validation_targets, AS_OF),
         (cut.test, cut.test_targets, AS_OF),
     ):
@@ -135,9 +135,9 @@ def test_later_labels_change_no_training_target(history: History, chosen: SplitS
     """What is told after the start of validation, whatever it says, is nothing to training."""
     times, labels, told, persons = history
     cut = split_or_skip(history, chosen)
-    late = told >= cut.borders.validation_from
+    late = told >= cut.boundaries.validation_from
     other_labels = np.where(late, 1 - np.abs(labels), labels).astype(np.int8)
-    other_told = np.where(late, np.maximum(times, cut.borders.validation_from), told)
+    other_told = np.where(late, np.maximum(times, cut.boundaries.validation_from), told)
     other = split_or_skip((times, other_labels, other_told, persons), chosen)
     assert other.train.tolist() == cut.train.tolist()
     assert other.train_targets.tolist() == cut.train_targets.tolist()
@@ -224,11 +224,11 @@ def test_defaults_are_resolved_from_the_data() -> None:
     """As-of is just after the last thing that happened or became known; gaps are as long as the maturity."""
     chosen = SplitSettings(label_maturity=10 * DAY, burn_in=0, min_frauds=1)
     times, labels, told, persons = daily(200)
-    assert split(times, labels, told, persons, chosen).borders.as_of == max(times.max(), told[1995]) + 1
+    assert split(times, labels, told, persons, chosen).boundaries.as_of == max(times.max(), told[1995]) + 1
     told = np.where(labels == 1, times, NEVER)
-    borders = split(times, labels, told, persons, chosen).borders
-    assert borders.as_of == times.max() + 1
-    assert borders.validation_from - borders.train_to == 10 * DAY
+    boundaries = split(times, labels, told, persons, chosen).boundaries
+    assert boundaries.as_of == times.max() + 1
+    assert boundaries.validation_from - boundaries.train_to == 10 * DAY
 
 
 def test_too_short_a_history_is_refused_with_the_span_needed() -> None:

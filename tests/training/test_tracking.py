@@ -118,8 +118,8 @@ def test_runs_name_model_policy_and_test_period(
             trained, identity, bundle=bundle, source="a", started=1, ended=2, scratch=tmp_path / name
         )
 
-    borders = training.split.borders
-    later = replace(training.split, borders=replace(borders, test_from=borders.test_from + DAY))
+    boundaries = training.split.boundaries
+    later = replace(training.split, boundaries=replace(boundaries, test_from=boundaries.test_from + DAY))
     first = described("first", training, sealed)
     policy = described("policy", training, _with_policy(training).save(tmp_path / "other"))
     period = described("period", replace(training, split=later), sealed)

@@ -13,12 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from scoring_model.configuration import TuningSettings
-from scoring_model.training import climbers, progress, tuning
-from scoring_model.training.climbers import ClimberError
+from scoring_model.training import progress, trial_workers, tuning
 from scoring_model.training.fitting import ALLOWED_PARAMS, fit
 from scoring_model.training.journal import JournalError
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS
+from scoring_model.training.trial_workers import TrialWorkerError
 from scoring_model.training.tuning import Tuning, tune
 
 TRIALS = 9
@@ -169,10 +169,10 @@ def test_rounds_grow_with_the_square_root_of_the_rows(
 ) -> None:
     """Folds of 40, 60 and 80 % at 10, 20 and 30 trees ask for the median of 15.8, 25.8 and 33.5."""
 
-    def climb(*_: object) -> Iterator[Rung]:
+    def run_trial(*_: object) -> Iterator[Rung]:
         yield Rung(value=0.5, rounds=(10, 20, 30), last=True)
 
-    monkeypatch.setattr(climbers, "climb", climb)
+    monkeypatch.setattr(trial_workers, "climb", run_trial)
     assert search(tmp_path / "journal.log", limits={"trials": 1}).rounds == 26
 
 
@@ -183,20 +183,20 @@ def test_one_trial_in_two_climbs_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     came below it.
     """
     first = iter([0.3, 0.2, 0.4, 0.35, 0.5, 0.45, 0.6, 0.1, 0.55])
-    climbed: list[int] = []
+    reached: list[int] = []
 
-    def climb(*_: object) -> Iterator[Rung]:
+    def run_trial(*_: object) -> Iterator[Rung]:
         value = next(first)
-        climbed.append(0)
+        reached.append(0)
         for step, last in enumerate((False, False, True)):
-            climbed[-1] = step
+            reached[-1] = step
             yield Rung(value=1 - value if last else value, rounds=(10, 10, 10), last=last)
 
-    monkeypatch.setattr(climbers, "climb", climb)
+    monkeypatch.setattr(trial_workers, "climb", run_trial)
     found = search(tmp_path / "journal.log")
-    assert climbed == [2, 0, 2, 1, 2, 2, 2, 0, 2]
+    assert reached == [2, 0, 2, 1, 2, 2, 2, 0, 2]
     assert found.value == 0.7
-    assert [row["state"] == "complete" for row in found.trials] == [step == 2 for step in climbed]
+    assert [row["state"] == "complete" for row in found.trials] == [step == 2 for step in reached]
 
 
 def test_several_processes_share_one_study(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(progress, "LINE_SECONDS", 0.01)
-        with pytest.raises(ClimberError, match="ended with code -9"):
+        with pytest.raises(TrialWorkerError, match="ended with code -9"):
             search(journal, processes=2, report=kill_one, limits={"trials": 200})
     left = search(journal, resume=True, limits={"trials": 1}).trials
     assert left[-1]["state"] == "complete"
@@ -242,7 +242,7 @@ def test_where_all_were_stopped_by_one_that_died_another_is_made(
         ahead.set()
         assert stopped.wait(10)
         time.sleep(0.2)  # the other process begins no more meanwhile: this trial could still be complete
-        raise ClimberError
+        raise TrialWorkerError
 
     def be_stopped(_: object) -> Iterator[Rung]:
         assert ahead.wait(10)
@@ -257,9 +257,9 @@ def test_where_all_were_stopped_by_one_that_died_another_is_made(
     journal = tmp_path / "journal.log"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuning, "climbers", lambda *_, **__: nullcontext([die, be_stopped]))
-        with pytest.raises(ClimberError):
+        with pytest.raises(TrialWorkerError):
             search(journal, processes=2, limits={"trials": 2})
-    monkeypatch.setattr(climbers, "climb", be_complete)
+    monkeypatch.setattr(trial_workers, "climb", be_complete)
     found = search(journal, resume=True, limits=limits)
     assert [row["state"] for row in found.trials] == ["pruned", "complete"]
     assert found.value == 0.5
@@ -280,13 +280,13 @@ def test_a_search_reports_how_long_it_will_take(tmp_path: Path, monkeypatch: pyt
         assert heard.wait(10)
         return lines[-1]
 
-    def climb(*_: object) -> Iterator[Rung]:
+    def run_trial(*_: object) -> Iterator[Rung]:
         said.append(hear())
         yield Rung(value=0.5, rounds=(10,), last=False)
         yield Rung(value=0.5, rounds=(10, 10, 10), last=True)
 
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
-    monkeypatch.setattr(climbers, "climb", climb)
+    monkeypatch.setattr(trial_workers, "climb", run_trial)
     said: list[str] = []
     search(tmp_path / "journal.log", report=report, limits={"trials": 2})
     assert said[0] == "tuning: 0 of 2 trials, best none, estimating the time left"
@@ -306,12 +306,12 @@ def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
         if "estimating" in line:
             heard.set()
 
-    def climb(*_: object) -> Iterator[Rung]:
+    def run_trial(*_: object) -> Iterator[Rung]:
         assert heard.wait(10)
         yield Rung(value=0.5, rounds=(10, 10, 10), last=True)
 
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
-    monkeypatch.setattr(climbers, "climb", climb)
+    monkeypatch.setattr(trial_workers, "climb", run_trial)
     search(tmp_path / "journal.log", report=report, limits={"trials": None, "budget": 300_000})
     assert lines[0] == "tuning: 0 trials, best none, about 0:00 left"
 

@@ -2,8 +2,8 @@
 
 from scoring_model.bundle.bundle import Bundle, check_versions, model_version
 from scoring_model.bundle.card import (
-    AttackRow,
     FeatureRow,
+    LeakageRow,
     MetricRow,
     ModelCard,
     PromiseRow,
@@ -33,13 +33,13 @@ __all__ = [
     "CONFIGURATION",
     "EVALUATION",
     "PROFILE",
-    "AttackRow",
     "Bundle",
     "BundleError",
     "Contents",
     "DecisionPart",
     "FeatureRow",
     "Golden",
+    "LeakageRow",
     "Manifest",
     "MetricRow",
     "ModelCard",

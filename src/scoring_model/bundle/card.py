@@ -22,7 +22,7 @@ class SplitRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AttackRow:
+class LeakageRow:
     """One search for leaks in the data, how it ended, and on how many records."""
 
     attack: str
@@ -119,7 +119,7 @@ class ModelCard:
     choice: str = ""
     calibration: str = ""
     splits: Sequence[SplitRow] = ()
-    attacks: Sequence[AttackRow] = ()
+    attacks: Sequence[LeakageRow] = ()
     metrics: Sequence[MetricRow] = ()
     promises: Sequence[PromiseRow] = ()
     scale: Sequence[ScaleRow] = ()

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.bundle.crowds import crowd_levels, is_crowd
+from scoring_model.bundle.k_anonymity import is_k_anonymous, k_anonymous_quantiles
 
 MOST_LEVELS: Final = 64
 HOSTILE_NUMBERS: Final = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, -1e-35, 1e-35, 1e300])
@@ -31,7 +31,7 @@ def invent_rows(
 ) -> FloatArray:
     """Invent feature rows of four kinds in turn.
 
-    1. *Plain*: every feature is drawn from its own levels (`crowd_levels`), missing as often as in `rows`.
+    1. *Plain*: every feature is drawn from its own levels (`k_anonymous_quantiles`), missing as often as in `rows`.
        With no two features drawn together, not even the pair of values of one person survives but by chance.
     2. *At a split*: plain, but half of the features with splits stand at a threshold or at the double just
        below or above it, where an inexact engine would take another path.
@@ -84,11 +84,11 @@ def invent_rows(
 
 def _draw(values: FloatArray, persons: IntArray, uniform: FloatArray) -> FloatArray:
     """Draw from one feature by inversion of its levels; `uniform` is of shape (2, count)."""
-    levels = crowd_levels(values, persons, most=MOST_LEVELS)
+    levels = k_anonymous_quantiles(values, persons, most=MOST_LEVELS)
     if not levels.values.size:
         return np.full(uniform.shape[1], np.nan)
     missing = np.isnan(values)
-    share = float(missing.mean()) if is_crowd(persons[missing]) else 0.0
+    share = float(missing.mean()) if is_k_anonymous(persons[missing]) else 0.0
     last = levels.values.size - 1
     level = np.minimum(np.searchsorted(np.cumsum(levels.shares), uniform[0], side="right"), last)
     return np.where(uniform[1] < share, np.nan, levels.values[level])

@@ -13,8 +13,8 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.bundle.codec import json_bytes, read_json
-from scoring_model.bundle.crowds import Levels, crowd_levels, is_crowd
 from scoring_model.bundle.errors import ContentInvalid
+from scoring_model.bundle.k_anonymity import Levels, is_k_anonymous, k_anonymous_quantiles
 
 MOST_BINS: Final = 10
 MOST_LEVELS: Final = 200  # fine enough that a border between two of them is close to a decile
@@ -157,7 +157,7 @@ def _measure_number(values: FloatArray, persons: IntArray) -> NumberProfile:
     values, persons = values[present], persons[present]
     if missing == 1.0:
         return NumberProfile(missing=missing, borders=(), shares=(0.0,))
-    levels = crowd_levels(values, persons, most=MOST_LEVELS)
+    levels = k_anonymous_quantiles(values, persons, most=MOST_LEVELS)
     borders = _merge_small_bins(_borders(levels), values, persons)
     shares = _shares(_bin(values, borders), len(borders) + 1)
     return NumberProfile(missing=missing, borders=borders, shares=tuple(shares.tolist()))
@@ -176,18 +176,18 @@ def _measure_codes(values: FloatArray, persons: IntArray) -> CodeProfile:
 
 def _missing_share(present: BoolArray, persons: IntArray) -> float:
     """Return the share of missing rows, as none or all where the others are of too few persons."""
-    if not is_crowd(persons[present]):
+    if not is_k_anonymous(persons[present]):
         return 1.0
-    return float(1.0 - present.mean()) if is_crowd(persons[~present]) else 0.0
+    return float(1.0 - present.mean()) if is_k_anonymous(persons[~present]) else 0.0
 
 
 def _crowded_codes(values: FloatArray, persons: IntArray) -> tuple[int, ...]:
     """Return the codes of at least five persons, less the rarest where the rest would be of too few."""
     distinct, counts = np.unique(values, return_counts=True)
     by_count = [float(code) for code in distinct[np.argsort(-counts, kind="stable")]]
-    crowded = [code for code in by_count if is_crowd(persons[values == code])]
+    crowded = [code for code in by_count if is_k_anonymous(persons[values == code])]
     rest = persons[~np.isin(values, crowded)]
-    if rest.size and not is_crowd(rest):
+    if rest.size and not is_k_anonymous(rest):
         crowded = crowded[:-1]
     return tuple(sorted(map(int, crowded)))
 
@@ -222,7 +222,7 @@ def _merge_small_bins(borders: FloatArray, values: FloatArray, persons: IntArray
     kept = borders.tolist()
     while kept:
         bins = _bin(values, kept)
-        small = [place for place in range(len(kept) + 1) if not is_crowd(persons[bins == place])]
+        small = [place for place in range(len(kept) + 1) if not is_k_anonymous(persons[bins == place])]
         if not small:
             break
         del kept[max(small[0] - 1, 0)]
@@ -231,7 +231,7 @@ def _merge_small_bins(borders: FloatArray, values: FloatArray, persons: IntArray
 
 def _suppress_few(bins: IntArray, persons: IntArray) -> IntArray:
     """Leave out the rows of bins that fewer than five persons are in."""
-    kept = [int(place) for place in np.unique(bins) if is_crowd(persons[bins == place])]
+    kept = [int(place) for place in np.unique(bins) if is_k_anonymous(persons[bins == place])]
     return bins[np.isin(bins, kept)]
 
 

@@ -158,7 +158,7 @@ def _of_signals(settings: FeatureSettings) -> Iterator[_Topic]:
 
 
 def _of_links(matrix: FeatureMatrix) -> Iterator[_Topic]:
-    span = _span(matrix.law.windows[-1])
+    span = _span(matrix.spec.windows[-1])
     for key in matrix.link_keys:
         same = _same(key)
         yield _Topic(
@@ -179,14 +179,17 @@ def _of_links(matrix: FeatureMatrix) -> Iterator[_Topic]:
             absence=(
                 f"NO_{fraud_link_reason(key.name)}",
                 # Of more records than the cap a window sees the latest alone.
-                f"No earlier {{event}} {same} is known to be fraud (the latest {matrix.law.cap} of the {span} before).",
+                f"No earlier {{event}} {same} is known to be fraud "
+                f"(the latest {matrix.spec.cap} of the {span} before).",
             ),
         )
 
 
 def _counted(matrix: FeatureMatrix, key: LinkKey, what: str) -> Fact:
     """That any window counts something: the longest one, which sees all, and the others that are in use."""
-    *shorter, longest = [f"link_{key.name}_{format_duration(window)}_{what}" for window in matrix.law.windows]
+    *shorter, longest = [
+        f"link_{key.name}_{format_duration(window)}_{what}" for window in matrix.spec.windows
+    ]
     return _positive(*(column for column in shorter if column in matrix.names), longest)
 
 

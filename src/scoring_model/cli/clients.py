@@ -10,7 +10,7 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, now, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.clients import ClientSummary
+    from scoring_model.service.clients.clients import ClientSummary
 
 ClientId = Annotated[str, typer.Argument(help="Identifier of the client, as `clients list` shows it.")]
 ONCE = "the API key is shown this once and kept nowhere: store it now"
@@ -32,7 +32,7 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a client and its first API key, which is shown this once."""
-    from scoring_model.service.core.clients import create_client, parse_quota, parse_scopes
+    from scoring_model.service.clients.clients import create_client, parse_quota, parse_scopes
 
     chosen = parse_scopes(scopes)
     requests, seconds = parse_quota(quota)
@@ -54,7 +54,7 @@ def rotate(
 ) -> None:
     """Give a client a further API key. The older one stays good for a while; at most two are good at a time."""
     from scoring_model.records.times import SECOND, parse_duration
-    from scoring_model.service.core.clients import rotate_key
+    from scoring_model.service.clients.clients import rotate_key
 
     seconds = parse_duration(grace) // SECOND
     api_key = with_store(
@@ -66,7 +66,7 @@ def rotate(
 @app.command()
 def revoke(client_id: ClientId, database: Database) -> None:
     """Refuse all keys of a client from now on, within five seconds in every running process."""
-    from scoring_model.service.core.clients import revoke as revoke_client
+    from scoring_model.service.clients.clients import revoke as revoke_client
 
     with_store(database, lambda store: revoke_client(store, client_id, now=now()))
     console.say(f"{client_id} is revoked")
@@ -75,7 +75,7 @@ def revoke(client_id: ClientId, database: Database) -> None:
 @app.command("list")
 def list_all(database: Database, as_json: Json = False) -> None:
     """Show all clients and the state of their keys, never the keys."""
-    from scoring_model.service.core.clients import list_clients
+    from scoring_model.service.clients.clients import list_clients
 
     found = with_store(database, list_clients)
     if as_json:

@@ -11,8 +11,8 @@ import typer
 from scoring_model.cli import console
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.masters import MasterKeys
     from scoring_model.service.core.store import Store
+    from scoring_model.service.keys.keyring import Keyring
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def future_links(
     this where the clock is right. Verdicts stay, and no instant is changed. Servers may go on running.
     """
     from scoring_model.records.times import rfc3339
-    from scoring_model.service.core.future_links import future_links as find
+    from scoring_model.service.retention.future_links import future_links as find
 
     present = now()
     found = with_store(database, lambda store: find(store, now=present, delete=delete))
@@ -117,9 +117,9 @@ def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def masters_of(database: str, master_key: str | None) -> MasterKeys:
+def masters_of(database: str, master_key: str | None) -> Keyring:
     """Load the master keys of a database."""
-    from scoring_model.service.core.masters import load_master_keys
+    from scoring_model.service.keys.keyring import load_master_keys
     from scoring_model.service.settings import master_source
 
     return load_master_keys(master_source(database, master_key))

@@ -12,8 +12,8 @@ from scoring_model.cli.database import Database, Json, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.core.clock import Clock
-    from scoring_model.service.core.labels import Imported
     from scoring_model.service.core.store import Store
+    from scoring_model.service.identities.labels import Imported
     from scoring_model.service.label_file import LabelLine
 
 app = typer.Typer(help="Labels: what became known after the decision.", no_args_is_help=True)
@@ -54,7 +54,7 @@ def import_file(
 
 
 async def _tell(store: Store, lines: list[LabelLine], clock: Clock) -> Imported:
-    from scoring_model.service.core.labels import import_labels
+    from scoring_model.service.identities.labels import import_labels
 
     async with store.reading() as reader:
         clients = await reader.clients()

@@ -11,9 +11,9 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.masters import MasterKeys
-    from scoring_model.service.core.replay import Replay
     from scoring_model.service.core.store import Store
+    from scoring_model.service.keys.keyring import Keyring
+    from scoring_model.service.scoring.replay import Replay
 
 CODES = {"same": 0, "different": 3, "erased": 4}
 """Exit codes by what came of a replay."""
@@ -59,10 +59,10 @@ def replay(
     raise typer.Exit(CODES[outcome])
 
 
-async def _replay(store: Store, masters: MasterKeys, resource: bytes, bundles: Path | None) -> Replay:
+async def _replay(store: Store, masters: Keyring, resource: bytes, bundles: Path | None) -> Replay:
     from scoring_model.service.bundles import BundleShelf, BundlesMissing
     from scoring_model.service.core.bundle_directory import read_bundle_directory
-    from scoring_model.service.core.replay import replay as decide_again
+    from scoring_model.service.scoring.replay import replay as decide_again
 
     directory = bundles or await read_bundle_directory(store) or Path("bundles")
 

@@ -10,8 +10,8 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, now, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.deliveries import Delivery
-    from scoring_model.service.core.delivery_status import DeliveryStatus
+    from scoring_model.service.webhooks.deliveries import Delivery
+    from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
@@ -37,7 +37,7 @@ def deliveries(
     as_json: Json = False,
 ) -> None:
     """Show deliveries, the oldest first, never what was sent or where to."""
-    from scoring_model.service.core.delivery_status import DeliveryStatus
+    from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
     known = [one.value for one in DeliveryStatus]
     if status is not None and status not in known:
@@ -56,7 +56,7 @@ def dead_letters(
     as_json: Json = False,
 ) -> None:
     """Show deliveries whose attempts are used up, the oldest first. `webhooks replay` sends one again."""
-    from scoring_model.service.core.delivery_status import DeliveryStatus
+    from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
     _show(
         database,
@@ -78,8 +78,8 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Send a delivery once more, or all of an event, under the same webhook-id. A deliverer must be running."""
-    from scoring_model.service.core.deliveries import replay as send_again
     from scoring_model.service.delivery.signing import message_id
+    from scoring_model.service.webhooks.deliveries import replay as send_again
 
     wanted, at = _id_of(resource), now()
     done = with_store(database, lambda store: send_again(store, wanted, now=at))
@@ -104,7 +104,7 @@ def _show(
     limit: int,
     as_json: bool,
 ) -> None:
-    from scoring_model.service.core.deliveries import list_deliveries
+    from scoring_model.service.webhooks.deliveries import list_deliveries
 
     webhook_id = None if webhook is None else _id_of(webhook)
     start = None if after is None else _id_of(after)

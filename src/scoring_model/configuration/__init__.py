@@ -9,8 +9,8 @@ from scoring_model.configuration.configuration import (
 from scoring_model.configuration.policy import CostSettings, PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import (
-    AttackName,
-    AttackSettings,
+    LeakageCheckName,
+    LeakageSettings,
     SplitSettings,
     TrainingSettings,
     Tuned,
@@ -18,12 +18,12 @@ from scoring_model.configuration.training import (
 )
 
 __all__ = [
-    "AttackName",
-    "AttackSettings",
     "Configuration",
     "ConfigurationError",
     "CostSettings",
     "FeatureChoice",
+    "LeakageCheckName",
+    "LeakageSettings",
     "PolicySettings",
     "RecordSettings",
     "SplitSettings",

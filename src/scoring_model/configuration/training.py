@@ -9,7 +9,7 @@ from scoring_model.records import Duration, Instant
 DAY = 86_400_000_000
 """In microseconds."""
 
-AttackName = Literal["shuffled_labels", "single_features", "future", "persons"]
+LeakageCheckName = Literal["shuffled_labels", "single_features", "future", "persons"]
 """The ways in which a training looks for leaks in its own data."""
 
 
@@ -163,7 +163,7 @@ class Tuned:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AttackSettings:
+class LeakageSettings:
     """How a training looks for leaks before it begins.
 
     Parameters
@@ -186,7 +186,7 @@ class AttackSettings:
     """
 
     run: bool = True
-    tolerate: tuple[AttackName, ...] = ()
+    tolerate: tuple[LeakageCheckName, ...] = ()
     max_auc: float = 0.99
     standard_errors: float = 4.0
     max_records: int = 50_000
@@ -214,7 +214,7 @@ class TrainingSettings:
     seeds : int
         Boosters, 1 to 100, that differ by their seed alone and whose average is the model.
     split : SplitSettings
-    attacks : AttackSettings
+    attacks : LeakageSettings
     tuning : TuningSettings
     tuned : Tuned, optional
         Parameters that are known already: nothing is searched.
@@ -223,7 +223,7 @@ class TrainingSettings:
     seed: int = 7
     seeds: int = 1
     split: SplitSettings = field(default_factory=SplitSettings)
-    attacks: AttackSettings = field(default_factory=AttackSettings)
+    attacks: LeakageSettings = field(default_factory=LeakageSettings)
     tuning: TuningSettings = field(default_factory=TuningSettings)
     tuned: Tuned | None = None
 

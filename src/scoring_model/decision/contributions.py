@@ -19,11 +19,11 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.answers import Answers
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.paths import Needs, Path, walk
 from scoring_model.decision.patterns import MAX_FEATURES, Patterns, path_bytes
 from scoring_model.decision.quadrature import Quadrature
+from scoring_model.decision.split_decisions import SplitDecisions
 
 TABLE_BYTES: Final = 2**24
 """The most that the tables of one forest may take."""
@@ -50,7 +50,7 @@ class Contributions:
     base: float
 
     def __init__(self, forest: Forest, *, table_bytes: int = TABLE_BYTES) -> None:
-        self._answers = Answers(forest)
+        self._answers = SplitDecisions(forest)
         self._feature_count = forest.feature_count
         paths = list(walk(forest))
         constants = forest.leaf_value[~forest.roots()[forest.roots() < 0]]

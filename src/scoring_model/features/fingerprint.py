@@ -31,6 +31,6 @@ def fingerprint(matrix: FeatureMatrix) -> str:
     digest = hashlib.sha256(json.dumps([sorted(feature_versions(matrix).items()), matrix.names]).encode())
     table, links_of = invented_table(matrix.settings, matrix.state), matrix.settings.links
     for row in range(len(table)):
-        history = past_counts(table, row, links_of.link_keys, links_of.law)
+        history = past_counts(table, row, links_of.link_keys, links_of.spec)
         digest.update(matrix.row(record_at(table, row), history).astype("<f8").tobytes())
     return digest.hexdigest()

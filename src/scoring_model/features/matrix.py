@@ -27,7 +27,7 @@ from scoring_model.history import (
     NOTHING_BEFORE,
     Counts,
     LinkKey,
-    WindowLaw,
+    WindowSpec,
     key_codes,
     person_codes,
     table_amounts,
@@ -233,9 +233,9 @@ class FeatureMatrix:
         return self.settings.links.link_keys
 
     @cached_property
-    def law(self) -> WindowLaw:
+    def spec(self) -> WindowSpec:
         """The law of windows of this use."""
-        return self.settings.links.law
+        return self.settings.links.spec
 
     @cached_property
     def _groups(self) -> tuple[Group, ...]:
@@ -298,7 +298,7 @@ class FeatureMatrix:
     @cached_property
     def _no_links(self) -> Mapping[str, list[float]]:
         """Features of each link key without a past."""
-        nothing = Counts.nothing(self.law)
+        nothing = Counts.nothing(self.spec)
         return {key.name: links.link_row(key, nothing) for key in self.link_keys}
 
     def _problems(self) -> list[str]:
@@ -339,12 +339,12 @@ class FeatureMatrix:
         known = np.flatnonzero(table.label_times != NEVER)
         labels = TableLabels(known, table.label_times[known], table.labels[known] == 1)
         persons = person_codes(table, alone=True)
-        times, law = table.event_times, self.law
-        amounts = None if law.amount is None else table_amounts(table, law.amount)
+        times, spec = table.event_times, self.spec
+        amounts = None if spec.amount is None else table_amounts(table, spec.amount)
         wanted = self._kept_of(links.link_features(self.settings))
         before = 0
         for key in self.link_keys:
-            counts = sweep(key_codes(table, key), times, persons, labels, law, amounts)
+            counts = sweep(key_codes(table, key), times, persons, labels, spec, amounts)
             block = links.link_rows(key, counts)
             first, last = np.searchsorted(wanted, (before, before + block.shape[1])).tolist()
             kept = wanted[first:last] - before

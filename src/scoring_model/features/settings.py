@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, get_args
 
-from scoring_model.history import PERSON, Amount, LinkKey, WindowLaw
+from scoring_model.history import PERSON, Amount, LinkKey, WindowSpec
 from scoring_model.records import Duration, SignalType
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
@@ -99,16 +99,16 @@ class LinkSettings:
     def __post_init__(self) -> None:
         problems = [problem for name, parts in self.keys.items() for problem in _key_problems(name, parts)]
         try:
-            _ = self.law
+            _ = self.spec
         except ValueError as error:
             problems.append(str(error))
         if problems:
             raise ValueError("; ".join(problems))
 
     @property
-    def law(self) -> WindowLaw:
+    def spec(self) -> WindowSpec:
         """The law of windows that these settings ask for."""
-        return WindowLaw(windows=tuple(self.windows), cap=self.cap, amount=self.amount)
+        return WindowSpec(windows=tuple(self.windows), cap=self.cap, amount=self.amount)
 
     @property
     def link_keys(self) -> tuple[LinkKey, ...]:

@@ -13,7 +13,8 @@ records of a table at once. They agree exactly.
 from scoring_model.history.amounts import MOST_UNITS, Amount, TableAmounts, table_amounts
 from scoring_model.history.keys import PERSON, LinkKey, key_codes, key_of, person_codes, person_of
 from scoring_model.history.labels import pack_label
-from scoring_model.history.law import (
+from scoring_model.history.past import past_counts
+from scoring_model.history.windows import (
     NOTHING_BEFORE,
     Counts,
     LinkCounts,
@@ -21,10 +22,9 @@ from scoring_model.history.law import (
     Past,
     PastRecord,
     Sums,
-    WindowLaw,
+    WindowSpec,
     count_before,
 )
-from scoring_model.history.past import past_counts
 
 __all__ = [
     "MOST_UNITS",
@@ -39,7 +39,7 @@ __all__ = [
     "PastRecord",
     "Sums",
     "TableAmounts",
-    "WindowLaw",
+    "WindowSpec",
     "count_before",
     "key_codes",
     "key_of",

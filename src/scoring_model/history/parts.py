@@ -14,9 +14,9 @@ import numpy as np
 from scoring_model.arrays import IntArray
 from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX
 from scoring_model.records import Column, RecordTable
+from scoring_model.records.key_encodings import encoded_normaliser, encodings_of
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.normalisation import Normaliser
-from scoring_model.records.reductions import reduced_normaliser, reductions_of
 
 _MOST_CODES: Final = 2**62
 
@@ -34,11 +34,11 @@ class KeyPart:
     """
 
     fields: tuple[str, ...]
-    reductions: tuple[str, ...] = ()
+    encodings: tuple[str, ...] = ()
     _normalisers: tuple[Normaliser, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        found = [reduced_normaliser(name, self.reductions) for name in self.fields]
+        found = [encoded_normaliser(name, self.encodings) for name in self.fields]
         object.__setattr__(self, "_normalisers", tuple(found))
 
     def of(self, values: Mapping[str, object]) -> str | None:
@@ -149,11 +149,11 @@ def _renumbered(codes: IntArray) -> IntArray:
 
 
 def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    fields, *reductions = text.split(":")
-    return tuple(fields.split("+")), tuple(reductions)
+    fields, *encodings = text.split(":")
+    return tuple(fields.split("+")), tuple(encodings)
 
 
-def _problems(fields: tuple[str, ...], reductions: tuple[str, ...]) -> Iterator[str]:
+def _problems(fields: tuple[str, ...], encodings: tuple[str, ...]) -> Iterator[str]:
     for name in dict.fromkeys(fields):
         if fields.count(name) > 1:
             yield f"{name} stands twice"
@@ -161,7 +161,7 @@ def _problems(fields: tuple[str, ...], reductions: tuple[str, ...]) -> Iterator[
             # Left out of what is joined, it would tie records of clients who only share a pool.
             yield f"{name} is a client's own reference, which stands in a part of its own"
         if name in IDENTITY_FIELDS or _is_signal(name):
-            yield from _problems_of_reductions(name, reductions)
+            yield from _problems_of_encodings(name, encodings)
         else:
             yield f"unknown field {name!r}{_nearest(name, IDENTITY_FIELDS)}"
 
@@ -170,11 +170,11 @@ def _is_signal(name: str) -> bool:
     return name.startswith(SIGNAL_PREFIX) and name != SIGNAL_PREFIX
 
 
-def _problems_of_reductions(name: str, reductions: Iterable[str]) -> Iterator[str]:
-    known = reductions_of(name)
-    for reduction in reductions:
-        if reduction not in known:
-            yield f"{name} takes no {reduction!r}{_nearest(reduction, known)}"
+def _problems_of_encodings(name: str, encodings: Iterable[str]) -> Iterator[str]:
+    known = encodings_of(name)
+    for encoding in encodings:
+        if encoding not in known:
+            yield f"{name} takes no {encoding!r}{_nearest(encoding, known)}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -7,12 +7,12 @@ import numpy as np
 from scoring_model.history.amounts import TableAmounts, table_amounts
 from scoring_model.history.keys import LinkKey, key_codes, person_codes
 from scoring_model.history.labels import pack_label
-from scoring_model.history.law import Counts, PastRecord, WindowLaw, count_before
+from scoring_model.history.windows import Counts, PastRecord, WindowSpec, count_before
 from scoring_model.records import NEVER, RecordTable
 
 
 def past_counts(
-    table: RecordTable, row: int, keys: Sequence[LinkKey], law: WindowLaw
+    table: RecordTable, row: int, keys: Sequence[LinkKey], spec: WindowSpec
 ) -> Mapping[str, Counts]:
     """Count what a table holds before one of its records.
 
@@ -23,7 +23,7 @@ def past_counts(
     row : int
         Of the record.
     keys : sequence of LinkKey
-    law : WindowLaw
+    law : WindowSpec
 
     Returns
     -------
@@ -32,14 +32,14 @@ def past_counts(
     """
     at = int(table.event_times[row])
     persons = person_codes(table, alone=True)
-    amounts = None if law.amount is None else table_amounts(table, law.amount)
+    amounts = None if spec.amount is None else table_amounts(table, spec.amount)
     counts = {}
     for key in keys:
         codes = key_codes(table, key)
         linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
         latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
         past = [_past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()]
-        counts[key.name] = count_before(past, at=at, law=law)
+        counts[key.name] = count_before(past, at=at, spec=spec)
     return counts
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.history.amounts import TableAmounts
-from scoring_model.history.law import LinkCounts, LinkSums, WindowLaw
+from scoring_model.history.windows import LinkCounts, LinkSums, WindowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def sweep(
     times: IntArray,
     persons: IntArray,
     labels: TableLabels,
-    law: WindowLaw,
+    spec: WindowSpec,
     amounts: TableAmounts | None = None,
 ) -> LinkCounts:
     """Count the past of every record of a table under one link key.
@@ -49,7 +49,7 @@ def sweep(
     persons : ndarray of shape (n,), int64
         Codes of persons.
     labels : TableLabels
-    law : WindowLaw
+    law : WindowSpec
     amounts : TableAmounts, optional
         Needed where the law sums them.
 
@@ -63,7 +63,7 @@ def sweep(
     ValueError
         If the law sums amounts and none are given.
     """
-    counts = LinkCounts.nothing(len(keys), law)
+    counts = LinkCounts.nothing(len(keys), spec)
     linked = np.flatnonzero(keys >= 0)
     if not len(linked):
         return counts
@@ -77,8 +77,8 @@ def sweep(
         label_positions,
         label_times,
         label_frauds,
-        np.array(law.windows, dtype=np.int64),
-        law.cap,
+        np.array(spec.windows, dtype=np.int64),
+        spec.cap,
         counts.records,
         counts.persons,
         counts.frauds,

@@ -113,4 +113,4 @@ class Scorer(Decider):
             return self.matrix.row(record, {})
         table = history.append(RecordTable.of(record))
         links = self.matrix.settings.links
-        return self.matrix.row(record, past_counts(table, len(table) - 1, links.link_keys, links.law))
+        return self.matrix.row(record, past_counts(table, len(table) - 1, links.link_keys, links.spec))

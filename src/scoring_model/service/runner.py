@@ -102,8 +102,8 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
 
 
 async def _prepare_keys(settings: ServiceSettings, store: Store, report: Report) -> None:
-    from scoring_model.service.core.masters import add_master_key, load_master_keys
-    from scoring_model.service.core.secrets import ROOT_FACT, load_or_create
+    from scoring_model.service.keys.keyring import add_master_key, load_master_keys
+    from scoring_model.service.keys.secrets import ROOT_FACT, load_or_create
 
     async with store.reading() as reader:
         is_new = await reader.fact(ROOT_FACT) is None

@@ -23,10 +23,10 @@ from scoring_model.service.standard_error import install
 from scoring_model.service.stopping import cancelled_by_signals
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.service import Service
     from scoring_model.service.core.store import Store
     from scoring_model.service.delivering import Requests
     from scoring_model.service.http.settings import HttpSettings
+    from scoring_model.service.service import Service
 
 READY: Final = b"ready\n"
 """What a worker says on standard output once it answers."""
@@ -70,7 +70,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
 
         configure()
         install()
-        settle_memory()
+        freeze_gc()
         ready()
         # From its first step on the server handles the signals itself.
         grace, notice = (settings.shutdown_grace / _MICROSECONDS, settings.shutdown_notice / _MICROSECONDS)
@@ -123,9 +123,9 @@ async def _open(settings: ServiceSettings, http: HttpSettings) -> tuple[Any, Cal
 async def _open_service(settings: ServiceSettings, store: Store) -> Service:
     from scoring_model.bundle.seal import load_public_key
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.core.masters import load_master_keys
-    from scoring_model.service.core.queue import QueueLimits
-    from scoring_model.service.core.service import open_service
+    from scoring_model.service.keys.keyring import load_master_keys
+    from scoring_model.service.scoring.commit_queue import QueueLimits
+    from scoring_model.service.service import open_service
 
     return await open_service(
         store,
@@ -153,7 +153,7 @@ def _delivering(
     return delivering(store, settings.master_source, settings.egress, grace_seconds=grace, beside=requests)
 
 
-def settle_memory() -> None:
+def freeze_gc() -> None:
     """Spare the collector what lives as long as the process, and let it look for cycles less often.
 
     What a request leaves behind is freed by reference counts; looking for more took a tenth of its time.

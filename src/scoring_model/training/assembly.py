@@ -30,12 +30,12 @@ from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives, find_alternatives
-from scoring_model.training.attacks import AttackReport
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
 from scoring_model.training.certification import InfeasiblePolicy, certify
 from scoring_model.training.costs import expected_cost
 from scoring_model.training.export import to_onnx
+from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
 from scoring_model.training.thresholds import choose_policy
@@ -53,7 +53,7 @@ def assemble(
     configuration: Configuration,
     tuned: Tuned,
     *,
-    attacks: AttackReport,
+    attacks: LeakageReport,
     threads: int,
 ) -> tuple[Bundle, Evaluation, Alternatives]:
     """Make the bundle of a forest, its evaluation, and what other thresholds would have given.
@@ -206,5 +206,5 @@ def _data(prepared: Prepared) -> dict[str, object]:
         "records": len(prepared.table),
         "from": rfc3339(int(times.min())),
         "to": rfc3339(int(times.max())),
-        "as_of": rfc3339(prepared.split.borders.as_of),
+        "as_of": rfc3339(prepared.split.boundaries.as_of),
     }

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scoring_model.bundle import (
-    AttackRow,
     Contents,
     FeatureRow,
+    LeakageRow,
     MetricRow,
     ModelCard,
     PromiseRow,
@@ -19,8 +19,8 @@ from scoring_model.decision.policy import Policy
 from scoring_model.evaluation import Evaluation, Interval, Share
 from scoring_model.features import Feature
 from scoring_model.training.alternatives import Alternatives
-from scoring_model.training.attacks import AttackReport, Finding
 from scoring_model.training.calibration import CalibrationChoice
+from scoring_model.training.leakage import Finding, LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import scale_uncertainty
 
@@ -49,7 +49,7 @@ def describe(
     configuration: Configuration,
     *,
     alternatives: Alternatives,
-    attacks: AttackReport,
+    attacks: LeakageReport,
     calibration: CalibrationChoice,
     data: Mapping[str, object],
 ) -> str:
@@ -77,7 +77,7 @@ def describe(
             for s in prepared.split.summaries
         ],
         calibration=str(calibration),
-        attacks=[_attack_row(finding, attacks) for finding in attacks.findings],
+        attacks=[_leakage_row(finding, attacks) for finding in attacks.findings],
         metrics=list(_metrics(evaluation)),
         promises=[
             PromiseRow(
@@ -115,8 +115,8 @@ def _choice(policy: Policy, alternatives: Alternatives, event: str) -> str:
     )
 
 
-def _attack_row(finding: Finding, attacks: AttackReport) -> AttackRow:
-    return AttackRow(
+def _leakage_row(finding: Finding, attacks: LeakageReport) -> LeakageRow:
+    return LeakageRow(
         attack=finding.attack,
         verdict=attacks.verdict_of(finding),
         records=finding.records,

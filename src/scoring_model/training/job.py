@@ -17,8 +17,8 @@ from scoring_model.evaluation import summary
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
-from scoring_model.training.attacks import LeakageError
 from scoring_model.training.certification import InfeasiblePolicy
+from scoring_model.training.leakage import LeakageError
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.tracking import TrackedRun, TrackingError, track
 from scoring_model.training.tracking.description import describe

@@ -15,9 +15,9 @@ from scoring_model.records.quarantine import accept
 from scoring_model.records.reading import read_records
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble
-from scoring_model.training.attacks import AttackReport, attack
 from scoring_model.training.averaging import fit_forest
 from scoring_model.training.certification import refuse_hopeless
+from scoring_model.training.leakage import LeakageReport, run_leakage_checks
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.split import Split
 from scoring_model.training.tuning import Tuning, tune
@@ -37,7 +37,7 @@ class Training:
     alternatives : Alternatives
         What other thresholds would have given.
     split : Split
-    attacks : AttackReport
+    attacks : LeakageReport
         What the search for leaks found.
     tuning : Tuning or None
         None when the parameters were known.
@@ -49,7 +49,7 @@ class Training:
     evaluation: Evaluation
     alternatives: Alternatives
     split: Split
-    attacks: AttackReport
+    attacks: LeakageReport
     tuning: Tuning | None
     tuned: Tuned
 
@@ -130,7 +130,7 @@ def run_training(
         Before anything is searched, when features know what they can't know.
     JournalError
         When the journal can't be used.
-    ClimberError
+    TrialWorkerError
         When a process of the search ended; what it found until then is in the journal.
     """
     blind = find_blind_windows(
@@ -144,8 +144,8 @@ def run_training(
         if stretch.records:
             report(str(stretch))
     refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
-    attacks = attack(prepared, configuration.training.attacks, seed=configuration.training.seed)
-    report(_attacked(attacks))
+    attacks = run_leakage_checks(prepared, configuration.training.attacks, seed=configuration.training.seed)
+    report(_checked(attacks))
     attacks.refuse()
     tuning = None
     tuned = configuration.training.tuned
@@ -190,7 +190,7 @@ def run_training(
     )
 
 
-def _attacked(attacks: AttackReport) -> str:
+def _checked(attacks: LeakageReport) -> str:
     ended = ", ".join(f"{finding.attack} {finding.verdict}" for finding in attacks.findings)
     return f"leaks: {ended or 'not looked for'}"
 

@@ -23,7 +23,7 @@ from scoring_model.arrays import FloatArray
 from scoring_model.configuration import TuningSettings
 from scoring_model.training.folds import Fold, smooth_recall
 
-FIRST_TRAVEL: Final = 2.0
+FIRST_RUNG_BUDGET: Final = 2.0
 """Trees of the first rung times the learning rate, for trees of 31 leaves.
 
 At as many trees for all, slow learners would look like bad ones, and so would small trees: how far a booster has moved
@@ -54,7 +54,7 @@ class Rung:
     last: bool
 
 
-def climb(
+def run_trial(
     folds: Sequence[Fold], params: Mapping[str, object], settings: TuningSettings
 ) -> Generator[Rung, None, None]:
     """Train from rung to rung; what is not asked for is not done.
@@ -97,7 +97,7 @@ def _few_trees(params: Mapping[str, object]) -> int:
     assert isinstance(rate, float)
     assert isinstance(leaves, int)
     assert isinstance(depth, int)
-    return math.ceil(FIRST_TRAVEL / rate * math.sqrt(_LEAVES / min(leaves, 2**depth)))
+    return math.ceil(FIRST_RUNG_BUDGET / rate * math.sqrt(_LEAVES / min(leaves, 2**depth)))
 
 
 def _rung(courses: "Sequence[_Course]", settings: TuningSettings, *, last: bool) -> Rung:

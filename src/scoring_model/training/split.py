@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation import known_targets
-from scoring_model.training.borders import (
-    Borders,
+from scoring_model.training.boundaries import (
+    SplitBoundaries,
     SplitError,
     days,
-    find_borders,
+    find_boundaries,
     instant_text,
 )
 
-__all__ = ["Borders", "PartSummary", "Split", "SplitError", "split"]
+__all__ = ["PartSummary", "Split", "SplitBoundaries", "SplitError", "split"]
 
 _STRETCHES = ("burn-in", "train", "gap", "validation", "gap", "test", "immature tail", "after as-of")
 _BURN_IN, _TRAIN, _VALIDATION, _TEST = 0, 1, 3, 5  # numbers of stretches
@@ -88,7 +88,7 @@ class Split:
     train_targets: NDArray[np.int8]
     validation_targets: NDArray[np.int8]
     test_targets: NDArray[np.int8]
-    borders: Borders
+    boundaries: SplitBoundaries
     summaries: tuple[PartSummary, ...]
 
     def describe(self) -> list[PartSummary]:
@@ -144,12 +144,12 @@ def split(
     """
     if len({len(event_times), len(labels), len(label_times), len(persons)}) != 1:
         raise ValueError("event_times, labels, label_times and persons must have one length")
-    borders = find_borders(event_times, label_times, settings)
-    stretches = np.searchsorted(borders.edges, event_times, side="right") - 1
-    targets = _targets(event_times, labels, label_times, stretches, borders, settings.label_maturity)
+    boundaries = find_boundaries(event_times, label_times, settings)
+    stretches = np.searchsorted(boundaries.edges, event_times, side="right") - 1
+    targets = _targets(event_times, labels, label_times, stretches, boundaries, settings.label_maturity)
     shared = (stretches == _TRAIN) & _seen_in(persons, (stretches == _VALIDATION) | (stretches == _TEST))
-    summaries = _summaries(event_times, stretches, targets, shared, borders)
-    _refuse_thin_parts(summaries, borders, settings)
+    summaries = _summaries(event_times, stretches, targets, shared, boundaries)
+    _refuse_thin_parts(summaries, boundaries, settings)
     order = np.argsort(event_times, kind="stable")
     used = (targets >= 0) & ~shared
     train, validation, test = (
@@ -163,7 +163,7 @@ def split(
         train_targets=targets[train],
         validation_targets=targets[validation],
         test_targets=targets[test],
-        borders=borders,
+        boundaries=boundaries,
         summaries=summaries,
     )
 
@@ -173,12 +173,12 @@ def _targets(
     labels: NDArray[np.int8],
     label_times: IntArray,
     stretches: NDArray[np.intp],
-    borders: Borders,
+    boundaries: SplitBoundaries,
     maturity: int,
 ) -> NDArray[np.int8]:
     """Give each record of a part the target known at the part's instant, -1 to all others."""
-    to_train = known_targets(event_times, labels, label_times, borders.validation_from, maturity)
-    to_judge = known_targets(event_times, labels, label_times, borders.as_of, maturity)
+    to_train = known_targets(event_times, labels, label_times, boundaries.validation_from, maturity)
+    to_judge = known_targets(event_times, labels, label_times, boundaries.as_of, maturity)
     judged = (stretches == _VALIDATION) | (stretches == _TEST)
     return np.where(stretches == _TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
 
@@ -193,9 +193,9 @@ def _summaries(
     stretches: NDArray[np.intp],
     targets: NDArray[np.int8],
     shared: BoolArray,
-    borders: Borders,
+    boundaries: SplitBoundaries,
 ) -> tuple[PartSummary, ...]:
-    edges = [*borders.edges.tolist(), max(borders.as_of, int(event_times.max()) + 1)]
+    edges = [*boundaries.edges.tolist(), max(boundaries.as_of, int(event_times.max()) + 1)]
     rows = []
     for number, part in enumerate(_STRETCHES):
         inside = stretches == number
@@ -216,11 +216,13 @@ def _summaries(
     return tuple(rows)
 
 
-def _refuse_thin_parts(summaries: tuple[PartSummary, ...], borders: Borders, settings: SplitSettings) -> None:
+def _refuse_thin_parts(
+    summaries: tuple[PartSummary, ...], boundaries: SplitBoundaries, settings: SplitSettings
+) -> None:
     reasons = []
     for part, share in zip((_TRAIN, _VALIDATION, _TEST), settings.shares, strict=True):
         summary = summaries[part]
-        length = int(borders.edges[part + 1] - borders.edges[part])
+        length = int(boundaries.edges[part + 1] - boundaries.edges[part])
         where = f"{summary.part} ({summary.start} to {summary.end}, {days(length)} days)"
         if summary.genuine == 0:
             reasons.append(f"{where} has no genuine record")

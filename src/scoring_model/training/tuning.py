@@ -21,7 +21,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import TuningSettings
-from scoring_model.training.climbers import Climb, Ground, climbers
 from scoring_model.training.fitting import fixed_params
 from scoring_model.training.folds import cut_folds
 from scoring_model.training.journal import open_study
@@ -29,8 +28,9 @@ from scoring_model.training.progress import Status, show_progress
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
 from scoring_model.training.time_left import TrialTime, seconds_left
+from scoring_model.training.trial_workers import RunTrial, SearchContext, trial_workers
 
-REDUCTION: Final = 2
+ENCODING: Final = 2
 """One trial in so many climbs on from a rung."""
 
 _RANDOM_TRIALS = 6  # the starting points among them; the sampler models the trials from then on
@@ -117,7 +117,7 @@ def tune(
         If the journal can't be used (see `journal.open_study`).
     FoldError
         If a fold lacks a class.
-    ClimberError
+    TrialWorkerError
         If a process ended; what was found until then is in the journal.
 
     References
@@ -134,7 +134,7 @@ def tune(
         settings,
         seed,
     )
-    ground = Ground(
+    context = SearchContext(
         feature_names=tuple(feature_names),
         categorical=tuple(categorical),
         fixed=fixed,
@@ -145,8 +145,8 @@ def tune(
         search = _Search(study, settings, seed=seed, processes=processes)
         with show_progress(search.status, shown=progress, report=report):
             if search.wants_more:  # a search that is over needs no bins
-                with climbers(ground, rows, targets, event_times, processes=processes) as all_climbers:
-                    search.run(all_climbers)
+                with trial_workers(context, rows, targets, event_times, processes=processes) as all_workers:
+                    search.run(all_workers)
         done = _finished(study)
     return _result(_counted(done, settings.trials), sizes, len(rows))
 
@@ -176,7 +176,7 @@ class Halving(optuna.pruners.BasePruner):
             ),
             reverse=True,
         )
-        return trial.intermediate_values[step] < values[max(len(values) // REDUCTION, 1) - 1]
+        return trial.intermediate_values[step] < values[max(len(values) // ENCODING, 1) - 1]
 
 
 class _Search:
@@ -221,13 +221,13 @@ class _Search:
             below = self._elapsed < (self._settings.budget_seconds or 0.0)
         return below or self._is_fruitless
 
-    def run(self, all_climbers: Sequence[Climb]) -> None:
+    def run(self, all_workers: Sequence[RunTrial]) -> None:
         """Make trials until there are enough; the first error ends all climbers at their next rung."""
-        if len(all_climbers) == 1:
-            self._work(all_climbers[0])
+        if len(all_workers) == 1:
+            self._work(all_workers[0])
             return
-        with ThreadPoolExecutor(len(all_climbers)) as pool:
-            for work in [pool.submit(self._work, climb) for climb in all_climbers]:
+        with ThreadPoolExecutor(len(all_workers)) as pool:
+            for work in [pool.submit(self._work, run_trial) for run_trial in all_workers]:
                 work.result()
 
     @property
@@ -240,10 +240,10 @@ class _Search:
     def _elapsed(self) -> float:
         return time.monotonic() - self._started
 
-    def _work(self, climb: Climb) -> None:
+    def _work(self, run_trial: RunTrial) -> None:
         try:
             while (trial := self._next()) is not None:
-                with closing(climb(suggest(trial))) as rungs:
+                with closing(run_trial(suggest(trial))) as rungs:
                     for step, rung in enumerate(rungs):
                         if self._broken or not self._goes_on(trial, step, rung):
                             break
@@ -285,7 +285,7 @@ class _Search:
             rungs=max((len(_time_of(trial).seconds) for trial in _complete(done)), default=0) or None,
             to_begin=0 if limit is None else max(limit - self._begun, 0),
             processes=self._processes,
-            reduction=REDUCTION,
+            reduction=ENCODING,
         )
         unspent = 0.0 if budget is None else max(budget - self._elapsed, 0.0)
         if estimate is None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scoring_model.service.core.admission import LONGEST_RETRY, Admission
 from scoring_model.service.core.errors import Overloaded
+from scoring_model.service.scoring.admission import LONGEST_RETRY, Admission
 
 FLOODING, OTHER = 1, 2
 

@@ -22,12 +22,12 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.features import FeatureMatrix
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.labels import import_labels
-from scoring_model.service.core.masters import Unreadable
-from scoring_model.service.core.queue import QueueLimits
-from scoring_model.service.core.replay import NotReplayable, replay
 from scoring_model.service.core.resources import Caller
+from scoring_model.service.identities.labels import import_labels
+from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.label_file import LabelLine
+from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.scoring.replay import NotReplayable, replay
 from service_use import (
     MASTERS,
     START,

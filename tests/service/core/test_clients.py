@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.core.clients import (
+from scoring_model.service.clients.clients import (
     ClientSummary,
     InvalidClient,
     NewClient,
@@ -23,7 +23,7 @@ from scoring_model.service.core.clients import (
     revoke,
     rotate_key,
 )
-from scoring_model.service.core.credentials import Credentials
+from scoring_model.service.clients.credentials import Credentials
 from scoring_model.service.core.resources import Scope
 from scoring_model.service.core.store import Store
 from scoring_model.service.store import open_store

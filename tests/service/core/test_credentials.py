@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.service.core import credentials as module
-from scoring_model.service.core.clients import key_digest
-from scoring_model.service.core.credentials import Credentials
+from scoring_model.service.clients import credentials as module
+from scoring_model.service.clients.clients import key_digest
+from scoring_model.service.clients.credentials import Credentials
 from scoring_model.service.core.resources import Caller, Scope
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, StoreUnavailable
@@ -145,7 +145,7 @@ def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id: str, 
 
 def test_authentication_the_stranger_is_nobody() -> None:
     """Even a key whose hash were that of the stand-in would open nothing."""
-    key, client = module._STRANGER
+    key, client = module._DUMMY_CREDENTIAL
     assert not module._is_good(key, client, client.client_id, 0)
 
 

@@ -9,7 +9,8 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import VerificationStatus
-from scoring_model.service.core.event import (
+from scoring_model.service.core.rows import VerificationRow
+from scoring_model.service.webhooks.events import (
     events_of_new_identity,
     events_of_verification,
     identity_data,
@@ -17,7 +18,6 @@ from scoring_model.service.core.event import (
     verification_data,
     webhook_data,
 )
-from scoring_model.service.core.rows import VerificationRow
 
 NAMES = (
     "identity.created identity.validated identity.invalid identity.redacted verification.completed "

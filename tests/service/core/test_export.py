@@ -9,12 +9,12 @@ from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.core import export
-from scoring_model.service.core.export import export_records
-from scoring_model.service.core.labels import import_labels
-from scoring_model.service.core.queue import QueueLimits
 from scoring_model.service.core.resources import Caller
+from scoring_model.service.identities import export
+from scoring_model.service.identities.export import export_records
+from scoring_model.service.identities.labels import import_labels
 from scoring_model.service.label_file import LabelLine
+from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import HOUR, SECOND, START, World, applicants, blob, opened, select, signals_of, tell
 
 

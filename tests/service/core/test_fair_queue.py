@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.core.fair_queue import FairQueue
+from scoring_model.service.scoring.fair_queue import FairQueue
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.housekeeping import warn_of_short_history
-from scoring_model.service.core.retention import KEPT_SINCE, kept_since
 from scoring_model.service.core.rows import IdempotencyRow
-from scoring_model.service.core.verdicts import SKEW
+from scoring_model.service.retention.housekeeping import warn_of_short_history
+from scoring_model.service.retention.retention import KEPT_SINCE, kept_since
+from scoring_model.service.scoring.verdicts import SKEW
 from service_use import HOUR, START, World, table, tell
 
 
 def longest(world: World) -> int:
     """The longest window, in seconds."""
-    return int(world.service._verifications._matrix.law.windows[-1] // 1_000_000)
+    return int(world.service._verifications._matrix.spec.windows[-1] // 1_000_000)
 
 
 async def counted(world: World, walk: bool) -> list[str]:

@@ -10,8 +10,8 @@ import pytest
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.labels import import_labels
 from scoring_model.service.core.resources import Caller
+from scoring_model.service.identities.labels import import_labels
 from scoring_model.service.label_file import LabelLine
 from service_use import HOUR, SECOND, START, SetClock, World, applicants, opened, signals_of, tell, together
 

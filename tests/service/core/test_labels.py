@@ -6,11 +6,11 @@ from pathlib import Path
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.service.core import ids
-from scoring_model.service.core.labels import Imported, import_labels
-from scoring_model.service.core.queue import QueueLimits
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import LabelRow, LinkRow
+from scoring_model.service.identities.labels import Imported, import_labels
 from scoring_model.service.label_file import LabelLine
+from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import HOUR, START, World, applicants, opened, table, tell
 
 FRAUDS = "link_device_1d_frauds"

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from scoring_model.history import PERSON, LinkKey, key_codes, key_of, person_of
 from scoring_model.records import Column, RecordTable
-from scoring_model.service.core.linking import Linker, Links
-from scoring_model.service.core.secrets import Secrets
+from scoring_model.service.keys.link_hashes import Linker, Links
+from scoring_model.service.keys.secrets import Secrets
 
 KEYS = (
     LinkKey(name="address", parts=("address.line1", "address.postalCode", "address.country")),

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.core import masters
-from scoring_model.service.core.masters import (
-    MasterKey,
+from scoring_model.service.keys import keyring as masters
+from scoring_model.service.keys.keyring import (
+    KeyEncryptionKey,
+    Keyring,
     MasterKeyError,
-    MasterKeys,
     UnknownMasterKey,
     Unreadable,
     add_master_key,
@@ -46,13 +46,13 @@ def _command(*arguments: str) -> str:
 
 def test_id_is_the_beginning_of_a_hash() -> None:
     """A key's id is the first 8 bytes of its SHA-256."""
-    assert MasterKey(SECRET).id == hashlib.sha256(SECRET).digest()[:8]
+    assert KeyEncryptionKey(SECRET).id == hashlib.sha256(SECRET).digest()[:8]
 
 
 @given(st.binary(max_size=64), st.binary(max_size=64))
 def test_wrapping_comes_back(plaintext: bytes, place: bytes) -> None:
     """What a key wrapped it unwraps at the same place, and it is 28 bytes longer."""
-    key = MasterKey(SECRET)
+    key = KeyEncryptionKey(SECRET)
     sealed = key.seal(plaintext, place=place)
     assert len(sealed) == len(plaintext) + 28
     assert key.open(sealed, place=place) == plaintext
@@ -60,7 +60,7 @@ def test_wrapping_comes_back(plaintext: bytes, place: bytes) -> None:
 
 def test_every_changed_bit_is_refused() -> None:
     """No bit of what was wrapped can be flipped, and none of it be left out."""
-    key = MasterKey(SECRET)
+    key = KeyEncryptionKey(SECRET)
     sealed = key.seal(b"text", place=b"here")
     for bit in range(8 * len(sealed)):
         changed = bytearray(sealed)
@@ -74,38 +74,38 @@ def test_every_changed_bit_is_refused() -> None:
 
 def test_another_key_or_place_is_refused() -> None:
     """A wrapping opens under its own key and at its own place alone."""
-    sealed = MasterKey(SECRET).seal(b"text", place=b"here")
+    sealed = KeyEncryptionKey(SECRET).seal(b"text", place=b"here")
     with pytest.raises(Unreadable):
-        MasterKey(OTHER).open(sealed, place=b"here")
+        KeyEncryptionKey(OTHER).open(sealed, place=b"here")
     with pytest.raises(Unreadable):
-        MasterKey(SECRET).open(sealed, place=b"there")
+        KeyEncryptionKey(SECRET).open(sealed, place=b"there")
 
 
 def test_equal_texts_are_wrapped_differently() -> None:
     """Every wrapping has a nonce of its own."""
-    key = MasterKey(SECRET)
+    key = KeyEncryptionKey(SECRET)
     assert len({key.seal(b"text", place=b"here")[:12] for _ in range(100)}) == 100
 
 
 def test_first_line_is_current_and_comments_say_nothing() -> None:
     """The first key wraps, those after it are found by id, comments and empty lines are passed over."""
     keys = parse_master_keys(f"# made by hand\n\n  {LINE}  \n# older\n{OTHER_LINE}", source="text")
-    assert keys == MasterKeys(MasterKey(SECRET), (MasterKey(OTHER),))
-    assert keys.find(MasterKey(SECRET).id) is keys.current
-    assert keys.find(MasterKey(OTHER).id) is keys.older[0]
+    assert keys == Keyring(KeyEncryptionKey(SECRET), (KeyEncryptionKey(OTHER),))
+    assert keys.find(KeyEncryptionKey(SECRET).id) is keys.current
+    assert keys.find(KeyEncryptionKey(OTHER).id) is keys.older[0]
 
 
 def test_unknown_id_is_named() -> None:
     """A key that the source lacks is told by its id."""
-    missing = MasterKey(OTHER).id
+    missing = KeyEncryptionKey(OTHER).id
     with pytest.raises(UnknownMasterKey, match=missing.hex()) as caught:
-        MasterKeys(MasterKey(SECRET)).find(missing)
+        Keyring(KeyEncryptionKey(SECRET)).find(missing)
     assert caught.value.master_id == missing
 
 
 def test_keys_do_not_show() -> None:
     """Neither a key nor a set of keys shows its bytes."""
-    shown = repr(MasterKeys(MasterKey(SECRET), (MasterKey(OTHER),)))
+    shown = repr(Keyring(KeyEncryptionKey(SECRET), (KeyEncryptionKey(OTHER),)))
     for secret, line in ((SECRET, LINE), (OTHER, OTHER_LINE)):
         assert repr(secret) not in shown
         assert line not in shown
@@ -149,7 +149,7 @@ def test_an_unknown_kind_of_source_is_refused(source: str) -> None:
 
 def test_file_is_read(tmp_path: Path) -> None:
     """A file that its owner alone may read is a source."""
-    assert load_master_keys(f"file:{_file(tmp_path, LINE)}").current == MasterKey(SECRET)
+    assert load_master_keys(f"file:{_file(tmp_path, LINE)}").current == KeyEncryptionKey(SECRET)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o777])
@@ -178,7 +178,7 @@ def test_missing_file_folder_pipe_and_bytes_are_refused(tmp_path: Path) -> None:
 def test_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment variable may hold several lines; an unset one is refused."""
     monkeypatch.setenv("MASTER_KEYS_OF_A_TEST", f"{LINE}\n{OTHER_LINE}\n")
-    assert load_master_keys("env:MASTER_KEYS_OF_A_TEST").older == (MasterKey(OTHER),)
+    assert load_master_keys("env:MASTER_KEYS_OF_A_TEST").older == (KeyEncryptionKey(OTHER),)
     monkeypatch.delenv("MASTER_KEYS_OF_A_TEST")
     with pytest.raises(MasterKeyError, match="no such variable"):
         load_master_keys("env:MASTER_KEYS_OF_A_TEST")
@@ -187,7 +187,7 @@ def test_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_command_is_run_without_a_shell() -> None:
     """What a command prints is read; what a shell would make of its arguments is not made."""
     told = "import sys; print('# ' + sys.argv[1]); print(sys.argv[2])"
-    assert load_master_keys(_command(told, "$(exit 3); `x` > y", LINE)).current == MasterKey(SECRET)
+    assert load_master_keys(_command(told, "$(exit 3); `x` > y", LINE)).current == KeyEncryptionKey(SECRET)
 
 
 def test_failing_command_is_told_without_its_arguments_and_output(capfd: pytest.CaptureFixture[str]) -> None:
@@ -247,8 +247,8 @@ def test_added_key_is_current_and_nothing_is_lost(tmp_path: Path) -> None:
     path = _file(tmp_path, f"# mine\n{LINE}\n")
     add_master_key(path)
     keys = load_master_keys(f"file:{path}")
-    assert keys.current != MasterKey(SECRET)
-    assert keys.older == (MasterKey(SECRET),)
+    assert keys.current != KeyEncryptionKey(SECRET)
+    assert keys.older == (KeyEncryptionKey(SECRET),)
     assert path.read_text().endswith(f"# mine\n{LINE}\n")
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
@@ -272,7 +272,7 @@ def test_added_key_goes_where_a_link_points(tmp_path: Path) -> None:
     link.symlink_to(target)
     add_master_key(link)
     assert link.is_symlink()
-    assert load_master_keys(f"file:{target}").older == (MasterKey(SECRET),)
+    assert load_master_keys(f"file:{target}").older == (KeyEncryptionKey(SECRET),)
 
 
 def test_file_that_is_no_source_stays_as_it_is(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_keys_that_are_added_at_once_are_all_there(tmp_path: Path) -> None:
     """Of processes that add keys to one file at the same time none takes another's away."""
     path = tmp_path / "master.key"
     script = (
-        "import sys; from pathlib import Path; from scoring_model.service.core.masters import add_master_key\n"
+        "import sys; from pathlib import Path; from scoring_model.service.keys.keyring import add_master_key\n"
         "print(flush=True); sys.stdin.readline()\n"
         "for _ in range(20): add_master_key(Path(sys.argv[1]))"
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.replay import Replay, replay
 from scoring_model.service.core.resources import Caller
+from scoring_model.service.scoring.replay import Replay, replay
 from scoring_model.service.store import migrate, migration
 from scoring_model.service.store.migration import script
 from service_use import MASTERS, World, applicants, file_of, opened, tell

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.masters import MasterKey, MasterKeys, Unreadable
-from scoring_model.service.core.persons import Persons, seal_reference
 from scoring_model.service.core.rows import IdentityRow
-from scoring_model.service.core.vault import Vault
+from scoring_model.service.identities.persons import Persons, seal_reference
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
+from scoring_model.service.keys.vault import Vault
 from service_use import MASTERS, World, applicants, opened, signals_of, table, tell
 from stored_rows import pending_row
 
-NEWER = MasterKeys(MasterKey(bytes(range(1, 33))), (MASTERS.current,))
+NEWER = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.current,))
 
 
 def test_privacy_what_is_sealed_is_bound_to_its_row(store_url: str, sealed: Path) -> None:

@@ -21,10 +21,10 @@ from scoring_model.service.core.errors import (
     WebhookLimit,
 )
 from scoring_model.service.core.idempotency import LIFETIME
-from scoring_model.service.core.queue import QueueLimits
 from scoring_model.service.core.resources import Answer
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
 from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import (
     World,
     applicants,

@@ -10,10 +10,10 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.policy import Policy
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core import ids
-from scoring_model.service.core.masters import MasterKey, MasterKeys
-from scoring_model.service.core.queue import QueueLimits
-from scoring_model.service.core.replay import NotReplayable, Replay, replay
-from scoring_model.service.core.request import pack_stored, unpack_payload
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
+from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.scoring.replay import NotReplayable, Replay, replay
+from scoring_model.service.scoring.request import pack_stored, unpack_payload
 from scoring_model.training.run import Training
 from service_use import (
     MASTERS,
@@ -196,7 +196,7 @@ def test_a_bundle_that_is_missing_is_named(store_url: str, sealed: Path) -> None
 
 def test_a_verdict_under_a_master_key_that_is_missing_is_told(store_url: str, sealed: Path) -> None:
     """An operator whose source is behind a rotation reads what is missing, not that something is erased."""
-    newer = MasterKeys(MasterKey(bytes(range(1, 33))), (MASTERS.current,))
+    newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.current,))
 
     async def story(world: World) -> None:
         caller = await world.client()

@@ -13,16 +13,17 @@ import pytest
 
 from scoring_model.contract.event import EventType
 from scoring_model.records.times import DAY
-from scoring_model.service.core import ids, retention
-from scoring_model.service.core.deliveries import NotReplayed, replay
+from scoring_model.service.core import ids
 from scoring_model.service.core.expiry import Expiring
 from scoring_model.service.core.idempotency import LIFETIME
-from scoring_model.service.core.outbox import Told, write_events
-from scoring_model.service.core.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
 from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable, Transaction
-from scoring_model.service.core.verdicts import SKEW
+from scoring_model.service.retention import retention
+from scoring_model.service.retention.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
+from scoring_model.service.scoring.verdicts import SKEW
 from scoring_model.service.store import open_store
+from scoring_model.service.webhooks.deliveries import NotReplayed, replay
+from scoring_model.service.webhooks.outbox import NewEvent, write_events
 from service_use import START, World, table
 from service_use import tell as tell_world
 from store_story import tell, write
@@ -34,7 +35,8 @@ AGES = Ages(deliveries=10 * DAY, dead_letters=20 * DAY, events=15 * DAY)
 CUTOFFS = AGES.cutoffs(now=NOW, longest=WINDOW)
 SWEEPER = """
 import asyncio, sys
-from scoring_model.service.core import ids, retention
+from scoring_model.service.core import ids
+from scoring_model.service.retention import retention
 from scoring_model.service.store import open_store
 
 retention.STRETCH, retention.PAUSE = 10, 0.02
@@ -233,7 +235,7 @@ def test_the_sequence_of_a_client_goes_on(store_url: str, monkeypatch: pytest.Mo
             client = await transaction.new_client(client_row())
 
         async def event(at: int) -> None:
-            told = Told(client, EventType.IDENTITY_CREATED, new_id(), at, "{}")
+            told = NewEvent(client, EventType.IDENTITY_CREATED, new_id(), at, "{}")
             async with store.writing([]) as transaction:
                 await write_events(transaction, [told])
 
@@ -266,7 +268,7 @@ def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None
     """Each opening notes how far its bundle looks back; the walk keeps what is over for 30 days."""
 
     async def story(world: World) -> None:
-        assert await noted_window(world.store) == world.service._verifications._matrix.law.windows[-1]
+        assert await noted_window(world.store) == world.service._verifications._matrix.spec.windows[-1]
         at = START - 30 * DAY
         kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
         of_kept, of_gone = (

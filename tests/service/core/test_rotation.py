@@ -8,18 +8,18 @@ from typing import TypeVar
 
 import pytest
 
-from scoring_model.service.core.masters import MasterKey, MasterKeys, UnknownMasterKey
-from scoring_model.service.core.rotation import finished, follow, rotate
 from scoring_model.service.core.rows import ClientRow, PersonKeyRow
-from scoring_model.service.core.secrets import ROOT_FACT, load_or_create
 from scoring_model.service.core.store import Store
-from scoring_model.service.core.vault import Vault
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
+from scoring_model.service.keys.rotation import finished, follow, rotate
+from scoring_model.service.keys.secrets import ROOT_FACT, load_or_create
+from scoring_model.service.keys.vault import Vault
 from scoring_model.service.store import open_store
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000_000
-OLD, NEW, LOST = (MasterKey(bytes(range(first, first + 32))) for first in (0, 32, 64))
-BEFORE, BOTH, AFTER = MasterKeys(OLD), MasterKeys(NEW, (OLD,)), MasterKeys(NEW)
+OLD, NEW, LOST = (KeyEncryptionKey(bytes(range(first, first + 32))) for first in (0, 32, 64))
+BEFORE, BOTH, AFTER = Keyring(OLD), Keyring(NEW, (OLD,)), Keyring(NEW)
 PERSONS = 25
 
 
@@ -135,8 +135,8 @@ def test_a_rotation_that_stopped_halfway_is_resumed(store_url: str) -> None:
 
 ROTATE_SLOWLY = """
 import asyncio, sys, time
-from scoring_model.service.core.masters import parse_master_keys
-from scoring_model.service.core.rotation import rotate
+from scoring_model.service.keys.keyring import parse_master_keys
+from scoring_model.service.keys.rotation import rotate
 from scoring_model.service.store import open_store
 
 def told(done):
@@ -176,12 +176,12 @@ def test_a_lost_master_key_stops_a_rotation(store_url: str) -> None:
 
     async def stopped(store: Store) -> None:
         texts = await _populated(store)
-        lost = await _add_persons(store, Vault(MasterKeys(LOST)), 1, 1)
+        lost = await _add_persons(store, Vault(Keyring(LOST)), 1, 1)
         with pytest.raises(UnknownMasterKey) as caught:
             await rotate(store, BOTH)
         assert caught.value.master_id == LOST.id
         assert not await finished(store, BOTH)
-        await _assert_opens(store, texts | lost, Vault(MasterKeys(NEW, (OLD, LOST))))
+        await _assert_opens(store, texts | lost, Vault(Keyring(NEW, (OLD, LOST))))
 
     _on(store_url, stopped)
 
@@ -246,7 +246,7 @@ def test_a_slow_source_holds_up_nobody(store_url: str) -> None:
     """While a server reads its source again, which may be a command that takes seconds, requests are answered."""
     answered = threading.Event()
 
-    def slow() -> MasterKeys:
+    def slow() -> Keyring:
         assert answered.wait(10), "nobody was answered meanwhile"
         return BOTH
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.core.masters import MasterKey, MasterKeys, UnknownMasterKey, Unreadable
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.core.secrets import (
+from scoring_model.service.core.store import Reader, Store
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey, Unreadable
+from scoring_model.service.keys.secrets import (
     CHECK_FACT,
     ROOT_FACT,
     Purpose,
@@ -20,14 +21,13 @@ from scoring_model.service.core.secrets import (
     load_or_create,
     unwrap,
 )
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.store import open_store
 
 T = TypeVar("T")
 ROOT = bytes(range(32))
 SECRETS = Secrets(ROOT)
 OTHER = Secrets(bytes(32))
-OLD, NEW = MasterKey(bytes(range(32, 64))), MasterKey(bytes(range(64, 96)))
+OLD, NEW = KeyEncryptionKey(bytes(range(32, 64))), KeyEncryptionKey(bytes(range(64, 96)))
 
 
 def _on(url: str, use: Callable[[Store], Awaitable[T]]) -> T:
@@ -111,23 +111,21 @@ def test_webhooks_every_changed_bit_is_refused() -> None:
 
 def test_wrapped_root_names_its_master_key() -> None:
     """The wrapped root secret begins with the id of its master key, and any of the source opens it."""
-    wrapped = SECRETS.wrap(MasterKeys(OLD))
+    wrapped = SECRETS.wrap(Keyring(OLD))
     assert wrapped[:8] == OLD.id
     assert ROOT not in wrapped
-    assert unwrap(wrapped, MasterKeys(NEW, (OLD,))).check == SECRETS.check
+    assert unwrap(wrapped, Keyring(NEW, (OLD,))).check == SECRETS.check
     with pytest.raises(UnknownMasterKey):
-        unwrap(wrapped, MasterKeys(NEW))
+        unwrap(wrapped, Keyring(NEW))
     with pytest.raises(Unreadable):
-        unwrap(wrapped[:-1], MasterKeys(OLD))
+        unwrap(wrapped[:-1], Keyring(OLD))
 
 
 def test_a_database_keeps_its_secret(store_url: str) -> None:
     """A root secret is made once, and found again by whoever has the master key."""
 
     async def twice(store: Store) -> tuple[Secrets, Secrets]:
-        return await load_or_create(store, MasterKeys(OLD)), await load_or_create(
-            store, MasterKeys(NEW, (OLD,))
-        )
+        return await load_or_create(store, Keyring(OLD)), await load_or_create(store, Keyring(NEW, (OLD,)))
 
     first, second = _on(store_url, twice)
     assert first.check == second.check
@@ -138,7 +136,7 @@ def test_many_that_start_at_once_agree(store_url: str) -> None:
     """Servers that start together on a new database make one root secret."""
 
     async def together(store: Store) -> list[Secrets]:
-        return await asyncio.gather(*(load_or_create(store, MasterKeys(OLD)) for _ in range(8)))
+        return await asyncio.gather(*(load_or_create(store, Keyring(OLD)) for _ in range(8)))
 
     assert len({secrets.check for secrets in _on(store_url, together)}) == 1
 
@@ -154,7 +152,7 @@ class _Overtaken:
     async def fact(self, name: str) -> bytes | None:
         self.looks += 1
         if self.looks == 2:
-            await load_or_create(self._store, MasterKeys(OLD))
+            await load_or_create(self._store, Keyring(OLD))
         return await self._reader.fact(name)
 
 
@@ -175,8 +173,8 @@ def test_a_server_that_is_overtaken_takes_what_the_other_made(store_url: str) ->
     """A root secret that appears between two looks at its facts is no contradiction."""
 
     async def overtaken(store: Store) -> tuple[Secrets, Secrets]:
-        found = await load_or_create(cast(Store, _OvertakenStore(store)), MasterKeys(OLD))
-        return found, await load_or_create(store, MasterKeys(OLD))
+        found = await load_or_create(cast(Store, _OvertakenStore(store)), Keyring(OLD))
+        return found, await load_or_create(store, Keyring(OLD))
 
     mine, theirs = _on(store_url, overtaken)
     assert mine.check == theirs.check
@@ -186,10 +184,10 @@ def test_a_foreign_master_key_is_refused(store_url: str) -> None:
     """A server without the master key does not start, and does not make another secret."""
 
     async def locked_out(store: Store) -> None:
-        made = await load_or_create(store, MasterKeys(OLD))
+        made = await load_or_create(store, Keyring(OLD))
         with pytest.raises(UnknownMasterKey):
-            await load_or_create(store, MasterKeys(NEW))
-        assert (await load_or_create(store, MasterKeys(OLD))).check == made.check
+            await load_or_create(store, Keyring(NEW))
+        assert (await load_or_create(store, Keyring(OLD))).check == made.check
 
     _on(store_url, locked_out)
 
@@ -197,8 +195,8 @@ def test_a_foreign_master_key_is_refused(store_url: str) -> None:
 @pytest.mark.parametrize(
     ("facts", "why"),
     [
-        ({ROOT_FACT: SECRETS.wrap(MasterKeys(OLD)), CHECK_FACT: OTHER.check}, "not the one"),
-        ({ROOT_FACT: SECRETS.wrap(MasterKeys(OLD))}, "lacks the fact root_check"),
+        ({ROOT_FACT: SECRETS.wrap(Keyring(OLD)), CHECK_FACT: OTHER.check}, "not the one"),
+        ({ROOT_FACT: SECRETS.wrap(Keyring(OLD))}, "lacks the fact root_check"),
         ({CHECK_FACT: SECRETS.check}, "lacks the fact root_secret"),
     ],
 )
@@ -209,6 +207,6 @@ def test_another_root_secret_is_refused(store_url: str, facts: dict[str, bytes],
         async with store.writing(()) as transaction:
             await transaction.insert([FactRow(name, value) for name, value in facts.items()])
         with pytest.raises(WrongSecret, match=why):
-            await load_or_create(store, MasterKeys(OLD))
+            await load_or_create(store, Keyring(OLD))
 
     _on(store_url, contradicted)

@@ -10,10 +10,10 @@ from databases import Databases
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.policy import Policy
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.masters import MasterKey, MasterKeys, UnknownMasterKey
 from scoring_model.service.core.rows import BundleRow, FactRow
-from scoring_model.service.core.service import FAILURES_PER_MINUTE, HistoryMismatch
 from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
+from scoring_model.service.service import FAILURES_PER_MINUTE, HistoryMismatch
 from scoring_model.service.store import open_store
 from scoring_model.training.run import Training
 from service_use import START, SetClock, World, file_of, opened, save_under, select, signals_of, table, tell
@@ -236,7 +236,7 @@ def test_a_service_without_the_master_key_of_its_database_does_not_open(store_ur
         return None
 
     tell(store_url, sealed, nothing)
-    strange = MasterKeys(MasterKey(bytes(32)))
+    strange = Keyring(KeyEncryptionKey(bytes(32)))
     with pytest.raises(UnknownMasterKey, match="is not among those of the source"):
         tell(store_url, sealed, nothing, masters=lambda: strange)
 

@@ -8,16 +8,17 @@ import pytest
 
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
-from scoring_model.service.core import ids, signal_removal
-from scoring_model.service.core.export import export_records
-from scoring_model.service.core.masters import MasterKey, MasterKeys, UnknownMasterKey
-from scoring_model.service.core.pruning import OldSignals, Pruned, prune
-from scoring_model.service.core.replay import Replay, replay
+from scoring_model.service.core import ids
 from scoring_model.service.core.resources import Caller
-from scoring_model.service.core.retention import Ages
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.core.signal_removal import Removed, remove_signals
-from scoring_model.service.core.vault import Vault
+from scoring_model.service.identities.export import export_records
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
+from scoring_model.service.keys.vault import Vault
+from scoring_model.service.retention import signal_removal
+from scoring_model.service.retention.pruning import OldSignals, Pruned, prune
+from scoring_model.service.retention.retention import Ages
+from scoring_model.service.retention.signal_removal import Removed, remove_signals
+from scoring_model.service.scoring.replay import Replay, replay
 from service_use import (
     HOUR,
     MASTERS,
@@ -245,7 +246,7 @@ def test_a_master_key_that_is_missing_stops_the_removal(store_url: str, sealed: 
         caller = await world.client()
         await world.verify(caller, signals={"vpn": True})
         world.clock.at += AGE + 1
-        foreign = Vault(MasterKeys(MasterKey(bytes(32))))
+        foreign = Vault(Keyring(KeyEncryptionKey(bytes(32))))
         with pytest.raises(UnknownMasterKey):
             await remove_signals(world.store, foreign, before=world.clock.now() - AGE)
         assert (await removed(world)).signals == 1

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.core.masters import (
-    MasterKey,
+from scoring_model.service.keys.keyring import (
+    KeyEncryptionKey,
+    Keyring,
     MasterKeyError,
-    MasterKeys,
     UnknownMasterKey,
     Unreadable,
 )
-from scoring_model.service.core.vault import DataKey, Vault
+from scoring_model.service.keys.vault import DataKey, Vault
 from stored_rows import broken
 
-OLD, NEW, THIRD = (MasterKey(bytes(range(first, first + 32))) for first in range(3))
+OLD, NEW, THIRD = (KeyEncryptionKey(bytes(range(first, first + 32))) for first in range(3))
 NOW = 1_700_000_000_000_000
 PERSON = b"p" * 16
 ROW = b"r" * 16
@@ -32,14 +32,14 @@ def _opened(key: DataKey, sealed: bytes) -> bytes:
 @given(st.binary(max_size=3000))
 def test_what_was_sealed_opens_again(plaintext: bytes) -> None:
     """A key that went through its row opens what it sealed before."""
-    vault = Vault(MasterKeys(OLD))
+    vault = Vault(Keyring(OLD))
     row, key = vault.new_key(7, PERSON, NOW)
     assert _opened(vault.open_key(row), _sealed(key, plaintext)) == plaintext
 
 
 def test_row_says_whose_key_it_is() -> None:
     """The row names client, person and master key; its id is of version 7; the key itself is not in it."""
-    row, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    row, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
     assert (row.client, row.person, row.master_id) == (7, PERSON, OLD.id)
     assert uuid.UUID(bytes=row.key_id).version == 7
     assert len(row.wrapped) == 12 + 32 + 16
@@ -48,7 +48,7 @@ def test_row_says_whose_key_it_is() -> None:
 
 def test_every_key_is_another() -> None:
     """No two keys are equal, of one person or of none."""
-    vault = Vault(MasterKeys(OLD))
+    vault = Vault(Keyring(OLD))
     keys = [vault.new_key(7, person, NOW) for person in (PERSON, PERSON, None, None)]
     assert len({row.key_id for row, _ in keys}) == 4
     sealed = _sealed(keys[0][1])
@@ -59,13 +59,13 @@ def test_every_key_is_another() -> None:
 
 def test_one_text_is_sealed_differently_each_time() -> None:
     """Every ciphertext has a nonce of its own, so that equal values do not show."""
-    _, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    _, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
     assert len({_sealed(key)[:12] for _ in range(100)}) == 100
 
 
 def test_every_changed_bit_is_refused() -> None:
     """No bit of a ciphertext can be flipped, and none of it be left out."""
-    _, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    _, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
     sealed = _sealed(key)
     for bit in range(8 * len(sealed)):
         changed = bytearray(sealed)
@@ -89,14 +89,14 @@ def test_every_changed_bit_is_refused() -> None:
 )
 def test_privacy_a_ciphertext_opens_at_its_own_place_alone(place: tuple[str, str, bytes]) -> None:
     """Table, column and row are bound, and none of them can run into the next."""
-    _, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
+    _, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
     with pytest.raises(Unreadable):
         key.open(_sealed(key), table=place[0], column=place[1], row=place[2])
 
 
 def test_wrapped_key_belongs_to_its_row_and_client() -> None:
     """A wrapped key that was put into another row, or given to another client, does not open."""
-    vault = Vault(MasterKeys(OLD))
+    vault = Vault(Keyring(OLD))
     (row, _), (other, _) = vault.new_key(7, PERSON, NOW), vault.new_key(7, PERSON, NOW)
     for wrong in (
         row._replace(wrapped=other.wrapped),
@@ -110,18 +110,18 @@ def test_wrapped_key_belongs_to_its_row_and_client() -> None:
 
 def test_rewrapping_keeps_the_key() -> None:
     """After a rotation the new master key alone opens what was sealed before it."""
-    row, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
-    wrapped = Vault(MasterKeys(NEW, (OLD,))).rewrap(row)
+    row, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
+    wrapped = Vault(Keyring(NEW, (OLD,))).rewrap(row)
     assert (wrapped.master_id, wrapped[:3]) == (NEW.id, row[:3])
-    assert _opened(Vault(MasterKeys(NEW)).open_key(wrapped), _sealed(key)) == b"text"
+    assert _opened(Vault(Keyring(NEW)).open_key(wrapped), _sealed(key)) == b"text"
     with pytest.raises(UnknownMasterKey):
-        Vault(MasterKeys(OLD)).open_key(wrapped)
+        Vault(Keyring(OLD)).open_key(wrapped)
 
 
 def test_older_keys_open_and_do_not_wrap() -> None:
     """Before everything is wrapped again older keys still open; new persons get the current one."""
-    row, key = Vault(MasterKeys(OLD)).new_key(7, PERSON, NOW)
-    vault = Vault(MasterKeys(NEW, (OLD,)))
+    row, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
+    vault = Vault(Keyring(NEW, (OLD,)))
     assert _opened(vault.open_key(row), _sealed(key)) == b"text"
     assert vault.new_key(7, PERSON, NOW)[0].master_id == NEW.id
 
@@ -129,11 +129,11 @@ def test_older_keys_open_and_do_not_wrap() -> None:
 class _Source:
     """A source of master keys that can be changed, and counts how often it is read."""
 
-    def __init__(self, keys: MasterKeys) -> None:
-        self.keys: MasterKeys | None = keys
+    def __init__(self, keys: Keyring) -> None:
+        self.keys: Keyring | None = keys
         self.reads = 0
 
-    def __call__(self) -> MasterKeys:
+    def __call__(self) -> Keyring:
         self.reads += 1
         if self.keys is None:
             raise MasterKeyError("it is gone")
@@ -142,9 +142,9 @@ class _Source:
 
 def test_unknown_master_key_is_looked_for_in_the_source() -> None:
     """A vault that meets a key of a rotation reads its source once, and wraps under the new key from then on."""
-    row, _ = Vault(MasterKeys(NEW)).new_key(7, PERSON, NOW)
-    source = _Source(MasterKeys(NEW, (OLD,)))
-    vault = Vault(MasterKeys(OLD), reload=source)
+    row, _ = Vault(Keyring(NEW)).new_key(7, PERSON, NOW)
+    source = _Source(Keyring(NEW, (OLD,)))
+    vault = Vault(Keyring(OLD), reload=source)
     vault.open_key(row)
     vault.open_key(row)
     assert source.reads == 1
@@ -155,9 +155,9 @@ def test_unknown_master_key_is_looked_for_in_the_source() -> None:
 def test_source_that_does_not_help_is_left_alone_for_a_while() -> None:
     """A lost master key does not run the operator's command for every request, but is found once it is back."""
     clock = [1000.0]
-    row, _ = Vault(MasterKeys(NEW)).new_key(7, PERSON, NOW)
-    source = _Source(MasterKeys(OLD))
-    vault = Vault(MasterKeys(OLD), reload=source, monotonic=lambda: clock[0])
+    row, _ = Vault(Keyring(NEW)).new_key(7, PERSON, NOW)
+    source = _Source(Keyring(OLD))
+    vault = Vault(Keyring(OLD), reload=source, monotonic=lambda: clock[0])
     for _ in range(3):
         with pytest.raises(UnknownMasterKey):
             vault.open_key(row)
@@ -166,13 +166,13 @@ def test_source_that_does_not_help_is_left_alone_for_a_while() -> None:
     clock[0] += 5.0
     with pytest.raises(UnknownMasterKey):
         vault.open_key(row)
-    assert (source.reads, vault.masters) == (2, MasterKeys(OLD))
-    source.keys = MasterKeys(THIRD)
+    assert (source.reads, vault.masters) == (2, Keyring(OLD))
+    source.keys = Keyring(THIRD)
     clock[0] += 5.0
     with pytest.raises(UnknownMasterKey):
         vault.open_key(row)
-    assert (source.reads, vault.masters) == (3, MasterKeys(OLD))
-    source.keys = MasterKeys(NEW, (OLD,))
+    assert (source.reads, vault.masters) == (3, Keyring(OLD))
+    source.keys = Keyring(NEW, (OLD,))
     clock[0] += 5.0
     vault.open_key(row)
     assert source.reads == 4
@@ -180,8 +180,8 @@ def test_source_that_does_not_help_is_left_alone_for_a_while() -> None:
 
 def test_learning_reads_only_for_what_is_unknown() -> None:
     """A vault that is told of a rotation takes the new key; of what it knows, or can't find, it says nothing."""
-    source = _Source(MasterKeys(NEW, (OLD,)))
-    vault = Vault(MasterKeys(OLD), reload=source)
+    source = _Source(Keyring(NEW, (OLD,)))
+    vault = Vault(Keyring(OLD), reload=source)
     vault.learn(OLD.id)
     assert source.reads == 0
     vault.learn(NEW.id)
@@ -192,7 +192,7 @@ def test_learning_reads_only_for_what_is_unknown() -> None:
 
 def test_privacy_erasure_is_not_defeated_by_what_was_opened() -> None:
     """A vault keeps nothing of a key: without its row nothing opens, however often it was opened before."""
-    vault = Vault(MasterKeys(OLD))
+    vault = Vault(Keyring(OLD))
     row, _ = vault.new_key(7, PERSON, NOW)
     opened = vault.open_key(row)
     assert vault.open_key(row) is not opened

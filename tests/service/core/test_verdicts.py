@@ -16,9 +16,9 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.errors import IdentityNotValidated, Unavailable
-from scoring_model.service.core.masters import MasterKey, MasterKeys
 from scoring_model.service.core.resources import Answer, Caller, Verification
 from scoring_model.service.core.rows import PersonKeyRow
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from service_use import (
     HOUR,
     MASTERS,
@@ -343,7 +343,7 @@ def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch
 
 def test_a_person_under_a_master_key_that_is_not_at_hand_is_unavailable(store_url: str, sealed: Path) -> None:
     """Whose key another process wrapped under a newer master key waits for it; the others of the batch do not."""
-    newer = MasterKeys(MasterKey(bytes(range(1, 33))), (MASTERS.current,))
+    newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.current,))
 
     async def story(world: World) -> None:
         caller = await world.client()

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from delivery_use import Sent, World, WrittenSender, never, running, tell
-from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.delivery.sending import Reply
 from scoring_model.service.delivery.worker import LEASE, DeliveryLimits
+from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 from service_use import eventually
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.delivery.schedule import (
     DELAYS,
     HOUR,
@@ -18,12 +17,13 @@ from scoring_model.service.delivery.schedule import (
     PATIENCE,
     SECOND,
     DisabledReason,
-    Verdict,
+    RetryDecision,
     after_attempt,
     succeeded,
     wished,
 )
 from scoring_model.service.delivery.sending import Reply
+from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 from service_use import START
 from stored_rows import delivery_row, webhook_row
 
@@ -45,7 +45,7 @@ class Lengthening(Random):
 
 def verdict(
     reply: Reply, *, attempts: int = 0, share: float = 0.0, idle: int = 0, active: int = 1
-) -> Verdict:
+) -> RetryDecision:
     """What follows from an attempt at `START` on a webhook without a success for so long."""
     webhook = webhook_row(active=active, succeeded_at=START - idle)
     delivery = delivery_row(attempts=attempts)
@@ -92,7 +92,7 @@ def test_webhooks_2xx_is_success(status: int) -> None:
     """Any 2xx ends a delivery, at the last attempt too, however long nothing succeeded."""
     for attempts in (0, LAST):
         found = verdict(Reply(status), attempts=attempts, idle=2 * PATIENCE)
-        assert found == Verdict(status=DeliveryStatus.DELIVERED, due_at=START)
+        assert found == RetryDecision(status=DeliveryStatus.DELIVERED, due_at=START)
 
 
 @pytest.mark.parametrize("status", [None, 100, 199, 300, 301, 302, 304, 307, 308, 400, 404, 429, 500, 503])
@@ -100,8 +100,8 @@ def test_webhooks_everything_else_is_a_failure(status: int | None) -> None:
     """Redirects, refusals and silence are tried again; after the last attempt the delivery is dead."""
     reply = Reply(status)
     assert not succeeded(reply)
-    assert verdict(reply) == Verdict(status=DeliveryStatus.WAITING, due_at=START + DELAYS[1])
-    assert verdict(reply, attempts=LAST) == Verdict(status=DeliveryStatus.DEAD, due_at=START)
+    assert verdict(reply) == RetryDecision(status=DeliveryStatus.WAITING, due_at=START + DELAYS[1])
+    assert verdict(reply, attempts=LAST) == RetryDecision(status=DeliveryStatus.DEAD, due_at=START)
 
 
 @pytest.mark.parametrize("status", [429, 503])

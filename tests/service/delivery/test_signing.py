@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from scoring_model.client.signature import verify_webhook
-from scoring_model.service.core.masters import Unreadable
 from scoring_model.service.core.rows import WebhookRow
-from scoring_model.service.core.secrets import Secrets
-from scoring_model.service.core.webhook import new_secret, secret_place
 from scoring_model.service.delivery.payload import payload
 from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
+from scoring_model.service.keys.keyring import Unreadable
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.webhooks.webhook import new_secret, secret_place
 from service_use import START
 from stored_rows import event_row, new_id, webhook_row
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from scoring_model.contract.event import EventType
-from scoring_model.service.core.event import webhook_data
-from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.delivery.watched_store import WatchedStore
 from scoring_model.service.store import open_store
+from scoring_model.service.webhooks.events import webhook_data
+from scoring_model.service.webhooks.outbox import NewEvent, write_events
 from stored_rows import client_row, new_id, webhook_row
 
 Story = Callable[[WatchedStore, list[str], int], Awaitable[None]]
@@ -36,7 +36,7 @@ def tell(url: str, story: Story) -> None:
 async def write(transaction: Transaction, client: int) -> None:
     """Write an event as the service does."""
     resource = new_id()
-    told = Told(client, EventType.IDENTITY_CREATED, resource, 10, webhook_data(resource))
+    told = NewEvent(client, EventType.IDENTITY_CREATED, resource, 10, webhook_data(resource))
     await write_events(transaction, [told])
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
-from scoring_model.service.core import readiness
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.future_links import future_links
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import LinkRow
-from scoring_model.service.core.verdicts import LONGEST_RETRY, SKEW
 from scoring_model.service.delivery.fan_out import fan_out
+from scoring_model.service.retention.future_links import future_links
+from scoring_model.service.scoring import readiness
+from scoring_model.service.scoring.verdicts import LONGEST_RETRY, SKEW
 from service_use import HOUR, SECOND, START, World, applicants, tell
 from store_story import write_to
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
 from fake_service import PERSON, Client
-from scoring_model.service.worker import settle_memory
+from scoring_model.service.worker import freeze_gc
 
 MOST: Final = 256 * 1024
 SECONDS: Final = 0.5
@@ -29,7 +29,7 @@ CLIENT: Final = Client()
 def _collected_as_in_a_service() -> Iterator[None]:
     """What other tests left in memory costs these nothing: a service spares what lives as long as it does."""
     thresholds = gc.get_threshold()
-    settle_memory()
+    freeze_gc()
     yield
     gc.unfreeze()
     gc.set_threshold(*thresholds)

@@ -9,7 +9,7 @@ import pytest
 from fake_service import GOOD, HOOK, NARROW, Client, FakeService
 from scoring_model.service.core import errors
 from scoring_model.service.core.store import Bucket, StoreUnavailable
-from scoring_model.service.http import refusals
+from scoring_model.service.http import errors as refusals
 from scoring_model.service.http.operation import Body, Operation
 from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.http.problems import STATUSES, problem, status_of

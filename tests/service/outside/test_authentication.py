@@ -12,13 +12,13 @@ from typing import Any
 import httpx
 import pytest
 
-from scoring_model.service.core.clients import create_client, revoke
+from scoring_model.service.clients.clients import create_client, revoke
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.masters import MasterKey, MasterKeys
 from scoring_model.service.core.resources import Scope
-from scoring_model.service.core.service import open_service
 from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.http import HttpSettings, create_app
+from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
+from scoring_model.service.service import open_service
 from scoring_model.service.store import open_store
 
 
@@ -76,7 +76,7 @@ def test_refusals_cost_the_same(sealed: Path, store_url: str, monkeypatch: pytes
         await revoke(store, made[2].client_id, now=now)
         watched: Any = Watched(store, counted)
         service = await open_service(
-            watched, bundle=sealed, masters=lambda: MasterKeys(MasterKey(bytes(32))), clock=SystemClock()
+            watched, bundle=sealed, masters=lambda: Keyring(KeyEncryptionKey(bytes(32))), clock=SystemClock()
         )
         app = create_app(service, HttpSettings(access_log=False), clock=SystemClock())
         good, other, gone = ((one.client_id, one.api_key) for one in made)

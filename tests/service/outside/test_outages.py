@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from applying import Pace
+from applying import RateController
 from databases import Databases, running_server
 from fleet import Replica
 from kill_run import Scene, one_machine, playing
@@ -20,7 +20,7 @@ from ledger import Ledger
 from running_service import SECONDS, start, until
 from strangers import IDENTITIES, PERSON, VERIFICATIONS, WEBHOOKS, Answer, Stranger
 
-CALM: Final = Pace(pause=0.03)
+CALM: Final = RateController(pause=0.03)
 SOME: Final = 30
 """Things that are acknowledged before anything happens, and after it."""
 

@@ -9,8 +9,8 @@ import pytest
 from scoring_model.contract.patterns import CURSOR, DESTINATION_URL, IMAGE_URL, NOT_BLANK
 from scoring_model.contract.rules import RuleError, image_url
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.core.webhook import parse_new_webhook
 from scoring_model.service.http.parameters import cursor_of, page
+from scoring_model.service.webhooks.webhook import parse_new_webhook
 
 DESTINATIONS = [
     *("a", "1", "0x1", ".", "-", "_", "1.2.3.4", "01.2.3.4", "[::1]", "[1:2:3:4:5:6:7:8]", "[::1.2.3.4]"),

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from running_service import PROGRAM
-from scoring_model.service.core.masters import generate_master_key
+from scoring_model.service.keys.keyring import generate_master_key
 from strangers import (
     IDENTITIES,
     PERSON,

@@ -7,14 +7,14 @@ from typing import Final
 
 import pytest
 
-from applying import Pace, applying
+from applying import RateController, applying
 from balancer import Balancer
 from fleet import Deliverer, Fleet, Replica, Site
 from kill_run import Scene, playing
 from running_service import until
 from strangers import VERIFICATIONS, WEBHOOKS, Stranger, new_credentials
 
-BRISK: Final = Pace(threads=4, pause=0.005)
+BRISK: Final = RateController(threads=4, pause=0.005)
 CREDIT: Final = 50
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import asyncpg
 
 from running_service import running, until
-from scoring_model.service.core.masters import generate_master_key
+from scoring_model.service.keys.keyring import generate_master_key
 from strangers import (
     IDENTITIES,
     PERSON,

@@ -15,9 +15,9 @@ from scoring_model.contract.ids import from_text
 from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.labels import Imported, import_labels
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.core.store import Store
+from scoring_model.service.identities.labels import Imported, import_labels
 from scoring_model.service.label_file import LabelLine
 
 EVENTS = 4_000

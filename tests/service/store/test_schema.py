@@ -18,7 +18,6 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from databases import Databases
 from scoring_model.service.core.rows import TABLES, LinkRow, Row
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.core.webhook_sealing import UNSEALED_FACT
 from scoring_model.service.store import (
     HEAD,
     SchemaForeign,
@@ -34,6 +33,7 @@ from scoring_model.service.store import (
 )
 from scoring_model.service.store.migration import script
 from scoring_model.service.store.statements import server_types
+from scoring_model.service.webhooks.sealing import UNSEALED_FACT
 from stored_rows import event_row, identity_row, packed, webhook_row
 
 SOURCE = Path(tables.__file__).parent

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import asyncpg
 import pytest
 
-from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.store import delivery_statements, expiry_statements, statements
 from scoring_model.service.store.postgres import store as on_postgres
 from scoring_model.service.store.sqlite import store as on_sqlite
 from scoring_model.service.store.sqlite.connection import native
 from scoring_model.service.store.statements import Each
+from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
 FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}
 SORTED = {
@@ -43,8 +43,8 @@ DELIVERIES = {
 }
 
 EXPIRY = {
-    f"EXPIRY {name} {kind.name}": getattr(law, name)
-    for kind, law in expiry_statements.EXPIRY.items()
+    f"EXPIRY {name} {kind.name}": getattr(spec, name)
+    for kind, spec in expiry_statements.EXPIRY.items()
     for name in ("end", "count", "drop", "drop_skipping")
 } | {"EXPIRY VERIFICATIONS": expiry_statements.VERIFICATIONS, "EXPIRY RESEAL": expiry_statements.RESEAL}
 

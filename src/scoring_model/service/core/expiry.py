@@ -53,7 +53,7 @@ class Cutoffs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stretch:
+class KeyRange:
     """A part of a table, in the order of its key.
 
     Parameters

@@ -8,7 +8,7 @@ LIFETIME: Final = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class IdempotencyRecord:
     """What a request is known by again.
 
     Parameters

@@ -51,7 +51,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class IdempotentRequest:
     """A POST that is to be done once however often it is sent.
 
     Parameters

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
+from scoring_model.service.core.expiry import Cutoffs, Expiring, KeyRange
 from scoring_model.service.core.rows import (
     ApiKeyRow,
     BundleRow,
@@ -206,7 +206,7 @@ class Reader(Protocol):
 
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
-    ) -> Stretch:
+    ) -> KeyRange:
         """Look at a stretch of what expires.
 
         Parameters
@@ -319,7 +319,7 @@ class Transaction(Reader, Protocol):
         """Delete what requests were answered, by digest: their keys may be used again."""
         ...
 
-    async def drop(self, stretch: Stretch, cutoffs: Cutoffs) -> int:
+    async def drop(self, stretch: KeyRange, cutoffs: Cutoffs) -> int:
         """Delete what is old in a stretch that `Reader.stretch` found; returns how many rows that were.
 
         What others are changing is left, to whom walks next.

@@ -1,11 +1,11 @@
 """A webhook that is given up: it gets nothing any more, and its client's others get an event."""
 
 from scoring_model.contract.event import EventType
-from scoring_model.service.core.event import webhook_data
-from scoring_model.service.core.outbox import Told, write_events
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.delivery.schedule import DisabledReason, is_stale
+from scoring_model.service.webhooks.events import webhook_data
+from scoring_model.service.webhooks.outbox import NewEvent, write_events
 
 
 async def disable(transaction: Transaction, webhook: WebhookRow, reason: DisabledReason, *, now: int) -> bool:
@@ -39,6 +39,6 @@ async def disable(transaction: Transaction, webhook: WebhookRow, reason: Disable
     await transaction.drop_deliveries(webhook.id, now)
     await transaction.update_webhook(changed)
     data = webhook_data(webhook.id, reason.value)
-    told = Told(webhook.client, EventType.WEBHOOK_DISABLED, webhook.id, now, data)
+    told = NewEvent(webhook.client, EventType.WEBHOOK_DISABLED, webhook.id, now, data)
     await write_events(transaction, [told])
     return True

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core import ids
-from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Transaction
-from scoring_model.service.core.webhook import unpack_event_types, wants
 from scoring_model.service.delivery.schedule import DELAYS
 from scoring_model.service.delivery.turns import in_turn
+from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.webhooks.webhook import unpack_event_types, wants
 
 MOST_CLIENTS: Final = 32
 """Clients whose events one transaction takes."""

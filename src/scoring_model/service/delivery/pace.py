@@ -13,7 +13,7 @@ the further it is from its target, the faster the rate changes.
 import math
 from typing import Final
 
-BEAT: Final = 0.01
+TICK: Final = 0.01
 """Seconds between two looks at how long requests wait."""
 
 WAIT: Final = 0.004
@@ -27,7 +27,7 @@ _LONGEST: Final = 5.0  # beats: a single pause of a second is no reason to begin
 _BURST: Final = 0.05  # seconds whose attempts may begin together
 
 
-class Pace:
+class RateController:
     """A rate that gives way.
 
     Parameters
@@ -65,7 +65,7 @@ class Pace:
         """How many attempts may begin in a stretch of time, at least one."""
         return max(1.0, self._rate * seconds)
 
-    def beat(self, *, waits: float, seconds: float = BEAT) -> None:
+    def tick(self, *, waits: float, seconds: float = TICK) -> None:
         """Steer.
 
         Parameters
@@ -75,7 +75,7 @@ class Pace:
         seconds : float
             Since the last look.
         """
-        beats = min(seconds / BEAT, _LONGEST)
+        beats = min(seconds / TICK, _LONGEST)
         self._waits += (1.0 - (1.0 - _WEIGHT) ** beats) * (min(waits, _WORST * WAIT) - self._waits)
         change = math.exp(_GAIN * beats * (1.0 - self._waits / WAIT))
         self._rate = max(self._floor, min(_MOST, self._rate * change))

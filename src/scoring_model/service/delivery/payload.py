@@ -3,8 +3,8 @@
 import json
 
 from scoring_model.records.times import rfc3339
-from scoring_model.service.core.event import numbered
 from scoring_model.service.core.rows import EventRow
+from scoring_model.service.webhooks.events import numbered
 
 
 def payload(event: EventRow) -> bytes:

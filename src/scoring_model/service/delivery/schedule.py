@@ -8,9 +8,9 @@ from enum import StrEnum
 from random import Random
 from typing import Final
 
-from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.rows import DeliveryRow, WebhookRow
 from scoring_model.service.delivery.sending import Reply
+from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
@@ -30,10 +30,10 @@ DELAYS: Final = (
 )
 """Microseconds before each attempt, from the end of the one before; the first from the event."""
 
-LENGTHENED: Final = 0.2
+JITTER: Final = 0.2
 """Share by which a delay may grow, so that what failed together is not tried again together."""
 
-LONGEST_WISH: Final = 24 * HOUR
+MAX_RETRY_AFTER: Final = 24 * HOUR
 """The most that a receiver may ask for, microseconds."""
 
 PATIENCE: Final = 120 * HOUR
@@ -54,7 +54,7 @@ class DisabledReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class RetryDecision:
     """What follows from an attempt.
 
     Parameters
@@ -79,7 +79,7 @@ def succeeded(reply: Reply) -> bool:
 
 def after_attempt(
     delivery: DeliveryRow, webhook: WebhookRow, reply: Reply, *, now: int, rng: Random
-) -> Verdict:
+) -> RetryDecision:
     """Decide what follows from an attempt.
 
     Parameters
@@ -98,16 +98,16 @@ def after_attempt(
     Verdict
     """
     if succeeded(reply):
-        return Verdict(status=DeliveryStatus.DELIVERED, due_at=now)
+        return RetryDecision(status=DeliveryStatus.DELIVERED, due_at=now)
     disable = _disables(webhook, reply, now)
     made = delivery.attempts + 1
     if made >= len(DELAYS):
-        return Verdict(status=DeliveryStatus.DEAD, due_at=now, disable=disable)
+        return RetryDecision(status=DeliveryStatus.DEAD, due_at=now, disable=disable)
     delay = DELAYS[made]
     if reply.status in _BUSY:
-        delay = max(delay, min(wished(reply.retry_after, now=now), LONGEST_WISH))
-    due_at = now + round(delay * (1 + rng.uniform(0, LENGTHENED)))
-    return Verdict(status=DeliveryStatus.WAITING, due_at=due_at, disable=disable)
+        delay = max(delay, min(wished(reply.retry_after, now=now), MAX_RETRY_AFTER))
+    due_at = now + round(delay * (1 + rng.uniform(0, JITTER)))
+    return RetryDecision(status=DeliveryStatus.WAITING, due_at=due_at, disable=disable)
 
 
 def wished(retry_after: str | None, *, now: int) -> int:

@@ -14,26 +14,26 @@ from typing import Final, NamedTuple
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.delivery_status import DeliveryStatus
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
-from scoring_model.service.core.secrets import Secrets
 from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
-from scoring_model.service.core.webhook_sealing import destination_of
 from scoring_model.service.delivery.disabling import disable
 from scoring_model.service.delivery.fair_queue import FairQueue, Job
 from scoring_model.service.delivery.fan_out import fan_out
-from scoring_model.service.delivery.pace import BEAT, Pace
+from scoring_model.service.delivery.pace import TICK, RateController
 from scoring_model.service.delivery.payload import payload
 from scoring_model.service.delivery.schedule import (
     SECOND,
     DisabledReason,
-    Verdict,
+    RetryDecision,
     after_attempt,
     succeeded,
 )
 from scoring_model.service.delivery.sending import Reply, Sender
 from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.webhooks.sealing import destination_of
 
 LEASE: Final = 60 * SECOND
 """Microseconds for which a process has a delivery to itself."""
@@ -141,7 +141,7 @@ class Deliverer:
         self._disabled: dict[bytes, tuple[WebhookRow, DisabledReason]] = {}
         self._settling: asyncio.Task[None] | None = None
         self._disabling: asyncio.Task[None] | None = None
-        self._pace = Pace(floor=self._limits.floor)
+        self._pace = RateController(floor=self._limits.floor)
         self._beating: asyncio.Task[None] | None = None
         self._oldest_waits = oldest_waits or (lambda: 0.0)
         self._woken = asyncio.Event() if woken is None else woken
@@ -261,9 +261,9 @@ class Deliverer:
         try:
             while self._queue.held and not self._ending:
                 asked = time.monotonic()
-                await asyncio.sleep(BEAT)
+                await asyncio.sleep(TICK)
                 took = time.monotonic() - asked
-                self._pace.beat(waits=took - BEAT + self._oldest_waits(), seconds=took)
+                self._pace.tick(waits=took - TICK + self._oldest_waits(), seconds=took)
                 self._begin()
         finally:
             self._beating = None
@@ -390,7 +390,7 @@ class Deliverer:
         return asyncio.get_running_loop().time()
 
 
-def _result(job: Job, reply: Reply, verdict: Verdict, now: int) -> _Result:
+def _result(job: Job, reply: Reply, verdict: RetryDecision, now: int) -> _Result:
     ended = verdict.status is not DeliveryStatus.WAITING
     arrived = succeeded(reply)
     row = job.delivery._replace(

@@ -9,9 +9,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
-from scoring_model.service.http.envelope import Envelope
+from scoring_model.service.http.authentication import AuthenticationMiddleware
+from scoring_model.service.http.error_middleware import ErrorMiddleware
 from scoring_model.service.http.facade import Service
-from scoring_model.service.http.gate import Gate
 from scoring_model.service.http.health import health_pages
 from scoring_model.service.http.logs import RequestLog
 from scoring_model.service.http.operation import Endpoint, Operation
@@ -41,7 +41,9 @@ def create_app(service: Service, settings: HttpSettings, *, clock: Clock) -> ASG
         *(Route(page.path, page) for page in [*health_pages(service), *reference_pages()]),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found)
-    return Envelope(Gate(router, service, settings), RequestLog(clock, enabled=settings.access_log))
+    return ErrorMiddleware(
+        AuthenticationMiddleware(router, service, settings), RequestLog(clock, enabled=settings.access_log)
+    )
 
 
 def _guarded(service: Service, settings: HttpSettings) -> Iterable[Route]:

@@ -7,8 +7,8 @@ from typing import Final
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from scoring_model.service.http.exchange import header_values
-from scoring_model.service.http.refusals import BodyTooLarge, BodyTooSlow, UnsupportedMediaType
+from scoring_model.service.http.context import header_values
+from scoring_model.service.http.errors import BodyTooLarge, BodyTooSlow, UnsupportedMediaType
 from scoring_model.service.http.settings import HttpSettings
 
 WHOLE: Final = "scoring_model.whole"

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
-from scoring_model.service.http.exchange import exchange_of, header_values
+from scoring_model.service.http.context import context_of, header_values
 
 VARY: Final = "x-api-key, x-client-id"
 """What an answer depends on beside its path."""
@@ -48,7 +48,7 @@ def cacheable(body: bytes, scope: Scope, max_age: int) -> Response:
     """
     tag = entity_tag(body)
     headers = {"ETag": tag, "Vary": VARY}
-    exchange_of(scope).cache = f"private, max-age={max_age}"
+    context_of(scope).cache = f"private, max-age={max_age}"
     wanted = header_values(scope, b"if-none-match")
     if wanted and is_known(tag, wanted):
         return Response(status_code=304, headers=headers)

@@ -3,9 +3,16 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from scoring_model.service.core.readiness import Readiness
-from scoring_model.service.core.resources import Answer, Caller, Identity, Once, Verification, Webhook
+from scoring_model.service.core.resources import (
+    Answer,
+    Caller,
+    IdempotentRequest,
+    Identity,
+    Verification,
+    Webhook,
+)
 from scoring_model.service.core.store import Bucket
+from scoring_model.service.scoring.readiness import Readiness
 
 
 class Service(Protocol):
@@ -38,12 +45,12 @@ class Service(Protocol):
         """What there is to say when the database answers and a model is loaded, else None."""
         ...
 
-    async def check_once(self, caller: Caller, once: Once) -> Answer[Any] | None:
+    async def check_once(self, caller: Caller, once: IdempotentRequest) -> Answer[Any] | None:
         """What this POST was answered before, if it was; for bodies that are no object."""
         ...
 
     async def create_identity(
-        self, caller: Caller, body: Mapping[str, object], once: Once | None
+        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
     ) -> Answer[Identity]:
         """Create an identity, or find what this request created before."""
         ...
@@ -57,7 +64,7 @@ class Service(Protocol):
         ...
 
     async def create_verification(
-        self, caller: Caller, body: Mapping[str, object], once: Once | None
+        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
     ) -> Answer[Verification]:
         """Score a person, or find what this request created before."""
         ...
@@ -71,7 +78,7 @@ class Service(Protocol):
         ...
 
     async def create_webhook(
-        self, caller: Caller, body: Mapping[str, object], once: Once | None
+        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
     ) -> Answer[Webhook]:
         """Create a webhook; the answer shows its secret."""
         ...
@@ -94,10 +101,14 @@ class Service(Protocol):
         """Delete a webhook, and give it back as it was."""
         ...
 
-    async def test_webhook(self, caller: Caller, resource: bytes, once: Once | None) -> Answer[Webhook]:
+    async def test_webhook(
+        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+    ) -> Answer[Webhook]:
         """Send a test event to this webhook alone."""
         ...
 
-    async def rotate_secret(self, caller: Caller, resource: bytes, once: Once | None) -> Answer[Webhook]:
+    async def rotate_secret(
+        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+    ) -> Answer[Webhook]:
         """Give a webhook a new secret, which the answer shows."""
         ...

@@ -6,10 +6,10 @@ from typing import Final
 from starlette.types import Scope
 
 from scoring_model.service.http.addresses import limited_address
-from scoring_model.service.http.exchange import header_values
+from scoring_model.service.http.context import header_values
+from scoring_model.service.http.errors import TooManyFailures
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.quota import seconds_to_wait
-from scoring_model.service.http.refusals import TooManyFailures
 from scoring_model.service.http.settings import HttpSettings
 
 LIMITED_SECONDS: Final = 10.0

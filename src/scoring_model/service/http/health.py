@@ -8,9 +8,9 @@ from starlette.types import Scope
 from scoring_model.contract.health import Health, Readiness
 from scoring_model.contract.resource import instant
 from scoring_model.service.http.answers import plain
+from scoring_model.service.http.errors import NotReady
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.public import PublicPage
-from scoring_model.service.http.refusals import NotReady
 
 _PREFIX: Final = b"/health/"
 LIVE: Final = "/health/live"

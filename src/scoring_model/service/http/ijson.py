@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from scoring_model.service.http.refusals import MalformedBody
+from scoring_model.service.http.errors import MalformedBody
 
 DEPTH: Final = 64
 """How deep arrays and objects may be nested; no body that is ever right needs more than three."""

@@ -17,7 +17,7 @@ from scoring_model.records.times import rfc3339
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.faults import FAULTS, chain_of
-from scoring_model.service.http.exchange import Exchange
+from scoring_model.service.http.context import RequestContext
 
 ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
@@ -58,7 +58,7 @@ class RequestLog:
         self._enabled = enabled
         self._refused: Counter[str | None] = Counter()
 
-    def write(self, exchange: Exchange, seconds: float) -> None:
+    def write(self, context: RequestContext, seconds: float) -> None:
         """Log one exchange that is over.
 
         Parameters
@@ -70,17 +70,17 @@ class RequestLog:
         """
         if not self._enabled or not _access.isEnabledFor(logging.INFO):
             return
-        caller = exchange.caller
-        if exchange.overloaded:
+        caller = context.caller
+        if context.overloaded:
             self._count_refused(None if caller is None else caller.client_id)
             return
         line = {
             "time": rfc3339(self._clock.now()),
-            "requestId": exchange.request_id,
+            "requestId": context.request_id,
             # A method is free text too: what is no method of HTTP is not repeated.
-            "method": exchange.method if exchange.method in _METHODS else None,
-            "route": exchange.route,
-            "status": exchange.status or None,
+            "method": context.method if context.method in _METHODS else None,
+            "route": context.route,
+            "status": context.status or None,
             "durationMs": round(seconds * 1000, 3),
             "clientId": None if caller is None else caller.client_id,
         }
@@ -104,7 +104,7 @@ def _write(line: Mapping[str, object]) -> None:
     _access.handle(logging.LogRecord(ACCESS, logging.INFO, "", 0, to_json(line).decode(), None, None))
 
 
-def log_fault(exchange: Exchange, error: BaseException) -> None:
+def log_fault(context: RequestContext, error: BaseException) -> None:
     """Log an error that nobody expected: its types and places, never its text, which may hold what was sent.
 
     Parameters
@@ -112,5 +112,5 @@ def log_fault(exchange: Exchange, error: BaseException) -> None:
     exchange : Exchange
     error : BaseException
     """
-    line = {"requestId": exchange.request_id, "route": exchange.route, "errors": chain_of(error)}
+    line = {"requestId": context.request_id, "route": context.route, "errors": chain_of(error)}
     _faults.error(to_json(line).decode())

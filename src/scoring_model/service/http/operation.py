@@ -15,13 +15,13 @@ from scoring_model.contract.violation import Violation
 from scoring_model.service.core import resources
 from scoring_model.service.core.body import parsed
 from scoring_model.service.core.errors import BatchUnsupported, Invalid
-from scoring_model.service.core.resources import Caller, Once
+from scoring_model.service.core.resources import Caller, IdempotentRequest
 from scoring_model.service.http.bodies import check_length, check_media_type, read_body
-from scoring_model.service.http.exchange import exchange_of, header_values
+from scoring_model.service.http.context import context_of, header_values
+from scoring_model.service.http.errors import Forbidden, MethodNotAllowed, allow
 from scoring_model.service.http.facade import Service
 from scoring_model.service.http.ijson import read_json
 from scoring_model.service.http.parameters import check_names, pairs_of
-from scoring_model.service.http.refusals import Forbidden, MethodNotAllowed, allow
 from scoring_model.service.http.settings import HttpSettings
 
 R = TypeVar("R")
@@ -63,7 +63,7 @@ class Call:
     resource: bytes
     query: Mapping[str, str]
     body: Mapping[str, object]
-    once: Once | None
+    once: IdempotentRequest | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,12 +132,12 @@ class Endpoint:
         RequestError
             Anything that it breaks, in the order of the checks.
         """
-        exchange = exchange_of(scope)
-        exchange.route = self._path
-        operation = self._operations.get(exchange.method)
+        context = context_of(scope)
+        context.route = self._path
+        operation = self._operations.get(context.method)
         if operation is None:
             raise MethodNotAllowed(self._allowed)
-        caller = exchange.caller
+        caller = context.caller
         if caller is None:
             raise RuntimeError("an operation is behind the gate")
         if operation.scope not in caller.scopes:
@@ -176,7 +176,7 @@ class Endpoint:
         return raw, read_json(raw)
 
 
-def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> Once | None:
+def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> IdempotentRequest | None:
     keys = header_values(scope, b"idempotency-key")
     if not keys:
         return None
@@ -185,7 +185,7 @@ def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> On
         raise Invalid((Violation("", "idempotency_key_invalid", _KEY_RULE),))
     # The id as we write it, so that its spelling makes no other operation.
     path = operation.path.replace("{id}", to_text(resource))
-    return Once(key, f"POST {path}", raw)
+    return IdempotentRequest(key, f"POST {path}", raw)
 
 
 def _query(operation: Operation, scope: Scope) -> Mapping[str, str]:

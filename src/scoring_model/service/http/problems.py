@@ -9,7 +9,7 @@ from starlette.responses import Response
 from scoring_model.contract.problem import Problem, ValidationProblem
 from scoring_model.service.core import errors
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.http import refusals
+from scoring_model.service.http import errors as refusals
 
 MEDIA_TYPE: Final = "application/problem+json"
 CHALLENGE: Final = 'ApiKey realm="scoring"'

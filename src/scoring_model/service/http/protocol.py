@@ -16,11 +16,11 @@ from scoring_model.service.core.errors import RequestError, Unavailable
 from scoring_model.service.http import framing
 from scoring_model.service.http.bodies import WHOLE
 from scoring_model.service.http.connections import Connections
-from scoring_model.service.http.exchange import Exchange, is_authenticated
+from scoring_model.service.http.context import RequestContext, is_authenticated
+from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest
 from scoring_model.service.http.health import is_health
 from scoring_model.service.http.logs import RequestLog
 from scoring_model.service.http.problems import problem
-from scoring_model.service.http.refusals import HeadersTooLarge, MalformedRequest
 from scoring_model.service.http.settings import HttpSettings
 
 UVICORN_MEMBERS: Final = (
@@ -324,21 +324,21 @@ class Protocol(HttpToolsProtocol):
         self._deadline = self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def _write_problem(self, error: RequestError) -> None:
-        exchange = Exchange("")  # whatever was read of the method is not known to be one
-        response = problem(error, exchange.request_id)
-        exchange.status = response.status_code
+        context = RequestContext("")  # whatever was read of the method is not known to be one
+        response = problem(error, context.request_id)
+        context.status = response.status_code
         headers = [
             *self.server_state.default_headers,
             *response.raw_headers,
-            *exchange.headers,
-            (b"cache-control", exchange.cache.encode()),
+            *context.headers,
+            (b"cache-control", context.cache.encode()),
             (b"connection", b"close"),
         ]
         lines = [name + b": " + value + b"\r\n" for name, value in headers]
         self.transport.write(
             b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n", bytes(response.body)))
         )
-        self._log.write(exchange, 0.0)
+        self._log.write(context, 0.0)
 
 
 def _cancel(timer: asyncio.TimerHandle | None) -> None:

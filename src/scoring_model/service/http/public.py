@@ -6,8 +6,8 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from scoring_model.service.http.exchange import exchange_of
-from scoring_model.service.http.refusals import MethodNotAllowed, allow
+from scoring_model.service.http.context import context_of
+from scoring_model.service.http.errors import MethodNotAllowed, allow
 
 DESCRIPTION: Final = "/openapi.json"
 """Path of the API reference for programs."""
@@ -35,9 +35,9 @@ class PublicPage:
         MethodNotAllowed
             Unless it is GET or HEAD.
         """
-        exchange = exchange_of(scope)
-        exchange.route = self.path
-        if exchange.method not in ("GET", "HEAD"):
+        context = context_of(scope)
+        context.route = self.path
+        if context.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(allow({"GET"}))
         response = await self._answer(scope)
         await response(scope, receive, send)

@@ -17,20 +17,24 @@ class Turnstile:
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._passed = 0  # in this iteration
 
     async def turn(self) -> None:
         """Wait for one's turn."""
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_soon(self._open)
-        future: asyncio.Future[None] = loop.create_future()
+        if self._passed < AT_ONCE and not self._waiting:
+            if not self._passed:
+                asyncio.get_running_loop().call_soon(self._open)
+            self._passed += 1
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         await future
 
     def _open(self) -> None:
-        for _ in range(min(AT_ONCE, len(self._waiting))):
+        self._passed = min(AT_ONCE, len(self._waiting))
+        for _ in range(self._passed):
             future = self._waiting.popleft()
             if not future.done():
                 future.set_result(None)
-        if self._waiting:
+        if self._passed:
             asyncio.get_running_loop().call_soon(self._open)

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from scoring_model.service.core.expiry import Cutoffs, Expiring, Stretch
+from scoring_model.service.core.expiry import Cutoffs, Expiring, KeyRange
 from scoring_model.service.core.rows import (
     ApiKeyRow,
     BundleRow,
@@ -193,16 +193,16 @@ class SqlReader(ABC):
 
     async def stretch(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
-    ) -> Stretch:
+    ) -> KeyRange:
         """See `Reader.stretch`."""
-        law, before = EXPIRY[kind], cutoffs.of(kind)
+        spec, before = EXPIRY[kind], cutoffs.of(kind)
         if before is None:
             raise ValueError(f"{kind.value} are kept for ever")
-        begin, last = after or law.first, law.last(before)
-        ends = await self._rows(law.end, *begin, limit - 1)
+        begin, last = after or spec.first, spec.last(before)
+        ends = await self._rows(spec.end, *begin, limit - 1)
         through = min(tuple(ends[0]), last) if ends else last
-        counted = await self._rows(law.count, *begin, *through, *law.counted(cutoffs))
-        return Stretch(kind=kind, after=begin, through=through, old=counted[0][0], last=through == last)
+        counted = await self._rows(spec.count, *begin, *through, *spec.counted(cutoffs))
+        return KeyRange(kind=kind, after=begin, through=through, old=counted[0][0], last=through == last)
 
 
 class SqlTransaction(SqlReader):
@@ -297,11 +297,11 @@ class SqlTransaction(SqlReader):
         """See `Transaction.forget_answers`."""
         await self._each(sql.FORGET_ANSWERS, _singles(digests))
 
-    async def drop(self, stretch: Stretch, cutoffs: Cutoffs) -> int:
+    async def drop(self, stretch: KeyRange, cutoffs: Cutoffs) -> int:
         """See `Transaction.drop`."""
-        law = EXPIRY[stretch.kind]
-        statement = law.drop_skipping if self._skipping else law.drop
-        return len(await self._rows(statement, *stretch.after, *stretch.through, *law.dropped(cutoffs)))
+        spec = EXPIRY[stretch.kind]
+        statement = spec.drop_skipping if self._skipping else spec.drop
+        return len(await self._rows(statement, *stretch.after, *stretch.through, *spec.dropped(cutoffs)))
 
     async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
         """See `Transaction.reseal`."""

@@ -53,8 +53,8 @@ def describe(
         Empty folder for the artifacts that are written here; the record refers to them.
     """
     manifest, policy = read_bundle(bundle).manifest, training.bundle.contents.rules.policy
-    borders = training.split.borders
-    test_from, test_to = rfc3339(borders.test_from), rfc3339(borders.test_to)
+    boundaries = training.split.boundaries
+    test_from, test_to = rfc3339(boundaries.test_from), rfc3339(boundaries.test_to)
     params = {
         **training.tuned.params,
         "rounds": training.tuned.rounds,

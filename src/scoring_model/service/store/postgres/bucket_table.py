@@ -106,8 +106,8 @@ class BucketTable:
         taken: list[_Wish] = []
         left: list[_Wish] = []
         for wish in self._wishes:
-            law = (wish.capacity, wish.per_second)
-            (taken if laws.setdefault(wish.key, law) == law else left).append(wish)
+            spec = (wish.capacity, wish.per_second)
+            (taken if laws.setdefault(wish.key, spec) == spec else left).append(wish)
         self._wishes = left
         return taken
 

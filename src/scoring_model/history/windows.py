@@ -1,0 +1,276 @@
+"""The law of windows, for one record and its past."""
+
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.history.amounts import Amount
+from scoring_model.history.labels import says_fraud
+
+NOTHING_BEFORE = -1
+"""Stands in ``since_last`` where no earlier record is in the longest window."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowSpec:
+    """Which windows are counted, how many records each may see, and what is summed.
+
+    Parameters
+    ----------
+    windows : tuple of int
+        Lengths in microseconds, positive and strictly ascending.
+    cap : int
+        The number of latest records that a window sees; those of the same instant as the last come with it.
+    amount : Amount, optional
+        What is summed over the records that a window sees.
+    """
+
+    windows: tuple[int, ...]
+    cap: int = 256
+    amount: Amount | None = None
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not self.windows:
+            problems.append("windows must not be empty")
+        if any(length <= 0 for length in self.windows):
+            problems.append("every window must be longer than 0 microseconds")
+        if any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
+            problems.append("windows must ascend strictly")
+        if self.cap < 1:
+            problems.append(f"cap must be at least 1, got {self.cap}")
+        if problems:
+            raise ValueError("; ".join(problems))
+
+
+class PastRecord(NamedTuple):
+    """One earlier record under a link key. Any tuple of these will do; the amount may lack where none is summed.
+
+    Parameters
+    ----------
+    time : int
+        Event time, microseconds since 1970-01-01 UTC.
+    person : hashable
+        Whom the record is of.
+    labels : bytes, optional
+        Its labels, as `pack_label` packs them, in the order reported; None where there are none.
+    amount : int, optional
+        Its amount in units, as `Amount.units` counts them.
+    """
+
+    time: int
+    person: Hashable
+    labels: bytes | None = None
+    amount: int | None = None
+
+
+_AnyRecord: TypeAlias = tuple[int, Hashable, bytes | None] | tuple[int, Hashable, bytes | None, int | None]
+
+Past: TypeAlias = Sequence[_AnyRecord]
+"""Records under one link key in the form of `PastRecord`, the latest first; those of one instant in any order."""
+
+
+class Sums(NamedTuple):
+    """Amounts of one link key for one record and W windows.
+
+    Parameters
+    ----------
+    units : tuple of W int
+        Sum of the amounts in the window.
+    records : tuple of W int
+        How many records in the window have one.
+    scale : float
+        Units in one.
+    """
+
+    units: tuple[int, ...]
+    records: tuple[int, ...]
+    scale: float
+
+
+class Counts(NamedTuple):
+    """Counts of one link key for one record and W windows.
+
+    Parameters
+    ----------
+    records, persons, frauds : tuple of W int
+        Earlier records in the window, distinct persons among them, and those known by then to be fraud.
+    since_last : int
+        Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
+    sums : Sums or None
+        None where the law sums nothing.
+    """
+
+    records: tuple[int, ...]
+    persons: tuple[int, ...]
+    frauds: tuple[int, ...]
+    since_last: int
+    sums: Sums | None = None
+
+    @classmethod
+    def nothing(cls, spec: WindowSpec) -> "Counts":
+        """Counts of a record without any past."""
+        none = (0,) * len(spec.windows)
+        sums = None if spec.amount is None else Sums(none, none, spec.amount.scale)
+        return cls(none, none, none, NOTHING_BEFORE, sums)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSums:
+    """Amounts of one link key, for n records and W windows.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n, W), int64
+        Sum of the amounts in the window.
+    records : ndarray of shape (n, W), int32
+        How many records in the window have one.
+    scale : float
+        Units in one.
+    """
+
+    units: NDArray[np.int64] = field(repr=False)
+    records: NDArray[np.int32] = field(repr=False)
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCounts:
+    """Counts of one link key, for n records and W windows.
+
+    Parameters
+    ----------
+    records, persons, frauds : ndarray of shape (n, W), int32
+        Earlier records in the window, distinct persons among them, and those known by then to be fraud.
+    since_last : ndarray of shape (n,), int64
+        Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
+    sums : LinkSums or None
+        None where the law sums nothing.
+    """
+
+    records: NDArray[np.int32]
+    persons: NDArray[np.int32]
+    frauds: NDArray[np.int32]
+    since_last: NDArray[np.int64] = field(repr=False)
+    sums: LinkSums | None = None
+
+    @classmethod
+    def nothing(cls, n: int, spec: WindowSpec) -> "LinkCounts":
+        """Counts of `n` records without any past."""
+        shape = (n, len(spec.windows))
+
+        def zeros() -> NDArray[np.int32]:
+            return np.zeros(shape, dtype=np.int32)
+
+        sums = (
+            None if spec.amount is None else LinkSums(np.zeros(shape, np.int64), zeros(), spec.amount.scale)
+        )
+        return cls(zeros(), zeros(), zeros(), np.full(n, NOTHING_BEFORE, dtype=np.int64), sums)
+
+
+def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
+    """Count the past of one record under one link key.
+
+    Parameters
+    ----------
+    past : sequence of (int, hashable, bytes or None) or (int, hashable, bytes or None, int or None)
+        Time, person and packed labels of the records of the same link key, the latest first, and their amounts
+        where the law sums them. Those at or after `at` and those before the longest window are left out here; it
+        is enough to give the records that the longest window sees.
+    at : int
+        Event time of the record, microseconds.
+    law : WindowSpec
+
+    Returns
+    -------
+    Counts
+
+    Examples
+    --------
+    >>> law = WindowSpec(windows=(10, 100))
+    >>> count_before([(95, "a", None), (60, "b", None), (50, "a", None)], at=100, law=law)
+    Counts(records=(1, 3), persons=(1, 2), frauds=(0, 0), since_last=5, sums=None)
+    """
+    if not past:
+        return Counts.nothing(spec)
+    first = bisect_right(past, -at, key=_backwards) if past[0][0] >= at else 0
+    ends = _ends(past, first, at, spec)
+    if ends[-1] == first:
+        return Counts.nothing(spec)
+    labelled = any(map(_LABELS, past[first : ends[-1]]))
+    return Counts(
+        records=tuple([end - first for end in ends]),
+        persons=_persons(past, first, ends),
+        frauds=_frauds(past, first, ends, at) if labelled else (0,) * len(ends),
+        since_last=at - past[first][0],
+        sums=None if spec.amount is None else _sums(past, first, ends, spec.amount.scale),
+    )
+
+
+_PERSON, _LABELS, _AMOUNT = itemgetter(1), itemgetter(2), itemgetter(3)
+
+
+def _backwards(record: _AnyRecord) -> int:
+    """The past descends in time; a search wants what ascends."""
+    return -record[0]
+
+
+def _ends(past: Past, first: int, at: int, spec: WindowSpec) -> list[int]:
+    """Where each window ends, counted back from `first`. Most ends need no search."""
+    visible = _visible(past, first + spec.cap)
+    ends, end = [], first
+    for length in spec.windows:
+        start = at - length
+        if end < visible and past[end][0] >= start:
+            if past[visible - 1][0] >= start:
+                end = visible
+            else:
+                end = bisect_right(past, -start, lo=end, hi=visible, key=_backwards)
+        ends.append(end)
+    return ends
+
+
+def _visible(past: Past, end: int) -> int:
+    """Where the past ends that a cap leaves visible: ties of the last visible one come with it."""
+    if end >= len(past):
+        return len(past)
+    return bisect_right(past, -past[end - 1][0], lo=end, key=_backwards)
+
+
+def _persons(past: Past, first: int, ends: Sequence[int]) -> tuple[int, ...]:
+    """Distinct persons of each window: a longer one sees all that a shorter one sees."""
+    seen: set[Hashable] = set()
+    counts, start = [], first
+    for end in ends:
+        if end > start:
+            seen.update(map(_PERSON, past[start:end]))
+            start = end
+        counts.append(len(seen))
+    return tuple(counts)
+
+
+def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, ...]:
+    """Records of each window that are known before `at` to be fraud."""
+    counts, count, start = [], 0, first
+    for end in ends:
+        told = filter(None, map(_LABELS, past[start:end]))
+        count += sum(says_fraud(packed, before=at) for packed in told)
+        counts.append(count)
+        start = end
+    return tuple(counts)
+
+
+def _sums(past: Past, first: int, ends: Sequence[int], scale: float) -> Sums:
+    """Amounts of the records of each window."""
+    units, records, start = [0], [0], first
+    for end in ends:
+        found = [amount for amount in map(_AMOUNT, past[start:end]) if amount is not None]
+        units.append(units[-1] + sum(found))
+        records.append(records[-1] + len(found))
+        start = end
+    return Sums(tuple(units[1:]), tuple(records[1:]), scale)

@@ -1,0 +1,227 @@
+"""Reductions: what a link key may take away of a normalised value besides its accidents.
+
+Link keys tie records whose values are equal, so a typing error parts them. A reduction keeps what an error of
+some kind leaves as it is: the sound of a name, its first letters, the digits of a line. `NORMALISATION_VERSION`
+covers them too: a change to what one of them returns must raise it.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+from scoring_model.contract.fields import SIGNAL_PREFIX
+from scoring_model.records.normalisation import Normaliser, fold, letters_of, normaliser
+
+KeyEncoding: TypeAlias = Callable[[str], str]
+LONGEST_START: Final = 9
+
+_SILENT: Final = str.maketrans("", "", "hw")
+_VOWEL: Final = "0"
+_SOUNDEX: Final = {
+    ord(letter): code
+    for code, letters in zip(
+        ("1", "2", "3", "4", "5", "6", _VOWEL),
+        ("bfpv", "cgjkqsxz", "dt", "l", "mn", "r", "aeiouy"),
+        strict=True,
+    )
+    for letter in letters
+}
+
+
+def reduce_letters(text: str) -> str:
+    """Keep the letters of all scripts, without blanks.
+
+    Examples
+    --------
+    >>> reduce_letters("12 main st")
+    'mainst'
+    """
+    return letters_of(text)
+
+
+def reduce_digits(text: str) -> str:
+    """Keep the digits.
+
+    Examples
+    --------
+    >>> reduce_digits("flat 3 12 main st")
+    '312'
+    """
+    return "".join(filter(str.isdigit, text))
+
+
+def reduce_sorted(text: str) -> str:
+    """Put the characters in order, without blanks: neighbours that changed places are the same.
+
+    Examples
+    --------
+    >>> reduce_sorted("2165"), reduce_sorted("2156")
+    ('1256', '1256')
+    """
+    return "".join(sorted(text.replace(" ", "")))
+
+
+def reduce_words(text: str) -> str:
+    """Put the words in order.
+
+    Examples
+    --------
+    >>> reduce_words("12 main st")
+    '12 main st'
+    >>> reduce_words("main st 12")
+    '12 main st'
+    """
+    return " ".join(sorted(text.split()))
+
+
+def reduce_start(text: str, *, length: int) -> str:
+    """Keep the first characters, blanks not counted.
+
+    Examples
+    --------
+    >>> reduce_start("st james", length=3)
+    'stj'
+    """
+    return text.replace(" ", "")[:length]
+
+
+def reduce_phonetic(text: str) -> str:
+    """Spell letters by their Soundex code, of any length: the first letter, then the digits of the consonants.
+
+    ``phonetic:start4`` is the code of the census but for the zeros that fill it up. Letters of other scripts
+    than Latin stand for themselves.
+
+    References
+    ----------
+    The Soundex Indexing System, National Archives of the United States, General Information Leaflet 55:
+    neighbours of one code count once, also with an h or w between them and also as the first letter.
+
+    Examples
+    --------
+    >>> reduce_phonetic("smith"), reduce_phonetic("schmidt"), reduce_phonetic("tymczak")
+    ('s53', 's53', 't522')
+    """
+    letters = letters_of(text)
+    codes = (letters[:1] + letters[1:].translate(_SILENT)).translate(_SOUNDEX)
+    new = [code for before, code in pairwise(codes) if code != before]
+    return letters[:1] + "".join(new).replace(_VOWEL, "")
+
+
+def reduce_year(date: str) -> str:
+    """Keep the year of a date.
+
+    Examples
+    --------
+    >>> reduce_year("1990-02-01")
+    '1990'
+    """
+    return date[:4]
+
+
+def reduce_month_day(date: str) -> str:
+    """Keep month and day of a date.
+
+    Examples
+    --------
+    >>> reduce_month_day("1990-02-01")
+    '02-01'
+    """
+    return date[5:]
+
+
+def reduce_unordered(date: str) -> str:
+    """Put month and day of a date in order: a date that was read the other way round is the same.
+
+    Examples
+    --------
+    >>> reduce_unordered("1990-02-01"), reduce_unordered("1990-01-02")
+    ('1990-01-02', '1990-01-02')
+    """
+    year, *rest = date.split("-")
+    return "-".join([year, *sorted(rest)])
+
+
+TEXT_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
+    "digits": reduce_digits,
+    "letters": reduce_letters,
+    "phonetic": reduce_phonetic,
+    "sorted": reduce_sorted,
+    **{f"start{length}": partial(reduce_start, length=length) for length in range(1, LONGEST_START + 1)},
+    "words": reduce_words,
+}
+"""Of whatever people type. They read text without case and accents, also where the field itself keeps them."""
+
+DATE_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
+    "month-day": reduce_month_day,
+    "unordered": reduce_unordered,
+    "year": reduce_year,
+}
+
+_TEXT_FIELDS: Final = frozenset(
+    {
+        "firstName",
+        "lastName",
+        "address.line1",
+        "address.line2",
+        "address.city",
+        "address.region",
+        "address.postalCode",
+    }
+)
+
+
+def encodings_of(field: str) -> Mapping[str, KeyEncoding]:
+    """Find the reductions that a field takes, by name.
+
+    Parameters
+    ----------
+    field : str
+        Field name, a signal's included.
+
+    Returns
+    -------
+    mapping of str to callable
+        Empty for codes, URLs and references, of which nothing can be taken away.
+    """
+    if field in _TEXT_FIELDS or field.startswith(SIGNAL_PREFIX):
+        return TEXT_ENCODINGS
+    return DATE_ENCODINGS if field == "dob" else {}
+
+
+@cache
+def encoded_normaliser(field: str, encodings: tuple[str, ...]) -> Normaliser:
+    """Normalise a field and reduce what that gives, step by step.
+
+    Parameters
+    ----------
+    field : str
+        Field name, a signal's included.
+    reductions : tuple of str
+        Names among `reductions_of` the field, the first to be applied first.
+
+    Returns
+    -------
+    callable
+        Canonical value, never None, to text, or None if nothing is left. Of `imageUrls` the first counts.
+
+    Raises
+    ------
+    KeyError
+        If no such field can link records, or it takes no such reduction.
+    """
+    normalise = normaliser(field)
+    if field == "imageUrls":
+        return lambda urls: normalise(urls[0]) if urls else None
+    known = encodings_of(field)
+    steps = [known[name] for name in encodings]
+    if not steps:
+        return normalise
+
+    def reduced(value: Any) -> str | None:
+        text = fold(normalise(value) or "")
+        for step in steps:
+            text = step(text)
+        return text or None
+
+    return reduced

@@ -1,0 +1,159 @@
+"""Who asks: client ids and API keys, checked at a cost that reveals nothing."""
+
+import asyncio
+import hmac
+from typing import Final, NamedTuple
+
+from scoring_model.service.clients.clients import caller_of, is_live, key_digest
+from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.resources import Caller
+from scoring_model.service.core.rows import ApiKeyRow, ClientRow
+from scoring_model.service.core.store import Store
+
+REMEMBERED_FOR: Final = 5_000_000
+"""Microseconds for which a good pair is believed, and so the longest that a revocation takes."""
+
+MOST_REMEMBERED: Final = 4_096
+"""Good pairs that are remembered at a time; the oldest give way."""
+
+LIMITED_SECONDS: Final = 0.05
+"""Between two look-ups for addresses that failed too often, which all share them."""
+
+_Found = tuple[ApiKeyRow, ClientRow] | None
+_DUMMY_CREDENTIAL: Final = (
+    ApiKeyRow(bytes(32), 0, 0, None, 0),
+    ClientRow(0, "cl_" + 22 * "0", "", "", "", 0, 0, 0, 0, 0),
+)
+
+
+class _Known(NamedTuple):
+    caller: Caller
+    seen_at: int
+    until: int
+
+
+class _LookUp(NamedTuple):
+    found: _Found
+    began_at: int
+
+
+class _LookUps:
+    """Looks API keys up, one query at a time: those that are asked for meanwhile share the next one.
+
+    Parameters
+    ----------
+    store : Store
+    clock : Clock
+    pause : float
+        Seconds between two queries.
+    """
+
+    def __init__(self, store: Store, clock: Clock, *, pause: float) -> None:
+        self._store = store
+        self._clock = clock
+        self._pause = pause
+        self._wanted: dict[bytes, asyncio.Future[_LookUp]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def find(self, digest: bytes) -> _LookUp:
+        """Look up a key by its SHA-256, in a query that begins after this call."""
+        if digest not in self._wanted:
+            self._wanted[digest] = asyncio.get_running_loop().create_future()
+        found = self._wanted[digest]
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        return await asyncio.shield(found)  # a caller that gives up leaves it to the others
+
+    async def _run(self) -> None:
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            began_at = self._clock.now()
+            try:
+                async with self._store.reading() as reader:
+                    rows = await reader.credentials(list(wanted))
+            except Exception as error:
+                for future in wanted.values():
+                    future.set_exception(error)
+                    future.exception()  # seen to, should all who asked be gone
+            else:
+                for digest, future in wanted.items():
+                    future.set_result(_LookUp(rows.get(digest), began_at))
+            await asyncio.sleep(self._pause)
+        self._task = None
+
+
+class Credentials:
+    """Checks pairs of client id and API key.
+
+    A pair that is not remembered costs one look-up in the store, by the SHA-256 of its key, and one comparison
+    of client ids in constant time, whether its key is unknown, revoked, expired, another client's or good:
+    where there is no such key the comparison is made with a client that nobody is. The look-ups of one moment share
+    a query; those for addresses that failed too often share queries of their own, few in a second. Bad pairs are never
+    remembered, so the next attempt costs the same again, and nobody can fill the memory with them. What is
+    remembered is found by the hash of the key together with the client id; keys themselves are not held.
+
+    Parameters
+    ----------
+    store : Store
+    clock : Clock
+        Good pairs are remembered for 5 s by it.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[tuple[bytes, str], _Known] = {}
+        self._look_ups = _LookUps(store, clock, pause=0.0)
+        self._limited_look_ups = _LookUps(store, clock, pause=LIMITED_SECONDS)
+
+    async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
+        """Find the client that a pair of credentials belongs to.
+
+        Parameters
+        ----------
+        client_id, api_key : str
+            As they were sent: any text at all.
+        limited : bool
+            Whether they come from an address that failed too often.
+
+        Returns
+        -------
+        Caller or None
+            None if the pair is unknown, mismatched, expired or revoked.
+
+        Raises
+        ------
+        StoreUnavailable
+            If it is not remembered and the store can't be asked.
+        """
+        pair = key_digest(api_key), client_id
+        known = self._known.get(pair)
+        now = self._clock.now()
+        # A clock that was set back must not stretch the memory.
+        if known is not None and known.seen_at <= now < known.until:
+            return known.caller
+        look_ups = self._limited_look_ups if limited else self._look_ups
+        look_up = await look_ups.find(pair[0])
+        key, client = look_up.found or _DUMMY_CREDENTIAL
+        if not _is_good(key, client, client_id, self._clock.now()):
+            self._known.pop(pair, None)
+            return None
+        return self._remember(pair, key, client, look_up.began_at)
+
+    def _remember(self, pair: tuple[bytes, str], key: ApiKeyRow, client: ClientRow, began_at: int) -> Caller:
+        """Believe a pair until 5 s after its look-up began: what was revoked before that was seen."""
+        until = began_at + REMEMBERED_FOR
+        if key.expires_at is not None:
+            until = min(until, key.expires_at)
+        caller = caller_of(client)
+        self._known.pop(pair, None)  # so that the order is that of the look-ups
+        if len(self._known) >= MOST_REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[pair] = _Known(caller, began_at, until)
+        return caller
+
+
+def _is_good(key: ApiKeyRow, client: ClientRow, client_id: str, now: int) -> bool:
+    sent, real = client_id.encode(errors="surrogatepass"), client.client_id.encode()
+    is_same = hmac.compare_digest(sent, real)
+    return is_same and client.revoked_at is None and is_live(key, now)

@@ -1,0 +1,369 @@
+"""Master keys: what wraps every other key, where they come from, and what can be wrong with what they wrapped.
+
+A source is text with one key per line, base64 (RFC 4648, section 4) of 32 bytes: the first wraps, those after
+it only unwrap what they wrapped before. Lines that start with ``#`` and empty lines say nothing.
+"""
+
+import base64
+import binascii
+import fcntl
+import hashlib
+import os
+import shlex
+import signal
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from scoring_model.records.atomic import atomic_file
+
+KEY_BYTES: Final = 32
+ID_BYTES: Final = 8
+NONCE_BYTES: Final = 12
+COMMAND_SECONDS: Final = 10.0
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+class MasterKeyError(Exception):
+    """A source of master keys can't be used. The text names the source and the line, never what it says."""
+
+
+class UnknownMasterKey(Exception):
+    """Something is wrapped by a master key that the source does not give.
+
+    Parameters
+    ----------
+    master_id : bytes
+    """
+
+    def __init__(self, master_id: bytes) -> None:
+        super().__init__(f"the master key {master_id.hex()} is not among those of the source")
+        self.master_id = master_id
+
+
+class Unreadable(Exception):
+    """What was sealed can't be opened: another key sealed it, at another place, or its bytes were changed."""
+
+    def __init__(self) -> None:
+        super().__init__("sealed bytes do not open with this key at this place")
+
+
+def seal(cipher: AESGCM, plaintext: bytes, place: bytes) -> bytes:
+    """Encrypt, and bind to a place.
+
+    Parameters
+    ----------
+    cipher : AESGCM
+        One key may seal 2**32 texts, since nonces are random.
+    plaintext : bytes
+    place : bytes
+        Where the result will lie; it opens nowhere else.
+
+    Returns
+    -------
+    bytes
+        Nonce, ciphertext and tag: 28 bytes more than the text.
+
+    References
+    ----------
+    NIST SP 800-38D (GCM), section 8.2.2 (random nonces of 96 bits) and section 8.3.
+    """
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + cipher.encrypt(nonce, plaintext, place)
+
+
+def unseal(cipher: AESGCM, sealed: bytes, place: bytes) -> bytes:
+    """Decrypt what `seal` returned for the same key and place.
+
+    Raises
+    ------
+    Unreadable
+        If anything about it is different.
+    """
+    try:
+        return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place)
+    except (InvalidTag, ValueError):  # ValueError: too short to hold a nonce
+        raise Unreadable from None
+
+
+@dataclass(frozen=True)
+class KeyEncryptionKey:
+    """A key that wraps keys.
+
+    Parameters
+    ----------
+    secret : bytes
+        32 bytes.
+    """
+
+    secret: bytes = field(repr=False)
+
+    @cached_property
+    def id(self) -> bytes:
+        """The first 8 bytes of the SHA-256 of the key, by which what it wrapped names it."""
+        return hashlib.sha256(self.secret).digest()[:ID_BYTES]
+
+    @cached_property
+    def _cipher(self) -> AESGCM:
+        return AESGCM(self.secret)
+
+    def seal(self, plaintext: bytes, *, place: bytes) -> bytes:
+        """Wrap a key; see `seal`."""
+        return seal(self._cipher, plaintext, place)
+
+    def open(self, sealed: bytes, *, place: bytes) -> bytes:
+        """Unwrap a key.
+
+        Raises
+        ------
+        Unreadable
+            If another key wrapped it, at another place, or its bytes were changed.
+        """
+        return unseal(self._cipher, sealed, place)
+
+
+@dataclass(frozen=True)
+class Keyring:
+    """All master keys of a source.
+
+    Parameters
+    ----------
+    current : MasterKey
+        The one that wraps.
+    older : tuple of MasterKey
+        Those that unwrap what they wrapped before a rotation.
+    """
+
+    current: KeyEncryptionKey
+    older: tuple[KeyEncryptionKey, ...] = ()
+
+    @cached_property
+    def _by_id(self) -> dict[bytes, KeyEncryptionKey]:
+        return {key.id: key for key in (self.current, *self.older)}
+
+    def find(self, master_id: bytes) -> KeyEncryptionKey:
+        """Find a key by its id.
+
+        Raises
+        ------
+        UnknownMasterKey
+            If the source does not give it.
+        """
+        try:
+            return self._by_id[master_id]
+        except KeyError:
+            raise UnknownMasterKey(master_id) from None
+
+
+def load_master_keys(source: str) -> Keyring:
+    """Read the master keys.
+
+    Parameters
+    ----------
+    source : str
+        ``file:PATH``, a file that nobody but its owner may read; ``env:NAME``, an environment variable; or
+        ``command:PROGRAM ARGUMENTS``, whose standard output is read. The command is split as a shell would,
+        but none runs it, and it has 10 s.
+
+    Returns
+    -------
+    MasterKeys
+
+    Raises
+    ------
+    MasterKeyError
+        If the source can't be read or a line of it is no key.
+    """
+    kind, _, rest = source.partition(":")
+    if not rest or kind not in ("file", "env", "command"):
+        raise MasterKeyError("a source of master keys must be file:PATH, env:NAME or command:PROGRAM")
+    if kind == "file":
+        return parse_master_keys(_read_file(Path(rest)), source=source)
+    if kind == "env":
+        return parse_master_keys(_read_variable(rest), source=source)
+    return _run(rest)
+
+
+def parse_master_keys(text: str, *, source: str) -> Keyring:
+    """Read the text of a source.
+
+    Parameters
+    ----------
+    text : str
+    source : str
+        What errors call it.
+
+    Returns
+    -------
+    MasterKeys
+
+    Raises
+    ------
+    MasterKeyError
+        If a line is no key, naming all of these lines, or there is none.
+    """
+    found, problems = [], []
+    for number, line in _key_lines(text):
+        try:
+            found.append(KeyEncryptionKey(_decode(line)))
+        except ValueError as error:
+            problems.append(f"line {number} must be base64 of {KEY_BYTES} bytes, {error}")
+    if problems or not found:
+        raise MasterKeyError(f"{source}: {'; '.join(problems) or 'there is no key'}")
+    return Keyring(found[0], tuple(found[1:]))
+
+
+def generate_master_key() -> str:
+    """Make a master key.
+
+    Returns
+    -------
+    str
+        A line of a source, without its end.
+    """
+    return base64.b64encode(os.urandom(KEY_BYTES)).decode()
+
+
+def add_master_key(path: Path) -> None:
+    """Put a new current key at the top of a file, which is made where there is none.
+
+    A reader meanwhile sees it before or after. Its older lines, its owner and what a symbolic
+    link points to stay; it is readable for its owner alone.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder must exist.
+
+    Raises
+    ------
+    MasterKeyError
+        If the file can't be read or written, or is none of master keys.
+    """
+    target = path.resolve()
+    try:
+        with _alone(target.parent):
+            _put_on_top(target, source=f"file:{path}")
+    except OSError as error:
+        raise MasterKeyError(f"file:{path}: {error.strerror}") from None
+
+
+def _put_on_top(path: Path, *, source: str) -> None:
+    before = path.stat() if path.exists() else None
+    text = "" if before is None else _read_file(path)
+    if before is not None:
+        parse_master_keys(text, source=source)
+    with atomic_file(path) as partial:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            if before is not None and before.st_uid != os.geteuid():
+                os.fchown(handle, before.st_uid, before.st_gid)
+            file.write(f"{generate_master_key()}\n{text}")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep others who add keys in this folder waiting: of two at once one key would be lost, and all it wraps."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _read_file(path: Path) -> str:
+    try:
+        # Without waiting: a named pipe that nobody writes to would hold the start for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(handle, "rb") as file:
+            _check_mode(path, os.fstat(handle).st_mode)
+            return file.read().decode()
+    except OSError as error:
+        raise MasterKeyError(f"file:{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise MasterKeyError(f"file:{path}: is not UTF-8") from None
+
+
+def _check_mode(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise MasterKeyError(f"file:{path}: is not a regular file")
+    if mode & _OTHERS:
+        raise MasterKeyError(
+            f"file:{path}: must be readable for its owner alone, got mode {stat.S_IMODE(mode):o} (chmod 600)"
+        )
+
+
+def _read_variable(name: str) -> str:
+    text = os.environ.get(name)
+    if text is None:
+        raise MasterKeyError(f"env:{name}: the environment has no such variable")
+    return text
+
+
+def _run(command: str) -> Keyring:
+    arguments = _split(command)
+    # Arguments may be secrets of their own, so errors name the program alone.
+    source = f"command:{arguments[0]}"
+    try:
+        process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # which might hold the very keys, on its way into a log
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise MasterKeyError(f"{source}: {error.strerror}") from None
+    with process:
+        return parse_master_keys(_output_of(process, source=source), source=source)
+
+
+def _split(command: str) -> list[str]:
+    try:
+        arguments = shlex.split(command)
+    except ValueError:
+        arguments = []
+    if not arguments:
+        raise MasterKeyError("command: must name a program, with balanced quotes in its arguments")
+    return arguments
+
+
+def _output_of(process: subprocess.Popen[bytes], *, source: str) -> str:
+    try:
+        output, _ = process.communicate(timeout=COMMAND_SECONDS)
+    except subprocess.TimeoutExpired:
+        # With all that it started: a child that keeps the pipe open would be waited for without end.
+        os.killpg(process.pid, signal.SIGKILL)
+        raise MasterKeyError(f"{source}: did not end within {COMMAND_SECONDS:g} s") from None
+    if process.returncode != 0:
+        raise MasterKeyError(f"{source}: ended with status {process.returncode}; run it by hand to see why")
+    try:
+        return output.decode()
+    except UnicodeDecodeError:
+        raise MasterKeyError(f"{source}: its output is not UTF-8") from None
+
+
+def _key_lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            yield number, stripped
+
+
+def _decode(line: str) -> bytes:
+    try:
+        secret = base64.b64decode(line, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("got something else") from None
+    if len(secret) != KEY_BYTES:
+        raise ValueError(f"got {len(secret)}")
+    return secret

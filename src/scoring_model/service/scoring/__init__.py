@@ -1,0 +1,1 @@
+"""Verifications: admitted, queued, scored in transactions, finished later, replayed."""

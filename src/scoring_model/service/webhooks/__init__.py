@@ -1,0 +1,1 @@
+"""Webhooks, events and what becomes of their deliveries."""

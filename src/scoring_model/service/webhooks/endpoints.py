@@ -1,0 +1,270 @@
+"""Webhooks: registered, changed, tested; deliveries are made elsewhere."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Final
+
+from scoring_model.contract.event import EventType
+from scoring_model.service.core import ids
+from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.errors import NotFound, WebhookLimit
+from scoring_model.service.core.idempotency import IdempotencyRecord
+from scoring_model.service.core.resources import Answer, Caller, IdempotentRequest, Webhook
+from scoring_model.service.core.rows import IdempotencyRow, WebhookRow
+from scoring_model.service.core.store import Store, Transaction
+from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.scoring.commit_queue import Change, CommitQueue
+from scoring_model.service.scoring.idempotency import IdempotencyStore
+from scoring_model.service.scoring.verdicts import Done
+from scoring_model.service.webhooks.events import webhook_data
+from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.sealing import fields_of, with_fields
+from scoring_model.service.webhooks.webhook import (
+    WebhookFields,
+    new_secret,
+    parse_new_webhook,
+    parse_webhook_update,
+    secret_place,
+    updated,
+)
+
+MOST: Final = 50
+"""Webhooks that a client may have."""
+
+OVERLAP: Final = 24 * 3600 * 1_000_000
+"""Microseconds for which the secret before a rotation signs too."""
+
+
+class Webhooks:
+    """The operations on webhooks.
+
+    Parameters
+    ----------
+    store : Store
+    queue : CommitQueue
+    repetition : Repetition
+    secrets : Secrets
+    clock : Clock
+    development : bool
+        Whether destinations may be plain http and on this machine.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        queue: CommitQueue,
+        repetition: IdempotencyStore,
+        secrets: Secrets,
+        clock: Clock,
+        development: bool,
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._repetition = repetition
+        self._secrets = secrets
+        self._clock = clock
+        self._development = development
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
+    ) -> Answer[Webhook]:
+        """Create a webhook; the answer shows its secret."""
+
+        async def action(mark: IdempotencyRecord | None) -> Answer[Webhook]:
+            fields = parse_new_webhook(body, development=self._development)
+            return await self._changed(caller, mark, lambda tx: self._insert(tx, caller, fields, mark))
+
+        return await self._repetition.once(caller, once, action, self._replay)
+
+    async def get(self, caller: Caller, resource: bytes) -> Webhook:
+        """Read a webhook.
+
+        Raises
+        ------
+        NotFound
+            When the client has none of this id.
+        """
+        async with self._store.reading() as reader:
+            row = await reader.webhook(caller.client, resource)
+        if row is None:
+            raise NotFound
+        return self._webhook(row)
+
+    async def page(
+        self, caller: Caller, *, limit: int, after: bytes | None
+    ) -> tuple[list[Webhook], bytes | None]:
+        """Read a page of webhooks in the order of their creation.
+
+        Returns
+        -------
+        webhooks : list of Webhook
+            At most `limit`.
+        next : bytes or None
+            The id to go on after, when there are more.
+        """
+        async with self._store.reading() as reader:
+            rows = await reader.webhooks(caller.client, after, limit + 1)
+        more = len(rows) > limit
+        return [self._webhook(row) for row in rows[:limit]], rows[limit - 1].id if more else None
+
+    async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
+        """Change a webhook; what the body leaves out keeps its value.
+
+        Activating clears why it was disabled, and it gets what happens from then on; what waits for one that is made
+        inactive is dropped.
+        """
+        update = parse_webhook_update(body, development=self._development)
+
+        async def change(transaction: Transaction) -> Done[Webhook]:
+            row = await _found(transaction, caller, resource)
+            fields = updated(fields_of(row, self._secrets), update)
+            now = self._clock.now()
+            changed = with_fields(row, fields, self._secrets)._replace(
+                disabled_reason=None if fields.active else row.disabled_reason, updated_at=now
+            )
+            if row.active and not fields.active:
+                await transaction.drop_deliveries(resource, now)
+            elif fields.active and not row.active:
+                # What failed before it was enabled again does not count against it.
+                since = await _present_sequence(transaction, caller)
+                changed = changed._replace(succeeded_at=now, since_sequence=since)
+            await transaction.update_webhook(changed)
+            return Done(self._webhook(changed), resource, 200)
+
+        return (await self._queue.change(caller, None, change)).value
+
+    async def delete(self, caller: Caller, resource: bytes) -> Webhook:
+        """Delete a webhook and drop what waits for it; returns it as it was."""
+
+        async def change(transaction: Transaction) -> Done[Webhook]:
+            row = await _found(transaction, caller, resource)
+            await transaction.drop_deliveries(resource, self._clock.now())
+            await transaction.delete_webhook(resource)
+            return Done(self._webhook(row), resource, 200)
+
+        return (await self._queue.change(caller, None, change)).value
+
+    async def test(self, caller: Caller, resource: bytes, once: IdempotentRequest | None) -> Answer[Webhook]:
+        """Send a test event to a webhook, whatever its event types and even when it is inactive."""
+
+        async def change(transaction: Transaction, mark: IdempotencyRecord | None) -> Done[Webhook]:
+            row = await _found(transaction, caller, resource)
+            now = self._clock.now()
+            data = webhook_data(resource)
+            told = NewEvent(caller.client, EventType.WEBHOOK_TEST, resource, now, data, always=True)
+            await write_events(transaction, [told])
+            return self._done(self._webhook(row), mark)
+
+        async def action(mark: IdempotencyRecord | None) -> Answer[Webhook]:
+            return await self._changed(caller, mark, lambda tx: change(tx, mark))
+
+        return await self._repetition.once(caller, once, action, self._replay)
+
+    async def rotate_secret(
+        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+    ) -> Answer[Webhook]:
+        """Give a webhook a new secret, which the answer shows; the one before signs too for a day."""
+
+        async def change(transaction: Transaction, mark: IdempotencyRecord | None) -> Done[Webhook]:
+            row = await _found(transaction, caller, resource)
+            now = self._clock.now()
+            secret = new_secret()
+            changed = row._replace(
+                secret=self._seal(resource, secret),
+                old_secret=row.secret,
+                old_secret_until=now + OVERLAP,
+                updated_at=now,
+            )
+            await transaction.update_webhook(changed)
+            return self._done(self._webhook(changed, secret), mark)
+
+        async def action(mark: IdempotencyRecord | None) -> Answer[Webhook]:
+            return await self._changed(caller, mark, lambda tx: change(tx, mark))
+
+        return await self._repetition.once(caller, once, action, self._replay)
+
+    async def _insert(
+        self, transaction: Transaction, caller: Caller, fields: WebhookFields, mark: IdempotencyRecord | None
+    ) -> Done[Webhook]:
+        if len(await transaction.webhooks(caller.client, None, MOST)) >= MOST:
+            raise WebhookLimit
+        now = self._clock.now()
+        resource = ids.new_id(now)
+        secret = new_secret()
+        row = WebhookRow(
+            id=resource,
+            client=caller.client,
+            destination_url="",
+            active=0,
+            event_types="",
+            description=None,
+            disabled_reason=None,
+            secret=self._seal(resource, secret),
+            old_secret=None,
+            old_secret_until=None,
+            created_at=now,
+            updated_at=now,
+            succeeded_at=now,
+            query=None,
+            since_sequence=await _present_sequence(transaction, caller),
+        )
+        row = with_fields(row, fields, self._secrets)
+        await transaction.insert([row])
+        return self._done(self._webhook(row, secret), mark)
+
+    async def _changed(
+        self, caller: Caller, mark: IdempotencyRecord | None, change: Change[Webhook]
+    ) -> Answer[Webhook]:
+        return Answer((await self._queue.change(caller, mark, change)).value)
+
+    def _webhook(self, row: WebhookRow, secret: str | None = None) -> Webhook:
+        fields = fields_of(row, self._secrets)
+        return Webhook(
+            id=row.id,
+            destination_url=fields.destination_url,
+            active=fields.active,
+            event_types=fields.event_types,
+            description=fields.description,
+            secret=secret,
+            disabled_reason=row.disabled_reason,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+        )
+
+    def _seal(self, resource: bytes, secret: str) -> bytes:
+        return self._secrets.seal(secret_place(resource), secret.encode())
+
+    def _done(self, webhook: Webhook, mark: IdempotencyRecord | None) -> Done[Webhook]:
+        if mark is None:
+            return Done(webhook, webhook.id, 200)
+        # It may change or go before the request is repeated, and its secret is shown in answers alone.
+        plain = {**asdict(webhook), "id": webhook.id.hex()}
+        sealed = self._secrets.seal(_place(mark.digest), json.dumps(plain).encode())
+        return Done(webhook, webhook.id, 200, sealed)
+
+    async def _replay(self, row: IdempotencyRow) -> Answer[Webhook]:
+        if row.answer is None:
+            raise ValueError("an answer about a webhook was not kept")
+        plain = json.loads(self._secrets.open(_place(row.digest), row.answer))
+        plain |= {"id": row.resource, "event_types": tuple(plain["event_types"])}
+        return Answer(Webhook(**plain), replayed=True)
+
+
+def _place(digest: bytes) -> bytes:
+    """Where an answer is kept: it opens in no other row."""
+    return b"idempotency.answer." + digest
+
+
+async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> WebhookRow:
+    row = await transaction.webhook(caller.client, resource)
+    if row is None:
+        raise NotFound
+    return row
+
+
+async def _present_sequence(transaction: Transaction, caller: Caller) -> int:
+    """The sequence of the latest event of a client; nobody adds one until the transaction ends."""
+    advanced = await transaction.advance({caller.client: 0})
+    return advanced[caller.client][0]

@@ -1,0 +1,94 @@
+"""The attack on the future: without later records and labels, earlier rows are the same, bit for bit."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration import LeakageSettings
+from scoring_model.history import LinkKey, key_codes
+from scoring_model.records import NEVER, RecordTable
+from scoring_model.training.leakage.findings import CheckResult, Finding
+from scoring_model.training.preparation import Prepared
+
+_CUTS: Final = 4
+"""Fewest instants; there is one for each link key."""
+_NAMED: Final = 10
+
+
+def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Finding:
+    """Compute rows anew without the records from an instant on and the labels known from then on.
+
+    The rows are the earliest of the table: what lies before an instant is a true history only when nothing is
+    missing at its beginning. The instants are spread over them, each where a record closely follows another one
+    of the same link key, so that a window that reached ahead, however little, would be seen.
+
+    Returns
+    -------
+    Finding
+        A leak when a bit of the rows that are about to be trained on differs from what is computed without the
+        future.
+    """
+    table = prepared.table
+    order = np.argsort(table.event_times, kind="stable")[: settings.max_records]
+    cuts = sorted(set(_cuts(table.take(order), prepared.matrix.link_keys)))
+    if not cuts:
+        return Finding(
+            attack="future",
+            verdict=CheckResult.INCONCLUSIVE,
+            records=len(order),
+            detail="all records happened at one instant",
+        )
+    changed = np.zeros(len(prepared.matrix.names), dtype=np.int64)
+    compared = 0
+    for instant in cuts:
+        earlier = order[table.event_times[order] < instant]
+        again = prepared.matrix.rows(_without_future(table, earlier, instant))
+        # As integers, so that NaN equals itself and -0.0 does not equal 0.0.
+        changed += (again.view(np.int64) != prepared.rows[earlier].view(np.int64)).sum(axis=0)
+        compared += len(earlier)
+    worst = np.argsort(-changed, kind="stable")[: np.count_nonzero(changed)]
+    names = tuple(prepared.matrix.names[place] for place in worst.tolist())
+    told = f"{', '.join(names[:_NAMED])} changed" if names else "nothing changed"
+    return Finding(
+        attack="future",
+        verdict=CheckResult.LEAK if names else CheckResult.SOUND,
+        records=compared,
+        features=names,
+        detail=f"without what came later, {told} in {compared} rows before {len(cuts)} instants",
+        figures={"instants": len(cuts), "values_changed": int(changed.sum())},
+    )
+
+
+def _without_future(table: RecordTable, earlier: IntArray, instant: int) -> RecordTable:
+    past = table.take(earlier)
+    known = past.label_times < instant
+    return replace(
+        past,
+        labels=np.where(known, past.labels, np.int8(-1)),
+        label_times=np.where(known, past.label_times, NEVER),
+    )
+
+
+def _cuts(table: RecordTable, keys: Sequence[LinkKey]) -> Iterator[int]:
+    """Instants at which to cut records that are in order of time, spread over them."""
+    times = table.event_times
+    pieces = np.array_split(np.arange(len(table)), max(_CUTS, len(keys)))
+    for number, piece in enumerate(places for places in pieces if len(places)):
+        codes = key_codes(table, keys[number % len(keys)])[piece] if keys else np.full(len(piece), -1)
+        instant = int(times[piece[_closest_follower(codes, times[piece])]])
+        if instant > times[0]:
+            yield instant
+
+
+def _closest_follower(codes: IntArray, times: IntArray) -> int:
+    """Place of the record that follows another one of its key most closely, the last place if none does."""
+    by_key = np.lexsort((times, codes))
+    gaps = np.diff(times[by_key])
+    follows = (np.diff(codes[by_key]) == 0) & (codes[by_key][1:] >= 0) & (gaps > 0)
+    if not follows.any():
+        return len(times) - 1
+    candidates = np.flatnonzero(follows)
+    return int(by_key[1 + candidates[np.argmin(gaps[candidates])]])

@@ -1,0 +1,177 @@
+"""Who climbs: this process, or several that share one study.
+
+The study stays with one process: it asks, gets results, and alone writes the journal. The others train and answer. So
+a kill loses the trials under way and nothing else, whichever process it hits.
+"""
+
+import multiprocessing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import TuningSettings
+from scoring_model.training.folds import Fold, build_folds, cut_folds
+from scoring_model.training.rungs import Rung, run_trial
+
+RunTrial = Callable[[Mapping[str, float | int]], Generator[Rung, None, None]]
+"""Climb with the parameters of a trial; closing the generator ends it."""
+
+_ROWS: Final = "rows.npy"
+_TARGETS: Final = "targets.npy"
+_TIMES: Final = "times.npy"
+
+
+class TrialWorkerError(RuntimeError):
+    """A process of a search ended before its trial did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchContext:
+    """What all trials of a search climb on.
+
+    Parameters
+    ----------
+    feature_names : tuple of str
+    categorical : tuple of int
+    fixed : Mapping
+        Parameters that nobody chooses.
+    settings : TuningSettings
+    seed : int
+    """
+
+    feature_names: tuple[str, ...]
+    categorical: tuple[int, ...]
+    fixed: Mapping[str, object]
+    settings: TuningSettings
+    seed: int
+
+    def folds(self, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray) -> list[Fold]:
+        """Cut and bin the rows."""
+        return build_folds(
+            rows,
+            targets,
+            cut_folds(event_times, targets, self.settings.folds),
+            feature_names=self.feature_names,
+            categorical=self.categorical,
+            params=self.fixed,
+            thinning=self.settings.thinning,
+            seed=self.seed,
+        )
+
+    def run_trial(
+        self, folds: Sequence[Fold], params: Mapping[str, float | int]
+    ) -> Generator[Rung, None, None]:
+        """Climb with the parameters of a trial."""
+        return run_trial(folds, {**params, **self.fixed}, self.settings)
+
+
+def trial_workers(
+    search: SearchContext,
+    rows: FloatArray,
+    targets: NDArray[np.int8],
+    event_times: IntArray,
+    *,
+    processes: int,
+) -> AbstractContextManager[list[RunTrial]]:
+    """Make ready to climb, in as many processes as are wanted.
+
+    Parameters
+    ----------
+    ground : Ground
+    rows : ndarray of shape (n, d), float64
+    targets : ndarray of shape (n,), 1 fraud, 0 genuine
+    event_times : ndarray of shape (n,), int64
+    processes : int
+        At least 1; with 1 this process does the work.
+
+    Returns
+    -------
+    context manager of a list of Climb
+        One for each process; each climbs one trial at a time, and they may be used in threads of their own. They raise
+        `TrialWorkerError` when their process ends.
+    """
+    if processes == 1:
+        return _here(search, rows, targets, event_times)
+    return _elsewhere(search, rows, targets, event_times, processes)
+
+
+@contextmanager
+def _here(
+    search: SearchContext, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray
+) -> Iterator[list[RunTrial]]:
+    folds = search.folds(rows, targets, event_times)
+    yield [lambda params: search.run_trial(folds, params)]
+
+
+@contextmanager
+def _elsewhere(
+    search: SearchContext, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray, processes: int
+) -> Iterator[list[RunTrial]]:
+    # Not forked: LightGBM's threads do not survive that. All read the same pages of the files.
+    context = multiprocessing.get_context("spawn")
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / _ROWS, rows)
+        np.save(folder / _TARGETS, targets)
+        np.save(folder / _TIMES, event_times)
+        workers: list[tuple[SpawnProcess, Connection]] = []
+        try:
+            for _ in range(processes):
+                ours, theirs = context.Pipe()
+                worker = context.Process(target=_work, args=(theirs, folder, search), daemon=True)
+                worker.start()
+                theirs.close()  # so that its end is seen
+                workers.append((worker, ours))
+            yield [_asked(worker, connection) for worker, connection in workers]
+        finally:
+            for worker, connection in workers:
+                connection.close()
+                worker.terminate()
+                worker.join()
+
+
+def _asked(worker: SpawnProcess, connection: Connection) -> RunTrial:
+    """Let another process climb: after each rung it hears whether to go on."""
+
+    def run_trial(params: Mapping[str, float | int]) -> Generator[Rung, None, None]:
+        try:
+            connection.send(params)
+            while True:
+                rung: Rung = connection.recv()
+                try:
+                    yield rung
+                except GeneratorExit:
+                    if not rung.last:
+                        connection.send(False)
+                    raise
+                if rung.last:
+                    return
+                connection.send(True)
+        except (EOFError, OSError) as error:
+            worker.join()
+            raise TrialWorkerError(f"a process of the search ended with code {worker.exitcode}") from error
+
+    return run_trial
+
+
+def _work(connection: Connection, folder: Path, search: SearchContext) -> None:
+    """Climb on request, until the connection ends."""
+    rows, targets, times = (np.load(folder / name, mmap_mode="r") for name in (_ROWS, _TARGETS, _TIMES))
+    folds = search.folds(rows, targets, times)
+    try:
+        while True:
+            for rung in search.run_trial(folds, connection.recv()):
+                connection.send(rung)
+                if not rung.last and not connection.recv():
+                    break
+    except (EOFError, OSError, KeyboardInterrupt):
+        return  # the parent process is gone

@@ -1,0 +1,66 @@
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from scoring_model.configuration import TuningSettings
+from scoring_model.training.fitting import fixed_params
+from scoring_model.training.trial_workers import RunTrial, SearchContext, TrialWorkerError, trial_workers
+
+GROUND = SearchContext(
+    feature_names=("a", "b"),
+    categorical=(),
+    fixed=fixed_params(seed=1, threads=1),
+    settings=TuningSettings(folds=2, max_rounds=20, patience=5),
+    seed=1,
+)
+PARAMS = (
+    {"learning_rate": 0.2, "num_leaves": 4, "max_depth": 4},
+    {"learning_rate": 0.1, "num_leaves": 7, "max_depth": 4},
+)
+
+
+@pytest.fixture
+def others() -> Iterator[list[RunTrial]]:
+    """Two climbers in processes of their own."""
+    with trial_workers(GROUND, *sample(), processes=2) as found:
+        yield found
+
+
+def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, targets and times."""
+    rng = np.random.default_rng(8)
+    rows = rng.normal(size=(1000, 2))
+    return rows, (rows[:, 0] + rng.normal(size=1000) > 2).astype(np.int8), rng.integers(0, 10**6, 1000)
+
+
+def test_another_process_climbs_as_this_one_does(others: list[RunTrial]) -> None:
+    """The same parameters reach the same rungs, whoever climbs, and after a climb that was broken off too."""
+    with trial_workers(GROUND, *sample(), processes=1) as (here,):
+        expected = [list(here(params)) for params in PARAMS]
+    for run_trial in others:
+        with closing(run_trial(PARAMS[0])) as rungs:
+            assert next(rungs) == expected[0][0]
+        assert [list(run_trial(params)) for params in PARAMS] == expected
+
+
+def test_the_end_of_a_process_is_an_error_that_tells_how(others: list[RunTrial]) -> None:
+    """Who waits for a process that was killed is told of the signal; the other one goes on."""
+    rungs = others[0](PARAMS[0])
+    next(rungs)
+    first, second = sorted(multiprocessing.active_children(), key=lambda child: child.pid or 0)
+    first.kill()
+    with pytest.raises(TrialWorkerError, match="ended with code -9"):
+        next(rungs)
+    assert list(others[1](PARAMS[0]))
+    assert second.is_alive()
+
+
+def test_no_process_outlives_the_search() -> None:
+    """When the context is left, whatever they are doing is over."""
+    with trial_workers(GROUND, *sample(), processes=2) as found:
+        next(found[0](PARAMS[0]))
+        assert len(multiprocessing.active_children()) == 2
+    assert multiprocessing.active_children() == []
