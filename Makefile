@@ -12,7 +12,7 @@ CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome g
 TESTS := $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install run serve test lint format types imports unit lock clean
+.PHONY: help install run serve test coverage lint format types imports unit lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ ifeq ($(CHROMIUM),)
 else
 	$(TESTS)
 endif
+
+coverage: install ## the tests again, with the share of lines and branches that they reach; fails below 95 %
+	$(TESTS) --cov --cov-report=term
 
 format: install ## format and mend what can be mended
 	$(BIN)/ruff format .
