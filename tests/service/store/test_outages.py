@@ -222,6 +222,7 @@ def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
 
 FULL = """
 import asyncio, os, resource, sys
+from scoring_model.service.core.rows import FactRow
 from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.store import open_store
 

@@ -13,15 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic
-from typing import Final, Self, cast
+from typing import Final, cast
 
 from scoring_model.service.core.rows import TABLES, Row
-from scoring_model.service.core.store import (
-    TRUNCATION_FACT,
-    Bucket,
-    Past,
-    StoreUnavailable,
-)
+from scoring_model.service.core.store import TRUNCATION_FACT, Bucket, Past, StoreUnavailable
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import MemoryBuckets
 from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
@@ -36,10 +31,8 @@ _READER_BUSY: Final = 0.25
 _LOG_BUSY: Final = 0.02
 """Seconds for which truncating the log waits for readers, while nobody writes."""
 _RETRY: Final = 0.001
-"""Seconds between two attempts to begin a transaction while another process writes."""
-_LONGEST_RUN: Final = 0.2
-"""Seconds for which a process writes without a pause before it makes one, `_PAUSE`, in which others get to write."""
-_PAUSE: Final = 0.002
+"""Seconds between two attempts to begin a transaction while another process writes: short enough to find the file free
+between two transactions of a process that never pauses."""
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
 _HISTORY, _HISTORY_WITH_AMOUNTS = (
     native(f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3")
@@ -183,7 +176,6 @@ class SqliteStore:
         self._buckets = MemoryBuckets()
         self._commits = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._lock = asyncio.Lock()  # held while this process writes
-        self._run_began = self._released = 0.0
         self._log = WriteAheadLog(
             path.resolve().with_name(path.resolve().name + "-wal"),
             connect(path, cache_mebibytes=1, sync=sync, busy_seconds=_LOG_BUSY),
@@ -211,7 +203,6 @@ class SqliteStore:
                 )
             finally:
                 self._roll_back()
-                self._released = monotonic()
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
@@ -227,18 +218,7 @@ class SqliteStore:
         if self._private is not None:
             self._private.cleanup()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
-
     async def _begin(self) -> None:
-        if monotonic() - self._released > _PAUSE:
-            self._run_began = monotonic()
-        elif monotonic() - self._run_began > _LONGEST_RUN:
-            await asyncio.sleep(_PAUSE)
-            self._run_began = monotonic()
         end = monotonic() + self._seconds
         while not self._try_to_begin():
             if monotonic() > end:
