@@ -1,8 +1,9 @@
 """Whether anything is lost when processes of the service are killed at random instants under load.
 
 Run as ``python benchmarks/kills.py --kills 100 --store both``: so many kills (SIGKILL) for each store. On SQLite a
-service of two workers is under load; on PostgreSQL one of two workers, one of a single process, and a deliverer of its
-own. Killed are workers, supervisors, all of a service, starts, deliverers, processes of the server, and the server.
+service of one process is under load; on PostgreSQL one of two workers and one of a single process; a deliverer of its
+own on both. Killed are workers, first processes, all of a service, starts, deliverers, processes of PostgreSQL, and
+PostgreSQL.
 Clients send each request again under its idempotency key until it is answered. At the end every identity and
 verification that was acknowledged has to be there, once, and completed; every event with its change, without gaps, and
 at its webhook; every key has to give its first answer; every verdict has to be decided again with the same bits.
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from databases import Databases, Server, running_server
 from fleet import Fleet, Site
 from identity_use import configuration_of
-from kill_run import kill_run, one_machine, playing, several_machines
+from kill_run import kill_run, one_machine_and_deliverer, playing, several_machines
 from ledger import Ledger
 from losses import Audit
 from scoring_model import synthetic
@@ -45,7 +46,7 @@ def _store(name: str, folder: Path) -> Iterator[tuple[str, Server | None, Callab
     if name == "sqlite":
         url = f"sqlite:///{folder / 'scoring.db'}"
         asyncio.run(migrate(url))
-        yield url, None, one_machine
+        yield url, None, one_machine_and_deliverer
         return
     with running_server() as server, Databases(server).fresh() as url:
         yield url, server, several_machines

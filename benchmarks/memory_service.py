@@ -32,10 +32,10 @@ from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.listening import base_url, listen
+from scoring_model.service.process import freeze_gc
+from scoring_model.service.run import base_url, listen
 from scoring_model.service.scoring.request import parse_request
 from scoring_model.service.store.buckets import Level, describe, draw
-from scoring_model.service.worker import freeze_gc
 
 CLIENT: Final = "cl_" + 22 * "1"
 API_KEY: Final = "sk_" + 43 * "1"

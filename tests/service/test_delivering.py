@@ -23,12 +23,12 @@ from scoring_model.service.egress import Egress
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.runner import prepare
+from scoring_model.service.process import open_application
+from scoring_model.service.run import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
 from scoring_model.service.webhooks.events import webhook_data
 from scoring_model.service.webhooks.webhook import new_secret, secret_place
-from scoring_model.service.worker import _open
 from stored_rows import event_row, new_id, webhook_row
 from strangers import IDENTITIES, PERSON, WEBHOOKS
 from webhook_receiver import Receiver, receiving
@@ -152,7 +152,7 @@ def test_an_event_is_sent_as_soon_as_a_request_has_committed_it(
         settings = ServiceSettings(
             bundle=sealed, bundles=tmp_path / "shelf", database=sqlite_url, development=True
         )
-        app, close = await _open(await prepare(settings, report=lambda _: None), HttpSettings())
+        app, close = await open_application(await prepare(settings, report=lambda _: None), HttpSettings())
         try:
             headers = await credentials(sqlite_url)
             transport = httpx.ASGITransport(app)

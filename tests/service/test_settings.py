@@ -48,10 +48,10 @@ def written(folder: Path, **plain: object) -> Path:
 
 def test_flags_beat_the_environment_and_it_beats_the_file(tmp_path: Path) -> None:
     """Each setting comes from the strongest source that gives it; a flag left out or an empty variable is none."""
-    file = written(tmp_path, **REQUIRED, port=1, host="file", workers=5)
-    variables = {"SCORING_MODEL_PORT": "2", "SCORING_MODEL_HOST": "variable", "SCORING_MODEL_WORKERS": ""}
+    file = written(tmp_path, **REQUIRED, port=1, host="file", max_batch=5)
+    variables = {"SCORING_MODEL_PORT": "2", "SCORING_MODEL_HOST": "variable", "SCORING_MODEL_MAX_BATCH": ""}
     settings = load_settings(flags={"port": 3, "host": None}, environment=variables, file=file)
-    assert (settings.port, settings.host, settings.workers) == (3, "variable", 5)
+    assert (settings.port, settings.host, settings.max_batch) == (3, "variable", 5)
 
 
 def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
@@ -209,6 +209,17 @@ def test_settings_survive_the_way_to_a_worker() -> None:
     ):
         settings = loaded(flags)
         assert ServiceSettings.from_plain(json.loads(json.dumps(settings.to_plain()))) == settings
+
+
+def test_one_process_serves_sqlite(tmp_path: Path) -> None:
+    """More than one worker is refused under the name that it was given by, and PostgreSQL is named."""
+    words = "workers must be 1 with SQLite: use PostgreSQL for several processes"
+    file = written(tmp_path, **REQUIRED, workers=2)
+    assert f"workers in {file}: {words}" in refused({}, {}, file)
+    assert f"SCORING_MODEL_WORKERS: {words}" in refused(dict(REQUIRED), {"SCORING_MODEL_WORKERS": "2"})
+    assert f"--workers: {words}" in refused({**REQUIRED, "workers": 2}, {})
+    served = {"database": "postgresql://h/d", "master_key": "env:KEY"}
+    assert loaded({**served, "workers": 2}).workers == 2
 
 
 def described() -> dict[str, str]:

@@ -83,9 +83,14 @@ class Replica:
         self.begin()
         self.await_answers()
 
+    @property
+    def pid(self) -> int:
+        """Its first process."""
+        return self._running().pid
+
     def workers(self) -> list[int]:
         """The processes that its first one started."""
-        pid = self._running().pid
+        pid = self.pid
         try:
             found = [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A service of several processes that is killed again and again under load, and what it has lost at the end."""
+"""A service that is killed again and again under load, and what it has lost at the end."""
 
 import asyncio
 import random
@@ -110,8 +110,13 @@ def playing(folder: Path, bundle: Path, database: str, fleet: Callable[[Site], F
 
 
 def one_machine(site: Site) -> Fleet:
-    """A service of two workers that deliver."""
-    return Fleet([Replica("serve", site, "--workers", 2, *OPTIONS)])
+    """A service of one process that delivers."""
+    return Fleet([Replica("serve", site, *OPTIONS)])
+
+
+def one_machine_and_deliverer(site: Site) -> Fleet:
+    """A service of one process that delivers, and a deliverer."""
+    return Fleet([Replica("serve", site, *OPTIONS)], Deliverer(site))
 
 
 def several_machines(site: Site) -> Fleet:

@@ -79,12 +79,12 @@ class Killer:
 
     def _kinds(self) -> list[tuple[str, Callable[[], None]]]:
         kinds: list[tuple[str, Callable[[], None]]] = [
-            ("worker", self._worker),
-            ("worker", self._worker),
-            ("supervisor", self._supervisor),
+            ("first process", self._first_process),
             ("all of a replica", self._replica),
             ("start", self._start),
         ]
+        if self._workers():
+            kinds += [("worker", self._worker), ("worker", self._worker)]
         if self._fleet.deliverer is not None:
             kinds.append(("deliverer", self._deliverer))
         if self._server is not None:
@@ -100,7 +100,7 @@ class Killer:
     def _workers(self) -> list[int]:
         return [pid for replica in self._fleet.replicas for pid in replica.workers()]
 
-    def _supervisor(self) -> None:
+    def _first_process(self) -> None:
         replica = self._any_replica()
         replica.kill()
         replica.start()

@@ -23,7 +23,7 @@ from scoring_model.cli import (
     verifications,
     webhooks,
 )
-from scoring_model.service.failures import is_told, text_of
+from scoring_model.service.standard_error import is_explained, text_of
 
 app = typer.Typer(
     name="scoring-model",
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     except Exception as error:
-        if not is_told(error):
+        if not is_explained(error):
             raise
         if console.state.debug:
             traceback.print_exc()

@@ -27,8 +27,10 @@ def serve(
     ] = None,
     host: Annotated[str | None, typer.Option(help="Name or address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 for a free one.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that answer.")] = None,
-    deliver: Annotated[bool | None, typer.Option(help="Deliver what webhooks are told.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that answer; above 1 with PostgreSQL only.")
+    ] = None,
+    deliver: Annotated[bool | None, typer.Option(help="Deliver events to webhooks.")] = None,
     development: Annotated[
         bool | None, typer.Option(help="Let webhooks be plain http and on this machine.")
     ] = None,
@@ -76,7 +78,7 @@ def serve(
     are the strongest, the file is the weakest. Prints the base URL once requests are answered.
     """
     given = {name: value for name, value in locals().items() if name != "config"}
-    from scoring_model.service.runner import run
+    from scoring_model.service.run import run
     from scoring_model.service.settings import items, load_settings
 
     for name, text in (("trusted_proxies", trusted_proxies), ("egress_networks", egress_networks)):

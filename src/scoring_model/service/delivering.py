@@ -1,4 +1,4 @@
-"""The deliverer within a process: beside requests, or alone."""
+"""Delivering within a process that answers requests, or in one that does nothing else."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.service.egress import Egress
-from scoring_model.service.stopping import cancelled_by_signals
+from scoring_model.service.process import cancelled_by_signals
 
 if TYPE_CHECKING:
     from scoring_model.service.core.store import Store
 
 FLOOR: Final = 100.0
-"""Attempts a second that a process which answers requests begins however long those wait."""
+"""Attempts a second that a process which answers requests begins at least, however long those wait."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Requests:
-    """The requests beside which a process delivers, and which come first.
+    """The requests that the same process answers, which come first.
 
     Parameters
     ----------
     committed : asyncio.Event
-        Set whenever they have committed events that wait.
+        Set when they have committed events.
     oldest_waits : callable
-        For how many seconds one of them has waited for its turn.
+        For how many seconds the oldest one has waited for its transaction.
     """
 
     committed: asyncio.Event
@@ -52,12 +52,12 @@ async def delivering(
     store : Store
         Closed by the caller, afterwards.
     master_source : str
-        Where the master keys come from: the secrets of webhooks are kept encrypted.
+        Where the master keys come from, which the secrets of webhooks are encrypted under.
     egress : Egress
     grace_seconds : float
-        That attempts get to end. What does not is attempted again when its lease is over.
+        Time that attempts get to end. One that does not is repeated when its lease is over.
     beside : Requests, optional
-        Of a process that answers some.
+        Of a process that answers requests too.
 
     Yields
     ------
@@ -85,7 +85,7 @@ async def delivering(
             oldest_waits=None if beside is None else beside.oldest_waits,
         )
         task = asyncio.create_task(deliverer.run())
-        task.add_done_callback(_tell)
+        task.add_done_callback(_log_failure)
         try:
             yield task
         finally:
@@ -102,18 +102,18 @@ def deliver(
     Parameters
     ----------
     database : str
-        URL of one that is there and up to date.
+        URL; the tables must be those of this version.
     master_source : str
     egress : Egress
     grace_seconds : float
         See `delivering`.
     ready : callable
-        Called once, when deliveries are looked for.
+        Called once, when it begins to look for deliveries.
 
     Raises
     ------
     Exception
-        Whatever makes it impossible to start; `failures.is_told` says whether its text is enough.
+        What prevents the start; `standard_error.is_explained` says whether its text is enough.
     """
     import uvloop
 
@@ -136,8 +136,8 @@ def deliver(
         runner.run(run())
 
 
-def _tell(task: asyncio.Task[None]) -> None:
-    """Log an error that ended a deliverer: where requests are answered nobody waits for it."""
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """Log the error that ended a deliverer: a process that answers requests does not wait for it."""
     from scoring_model.service.core.faults import log_fault
 
     if not task.cancelled() and (error := task.exception()) is not None:

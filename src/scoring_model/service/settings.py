@@ -67,7 +67,7 @@ class ServiceSettings:
     port : int
         0 to 65535; 0 takes a free one.
     workers : int
-        Processes that answer requests, at least 1.
+        Processes that answer requests, at least 1; with SQLite exactly 1.
     deliver : bool
         Whether these processes deliver events to webhooks; another program may instead.
     development : bool
@@ -198,6 +198,8 @@ def _number_problems(settings: ServiceSettings) -> Iterator[str]:
 
 def _source_problems(settings: ServiceSettings) -> Iterator[str]:
     try:
+        if settings.workers > 1 and sqlite_path(settings.database) is not None:
+            yield "workers must be 1 with SQLite: use PostgreSQL for several processes"
         master_source(settings.database, settings.master_key)
     except ValueError as error:
         yield str(error)

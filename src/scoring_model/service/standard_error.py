@@ -1,7 +1,7 @@
-"""Standard error of a process that serves: every line is JSON, those of libraries too, and holds nothing that was sent.
+"""What is written to standard error: texts of errors before a process serves, lines of JSON while it does.
 
-Texts of errors and warnings may hold what a person sent, so types and places stand in their stead. Of what libraries
-log there is the text that they wrote in their code, without what they filled in.
+Texts of errors and warnings may hold what a person sent, so while a process serves, types and places replace them. A
+library's log message is written as it stands in the library's code, without its arguments.
 """
 
 import asyncio
@@ -15,13 +15,25 @@ from typing import Any, Final, TextIO
 from scoring_model.records.times import rfc3339
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.faults import FAULTS, chain_of, log_fault, log_warning
+from scoring_model.service.settings import masked
 
+_PACKAGE: Final = "scoring_model."
 _LONGEST_TEXT: Final = 200
 _CALLBACK: Final = "Exception in callback"
 
 
+def is_explained(error: BaseException) -> bool:
+    """Whether an error's text says all that its reader needs: those of this package, bad values, the system's."""
+    return isinstance(error, ValueError | OSError) or type(error).__module__.startswith(_PACKAGE)
+
+
+def text_of(error: BaseException) -> str:
+    """The text of an error without the passwords of database URLs, or its name where it has none."""
+    return masked(str(error)) or type(error).__name__
+
+
 def install(stream: TextIO | None = None) -> None:
-    """Write JSON in the place of all other text. To be called where the event loop runs.
+    """Write lines of JSON from now on. To be called where the event loop runs.
 
     Parameters
     ----------

@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from http_server import LIVE, Connection, Running, serve, stop
-from scoring_model.service import descriptors
 from scoring_model.service.http import connections
 from scoring_model.service.http.addresses import connecting_address
+from scoring_model.service.process import connections_within_descriptors
 
 CREDENTIALS: Final = b"x-client-id: cl_1\r\nx-api-key: sk_1\r\n"
 LIST: Final = b"GET /scoring/v1/webhooks HTTP/1.1\r\nHost: a\r\n"
@@ -107,7 +107,7 @@ def test_descriptors_bound_connections(monkeypatch: pytest.MonkeyPatch) -> None:
         (1, 5, 1),
     ):
         monkeypatch.setattr(resource, "getrlimit", lambda _kind, hard=hard: (64, hard))
-        assert descriptors.connections_within_descriptors(wanted) == fitting
+        assert connections_within_descriptors(wanted) == fitting
         assert set_to.pop() == (hard, hard)
 
 

@@ -22,7 +22,7 @@ from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.label_file import LabelLine
 from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite.truncation import COMPLETE, DELAYED
+from scoring_model.service.store.sqlite.write_ahead_log import COMPLETE, DELAYED
 from service_use import MASTERS, START, World, applicants, eventually, file_of, select, tell
 from stored_rows import person_key_row
 

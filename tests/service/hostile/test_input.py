@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
 from fake_service import PERSON, Client
-from scoring_model.service.worker import freeze_gc
+from scoring_model.service.process import freeze_gc
 
 MOST: Final = 256 * 1024
 SECONDS: Final = 0.5

@@ -74,7 +74,7 @@ def test_a_server_that_goes_away_and_comes_back(sealed: Path, tmp_path: Path, ho
         playing(tmp_path, sealed, url, one_machine) as scene,
     ):
         client = stranger(scene)
-        workers = sorted(only(scene).workers())
+        process = only(scene).pid
         with scene.applying(seed=1, pace=CALM) as ledger:
             for _ in range(2):
                 acknowledged(ledger, SOME)
@@ -85,7 +85,7 @@ def test_a_server_that_goes_away_and_comes_back(sealed: Path, tmp_path: Path, ho
                 start_again(server)
                 acknowledged(ledger, SOME)
                 scene.fleet.await_ready()
-        assert sorted(only(scene).workers()) == workers
+        assert only(scene).pid == process
         scene.settle(leases=False)
         audit = scene.audit(ledger)
     assert audit.losses == ()
@@ -93,15 +93,13 @@ def test_a_server_that_goes_away_and_comes_back(sealed: Path, tmp_path: Path, ho
 
 
 @contextmanager
-def limited(pids: list[int], size: int) -> Iterator[None]:
-    """Let no file of these processes be written beyond a size, as a full disk or an exhausted quota does."""
-    for pid in pids:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+def limited(pid: int, size: int) -> Iterator[None]:
+    """Let no file of a process be written beyond a size, as a full disk or an exhausted quota does."""
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
     try:
         yield
     finally:
-        for pid in pids:
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 @pytest.mark.parametrize("room", ["none", "what there is"])
@@ -116,7 +114,7 @@ def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str, room: str) -
                 acknowledged(ledger, SOME)
                 known = ledger.entries[-1]
                 reader = Stranger(client.port, known.credentials)
-                with limited(only(scene).workers(), 0 if room == "none" else log.stat().st_size):
+                with limited(only(scene).pid, 0 if room == "none" else log.stat().st_size):
                     before = ledger.repeated
                     until(lambda before=before: ledger.repeated >= before + 10, "refusals")  # type: ignore[misc]
                     if room == "none":
@@ -133,19 +131,18 @@ def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str, room: str) -
 def test_a_start_on_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -> None:
     """Law 10: without room for its files a service does not start, and says why; with room it does, and has all."""
     words = ("--bundle", sealed, "--database", sqlite_url)
-    buckets = Path(f"{sqlite_url.removeprefix('sqlite:///')}.buckets")
     with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
         with scene.applying(seed=1, pace=CALM) as ledger:
             acknowledged(ledger, SOME)
         only(scene).kill_all()
-        buckets.unlink()
-        with limited([os.getpid()], 1 << 20):  # which the process inherits
+        Path(
+            f"{sqlite_url.removeprefix('sqlite:///')}-shm"
+        ).unlink()  # which every start creates that finds none
+        with limited(os.getpid(), 1 << 12):  # which the process inherits
             process = start(tmp_path, *words, environment=scene.site.environment)
         _, errors = process.communicate(timeout=SECONDS)
         assert process.returncode == 1
-        assert "The buckets beside the database can't be opened" in errors
-        # Some file systems keep what there was room for.
-        buckets.write_bytes(bytes(4096))
+        assert "error: SQLite: SQLITE_" in errors
         only(scene).start()
         scene.settle(leases=False)
         assert scene.audit(ledger).losses == ()

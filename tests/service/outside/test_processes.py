@@ -1,4 +1,4 @@
-"""Two services on one database are one service: quota, idempotency and credentials hold across both."""
+"""Two services on one database of PostgreSQL are one: quota, idempotency and credentials hold across both."""
 
 import subprocess
 import time
@@ -29,17 +29,17 @@ BELIEVED: Final = 5.0
 
 @pytest.fixture(scope="module")
 def options() -> dict[str, Any]:
-    """What both services are told of the master key."""
+    """The master key of both services."""
     return {"environment": {"SCORING_MODEL_MASTER_KEY": "env:KEYS", "KEYS": generate_master_key()}}
 
 
 @pytest.fixture
-def both(sealed: Path, store_url: str, tmp_path: Path, options: dict[str, Any]) -> Iterator[list[int]]:
+def both(sealed: Path, postgres_url: str, tmp_path: Path, options: dict[str, Any]) -> Iterator[list[int]]:
     """The ports of two services on one database and one shelf of bundles."""
     with ExitStack() as stack:
         started = []
         for _ in range(2):
-            service = stack.enter_context(open_service(tmp_path, sealed, database=store_url, **options))
+            service = stack.enter_context(open_service(tmp_path, sealed, database=postgres_url, **options))
             started.append(port_of(service))
         yield started
         assert "places" not in (tmp_path / "serve.log").read_text()
@@ -51,9 +51,9 @@ def strangers(ports: list[int], tmp_path: Path, url: str, **settings: str) -> li
     return [Stranger(port, credentials) for port in ports]
 
 
-def test_rate_limit(both: list[int], tmp_path: Path, store_url: str) -> None:
+def test_rate_limit(both: list[int], tmp_path: Path, postgres_url: str) -> None:
     """A quota of 40 a day lets 40 requests pass, whichever service gets them, and both then say how long to wait."""
-    clients = strangers(both, tmp_path, store_url, quota="40/86400")
+    clients = strangers(both, tmp_path, postgres_url, quota="40/86400")
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda place: clients[place % 2].ask("GET", WEBHOOKS), range(80)))
     statuses = [answer.status for answer in answers]
@@ -66,9 +66,9 @@ def test_rate_limit(both: list[int], tmp_path: Path, store_url: str) -> None:
         assert 1 <= int(refused.headers["retry-after"]) <= 2160
 
 
-def test_idempotency(both: list[int], tmp_path: Path, store_url: str) -> None:
+def test_idempotency(both: list[int], tmp_path: Path, postgres_url: str) -> None:
     """What one service did the other replays, also when both are asked at once; another body is refused by both."""
-    clients = strangers(both, tmp_path, store_url)
+    clients = strangers(both, tmp_path, postgres_url)
     signals = {"signals": {"vpn": True}, "subjectId": "s"}
     for path, body in ((IDENTITIES, PERSON), (VERIFICATIONS, signals)):
         key = {"Idempotency-Key": "one after the other"}
@@ -94,9 +94,9 @@ def test_idempotency(both: list[int], tmp_path: Path, store_url: str) -> None:
                 assert sum("idempotency-replayed" in answer.headers for answer in pair) == 1
 
 
-def test_what_one_does_the_other_knows(both: list[int], tmp_path: Path, store_url: str) -> None:
+def test_what_one_does_the_other_knows(both: list[int], tmp_path: Path, postgres_url: str) -> None:
     """A resource of one service is read, verified and erased at the other, and is gone for both."""
-    here, there = strangers(both, tmp_path, store_url)
+    here, there = strangers(both, tmp_path, postgres_url)
     made = here.made(IDENTITIES, PERSON)
     assert there.ask("GET", f"{IDENTITIES}/{made['id']}").json == made
     assert there.made(VERIFICATIONS, {"identityId": made["id"]})["status"] == "COMPLETED"
@@ -105,13 +105,15 @@ def test_what_one_does_the_other_knows(both: list[int], tmp_path: Path, store_ur
     assert here.ask("POST", VERIFICATIONS, {"identityId": made["id"]}).status == 409
 
 
-def test_revocation(both: list[int], tmp_path: Path, store_url: str) -> None:
+def test_revocation(both: list[int], tmp_path: Path, postgres_url: str) -> None:
     """Credentials that both services have seen are refused by both 5 s after they were revoked at the latest."""
-    clients = strangers(both, tmp_path, store_url)
+    clients = strangers(both, tmp_path, postgres_url)
     identifier = clients[0].credentials["x-client-id"]
     assert [client.ask("GET", WEBHOOKS).status for client in clients] == [200, 200]
     subprocess.run(
-        [PROGRAM, "clients", "revoke", identifier, "--database", store_url], capture_output=True, check=True
+        [PROGRAM, "clients", "revoke", identifier, "--database", postgres_url],
+        capture_output=True,
+        check=True,
     )
     end = time.monotonic() + BELIEVED
     while time.monotonic() < end:  # what is used all the time is not remembered for longer

@@ -1,6 +1,5 @@
 """Two services on one database behind a load balancer are restarted one after the other, and nobody notices."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,10 +11,8 @@ from balancer import Balancer
 from fleet import Deliverer, Fleet, Replica, Site
 from kill_run import Scene, playing
 from running_service import until
-from strangers import VERIFICATIONS, WEBHOOKS, Stranger, new_credentials
 
 BRISK: Final = RateController(threads=4, pause=0.005)
-CREDIT: Final = 50
 
 
 def two_replicas(site: Site) -> Fleet:
@@ -51,28 +48,3 @@ def test_a_rolling_restart_under_load(scene: Scene) -> None:
     scene.settle(leases=False)
     assert scene.audit(ledger).losses == ()
     assert ledger.repeated == 0
-
-
-def test_quota_and_keys_hold_across_a_restart(scene: Scene) -> None:
-    """A client can't get more by asking the other replica, or one that was restarted; its keys are known to all."""
-    folder, url = scene.site.folder, scene.site.database
-    credentials = new_credentials(folder, url, quota=f"{CREDIT}/86400")
-    body = {"subjectId": "s", "signals": {"vpn": True}}
-    key = {"Idempotency-Key": "one"}
-    first = None
-    spent = 0
-    with Balancer(scene.fleet.replicas).asking() as balancer:
-        for replica in scene.fleet.replicas:
-            until(lambda: len(balancer.ports()) == 2, "both to be ready")
-            for port in balancer.ports():
-                answer = Stranger(port, credentials).ask("POST", VERIFICATIONS, body, key)
-                spent += 1
-                first = first or answer
-                assert (answer.status, answer.body) == (201, first.body)
-                assert ("idempotency-replayed" in answer.headers) == (spent > 1)
-            restart(balancer, replica)
-        began = time.monotonic()
-        clients = [Stranger(port, credentials) for port in balancer.ports()]
-        statuses = [clients[place % 2].ask("GET", WEBHOOKS).status for place in range(CREDIT + 20)]
-    assert time.monotonic() - began < 86400 / CREDIT  # until the next token
-    assert (statuses.count(200), statuses.count(429)) == (CREDIT - spent, 20 + spent)

@@ -93,8 +93,8 @@ def stored(client: Stranger, requests: list[Sent]) -> Iterator[str]:
 
 
 def test_no_request_is_lost(sealed: Path, tmp_path: Path) -> None:
-    """Under load of two workers: all that was sent before SIGTERM is answered 201, every 201 is stored, none twice."""
-    with open_service(tmp_path, sealed, "--workers", 2) as service:
+    """Under load: all that was sent before SIGTERM is answered 201, every 201 is stored, none twice."""
+    with open_service(tmp_path, sealed) as service:
         credentials = new_credentials(tmp_path)
         told, requests = load(service, Stranger(port_of(service), credentials))
     before = [request for request in requests if request.at < told]
@@ -110,7 +110,7 @@ def test_no_request_is_lost(sealed: Path, tmp_path: Path) -> None:
 
 def test_what_is_under_way_is_finished(sealed: Path, tmp_path: Path) -> None:
     """Requests that arrive together with the signal, on new and on idle connections, are read, waited for, answered."""
-    with open_service(tmp_path, sealed, "--workers", 2) as service:
+    with open_service(tmp_path, sealed) as service:
         client = Stranger(port_of(service), new_credentials(tmp_path))
         content = body_of("x")
         request = client.head(
@@ -123,7 +123,7 @@ def test_what_is_under_way_is_finished(sealed: Path, tmp_path: Path) -> None:
         new = []
         with closing(sqlite3.connect(tmp_path / "scoring.db", isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")  # nobody else can write
-            with stopped(service.workers()):
+            with stopped(service.process.pid):
                 new += [Wire(client.port) for _ in range(8)]
                 for wire in idle + new:
                     wire.send(request, content)
@@ -138,12 +138,10 @@ def test_what_is_under_way_is_finished(sealed: Path, tmp_path: Path) -> None:
 
 
 @contextmanager
-def stopped(workers: list[int]) -> Iterator[None]:
-    """Keep processes from running."""
-    for worker in workers:
-        os.kill(worker, signal.SIGSTOP)
+def stopped(pid: int) -> Iterator[None]:
+    """Keep a process from running."""
+    os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
-        for worker in workers:
-            os.kill(worker, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)

@@ -41,18 +41,24 @@ def hook_at(receiver: Receiver, client: Stranger) -> dict[str, Any]:
     return client.made(WEBHOOKS, {"destinationUrl": receiver.url, "active": True})
 
 
+def master_key() -> dict[str, str]:
+    """Variables with a new one."""
+    return {"SCORING_MODEL_MASTER_KEY": "env:KEYS", "KEYS": generate_master_key()}
+
+
 def seen(receiver: Receiver) -> Counter[str]:
     """How often each delivery came."""
     return Counter(taken.id for taken in receiver.taken)
 
 
-def test_each_event_arrives_once_and_thin(sealed: Path, tmp_path: Path) -> None:
+def test_each_event_arrives_once_and_thin(sealed: Path, tmp_path: Path, postgres_url: str) -> None:
     """Webhooks: two workers send each event once, signed, in the form of the contract, with nothing personal."""
+    words = (*DEVELOPMENT, "--workers", 2)
     with (
         receiving() as receiver,
-        open_service(tmp_path, sealed, *DEVELOPMENT, "--workers", 2) as service,
+        open_service(tmp_path, sealed, *words, database=postgres_url, environment=master_key()) as service,
     ):
-        client = Stranger(port_of(service), new_credentials(tmp_path))
+        client = Stranger(port_of(service), new_credentials(tmp_path, postgres_url))
         hook = hook_at(receiver, client)
         identity = client.made(IDENTITIES, PERSONAL)
         body = {"identityId": identity["id"], "signals": SIGNALS, "subjectId": f"{CANARY}-subject"}
@@ -97,7 +103,7 @@ def test_a_receiver_that_fails_first_is_told_again(sealed: Path, tmp_path: Path)
 
 def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path, store_url: str) -> None:
     """Law 10: what was being sent at a kill, and what waited, arrives after a restart once leases are over."""
-    options = {"environment": {"SCORING_MODEL_MASTER_KEY": "env:KEYS", "KEYS": generate_master_key()}}
+    options = {"environment": master_key()}
     words = ["--bundle", sealed, "--bundles", "shelf", "--database", store_url, *DEVELOPMENT]
     with receiving() as receiver:
         receiver.open.clear()

@@ -1,4 +1,4 @@
-"""A bundle with many link keys and windows, and on either store two processes that serve it."""
+"""A bundle with many link keys and windows, served by one process on SQLite and by two on PostgreSQL."""
 
 import asyncio
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FIRST_DAY = 1_767_225_600_000_000
 
 @dataclass(frozen=True)
 class Served:
-    """Two processes that serve one database.
+    """The processes that serve one database.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Served:
     urls : list of str
         Of the processes.
     clock : SharedClock
-        Of the first process; that of the second is three seconds late.
+        Of the first process; that of a second one is three seconds late.
     """
 
     database: str
@@ -71,13 +71,14 @@ def fresh_database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @contextmanager
-def two_processes(database: str, bundle: Path, folder: Path) -> Iterator[Served]:
-    """Two processes that share a clock, but for 3 s that the second one is late."""
+def processes(database: str, bundle: Path, folder: Path) -> Iterator[Served]:
+    """One process on SQLite, two on PostgreSQL, which share a clock but for 3 s that the second one is late."""
     clock = SharedClock(str(folder / "clock"))
     clock.put(FIRST_DAY)
-    first = ServerSettings(database=database, bundle=str(bundle), clock=clock)
-    second = replace(first, clock=replace(clock, behind=3_000_000))
-    with all_served([first, second], folder) as urls:
+    settings = [ServerSettings(database=database, bundle=str(bundle), clock=clock)]
+    if database.startswith("postgresql"):
+        settings.append(replace(settings[0], clock=replace(clock, behind=3_000_000)))
+    with all_served(settings, folder) as urls:
         yield Served(database, urls, clock)
 
 
@@ -90,8 +91,8 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def served(database: str, linked_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Two processes of a service that sums nothing."""
-    with two_processes(database, linked_bundle, tmp_path_factory.mktemp("servers")) as served:
+    """A service that sums nothing."""
+    with processes(database, linked_bundle, tmp_path_factory.mktemp("servers")) as served:
         yield served
 
 
@@ -99,9 +100,9 @@ def served(database: str, linked_bundle: Path, tmp_path_factory: pytest.TempPath
 def summed(
     request: pytest.FixtureRequest, summing: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
-    """Two processes of a service that sums an amount, on either store."""
+    """A service that sums an amount, on either store."""
     with (
         fresh_database(request) as url,
-        two_processes(url, summing, tmp_path_factory.mktemp("summing-servers")) as served,
+        processes(url, summing, tmp_path_factory.mktemp("summing-servers")) as served,
     ):
         yield served

@@ -43,7 +43,7 @@ def paying(application: Application, rng: random.Random) -> Application:
 def test_a_history_with_amounts_scores_alike_as_a_file(
     summed: Any, summing_scorer: Scorer, tmp_path: Path
 ) -> None:
-    """2,000 applications over 8 connections to two processes, labels told meanwhile: the same bits as the file."""
+    """2,000 applications over 8 connections to each process, labels reported meanwhile: the same bits as the file."""
     rng = random.Random(3)
     everything = [paying(one, rng) for one in applications(EVENTS, seed=29, months=4)]
     traffic = Traffic(deque(everything), rng, summed.clock)
@@ -84,7 +84,7 @@ async def pay(url: str, client: Credentials, everybody: asyncio.Barrier, amount:
 
 
 def test_simultaneous_payments_see_each_other(summed: Any, summing_scorer: Scorer) -> None:
-    """Of 32 payments by one device, half of them at each process, every one sees the amounts of those before it."""
+    """Of 32 payments by one device, spread over the processes, every one sees the amounts of those before it."""
     amounts = [float(2**i) for i in range(SIGN_UPS)]
 
     async def main() -> None:

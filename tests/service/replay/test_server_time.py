@@ -17,7 +17,7 @@ from scoring_model.scorer import Scorer
 EVENTS = 20_000
 APPLICATIONS = 18_000
 CONNECTIONS = 8
-"""To each of the two processes."""
+"""To each process."""
 
 
 def assert_everything_happened(
@@ -39,7 +39,7 @@ def assert_everything_happened(
 
 
 def test_a_history_of_the_service_scores_alike_as_a_file(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """20,000 verifications over 16 connections to two processes, labels told meanwhile, another client beside."""
+    """20,000 verifications over 8 connections to each process, labels reported meanwhile, another client beside."""
     everything = applications(APPLICATIONS, seed=23, months=12)
     rng = random.Random(1)
     one = Traffic(deque(everything), rng, served.clock)

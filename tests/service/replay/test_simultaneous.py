@@ -23,7 +23,7 @@ async def sign_up(url: str, client: Credentials, everybody: asyncio.Barrier, dev
 
 @pytest.mark.parametrize("device", ["first", "second", "third"])
 def test_simultaneous_sign_ups_see_each_other(served: Any, linked: Scorer, device: str) -> None:
-    """32 sign-ups of one device, half of them at each process, see 0, 1, 2, ... and 31 earlier ones."""
+    """32 sign-ups of one device, spread over the processes, see 0, 1, 2, ... and 31 earlier ones."""
 
     async def main() -> None:
         async with opened(served.database) as store:

@@ -3,7 +3,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.store.buckets import SLACK, Level, describe, draw, full_at
+from scoring_model.service.store.buckets import MOST_BUCKETS, SLACK, Level, MemoryBuckets, describe, draw
 
 SECOND = 1_000_000
 quotas = st.tuples(st.integers(1, 50), st.integers(1, 3600))
@@ -84,19 +84,6 @@ def test_many_at_once_are_as_many_one_after_the_other(
     assert math.isclose(together.tokens, alone.tokens, abs_tol=1e-9)
 
 
-@given(quota=quotas, tokens=st.floats(-SLACK, 50), at=st.integers(0, 10**15))
-def test_a_bucket_that_is_full_again_can_be_forgotten(quota: tuple[int, int], tokens: float, at: int) -> None:
-    """At `full_at` a bucket is what it would be anew, and a microsecond earlier it is not fuller than that."""
-    capacity, seconds = quota
-    rate = capacity / seconds
-    level = Level(min(tokens, capacity), at)
-    then = full_at(level, capacity=capacity, per_second=rate)
-    after, _ = draw(level, now=then, capacity=capacity, per_second=rate)
-    anew, _ = draw(None, now=then, capacity=capacity, per_second=rate)
-    assert math.isclose(after.tokens, anew.tokens, abs_tol=1e-6)
-    assert then >= at
-
-
 def test_a_clock_that_steps_back_gains_nothing() -> None:
     """Tokens never come from the past; a state from far in the future does not lock a client out."""
     level, _ = draw(None, now=100 * SECOND, capacity=2, per_second=0.1)
@@ -116,3 +103,18 @@ def test_a_bucket_is_described_in_tokens_and_seconds() -> None:
     assert (none.allowed, none.left, none.full_in, none.next_in) == (False, 0, 11999.5, 1.5)
     owed = describe(-SLACK, allowed=True, capacity=1, per_second=1.0)
     assert (owed.left, owed.full_in > 1, owed.next_in > 1) == (0, True, True)
+
+
+def test_memory_holds_the_buckets_that_are_in_use() -> None:
+    """Any number of names come over time; a bucket that is drawn from meanwhile is not forgotten, an idle one is."""
+    buckets = MemoryBuckets()
+
+    def left(name: bytes) -> int:
+        return buckets.take(name, capacity=10, per_second=1e-6, now=0).left
+
+    assert (left(b"busy"), left(b"idle")) == (9, 9)
+    for number in range(MOST_BUCKETS):
+        left(b"%d" % number)
+        if number == MOST_BUCKETS // 2:
+            assert left(b"busy") == 8
+    assert (left(b"busy"), left(b"idle")) == (7, 9)

@@ -5,8 +5,8 @@ from pathlib import Path
 from scoring_model.service.core.rows import FactRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite.checkpoints import ROWS
 from scoring_model.service.store.sqlite.connection import BACKSTOP_PAGES
+from scoring_model.service.store.sqlite.write_ahead_log import ROWS
 
 BATCH = 200
 ROUNDS = 25

@@ -1,12 +1,14 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from databases import Databases
 from scoring_model.service.store import NotDurable, check_durability, open_store
-from scoring_model.service.store.sqlite.connection import require_sync
+from scoring_model.service.store.sqlite.connection import connect, require_sync
 
 
 @pytest.fixture
@@ -52,13 +54,8 @@ def test_a_connection_that_does_not_wait_is_refused(level: int, name: str) -> No
     connection.close()
 
 
-def test_the_connections_of_a_store_are_set_up(sqlite_url: str) -> None:
-    """A file that is served is in WAL mode, syncs at each commit, and overwrites what is deleted."""
-
-    async def run() -> None:
-        async with await open_store(sqlite_url) as store:  # type: ignore[attr-defined]
-            for connection in (store._writer, store._reader, store._checkpoints._connection):
-                for pragma, value in {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}.items():
-                    assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
-
-    asyncio.run(run())
+def test_a_connection_is_set_up(sqlite_url: str) -> None:
+    """A file is in WAL mode, syncs at each commit, and overwrites what is deleted."""
+    with closing(connect(Path(sqlite_url.removeprefix("sqlite:///")), cache_mebibytes=1)) as connection:
+        for pragma, value in {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}.items():
+            assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)

@@ -2,7 +2,6 @@ import asyncio
 import os
 import random
 import sqlite3
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 from scoring_model.service.core.rows import PersonKeyRow
 from scoring_model.service.core.store import TRUNCATION_FACT, Store
 from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite import truncation
-from scoring_model.service.store.sqlite.checkpoints import Checkpoints
+from scoring_model.service.store.sqlite import write_ahead_log
 from scoring_model.service.store.statements import ERASE
 from service_use import eventually
 from stored_rows import identity_row, person_key_row, verification_row
@@ -57,7 +55,7 @@ def test_nothing_that_was_erased_is_left_in_the_files(
 ) -> None:
     """Privacy, Erasure: after it the bytes of keys and payloads are in no file of the database, in no free place."""
     canary = os.urandom(12)
-    monkeypatch.setattr(truncation, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
+    monkeypatch.setattr(write_ahead_log, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
 
     async def run() -> None:
         store = await open_store(sqlite_url)
@@ -89,32 +87,27 @@ def test_signals_that_were_taken_out_leave_the_log_too(sqlite_url: str, tmp_path
     asyncio.run(run())
 
 
-def test_readers_of_the_same_process_pause_for_the_truncation(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A statement that would keep the log from being truncated waits until that is over."""
-    began, go_on, checkpoint = threading.Event(), threading.Event(), Checkpoints._checkpoint
+def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_path: Path) -> None:
+    """Requests of the same process that never pause do not keep the log from being truncated, nor lose an erasure."""
 
-    def slow(self: Checkpoints, kind: str) -> bool:
-        if kind == "TRUNCATE":
-            began.set()
-            go_on.wait()
-        return checkpoint(self, kind)
+    async def use(store: Store, done: asyncio.Event) -> None:
+        while not done.is_set():
+            async with store.reading() as reader:
+                await reader.identity_and_key(1, os.urandom(16))
+            async with store.writing(["1"]) as transaction:
+                await transaction.set_fact("a", os.urandom(8))
 
     async def run() -> None:
         store = await open_store(sqlite_url)
-        keys = await fill(store, b"canary", 1)
-        monkeypatch.setattr(Checkpoints, "_checkpoint", slow)
-        await erase(store, *keys)
-        await asyncio.to_thread(began.wait)
-        reading = asyncio.create_task(is_complete(store))
-        for _ in range(10):
-            await asyncio.sleep(0)
-        waits = not reading.done()
-        go_on.set()
-        await reading
-        assert waits
-        await eventually(lambda: is_complete(store))
+        done = asyncio.Event()
+        using = asyncio.gather(*(use(store, done) for _ in range(4)))
+        for key in await fill(store, b"canary", 5):
+            await erase(store, key)
+            await eventually(lambda: is_complete(store))
+            assert not using.done()
+        done.set()
+        await using
+        assert occurrences(tmp_path, b"canary") == 0
         await store.close()
 
     asyncio.run(run())
@@ -124,7 +117,7 @@ def test_another_process_finishes_what_one_left(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store that is open finds an erasure whose process is gone, whoever required its truncation."""
-    monkeypatch.setattr(truncation, "INTERVAL", 0.05)
+    monkeypatch.setattr(write_ahead_log, "INTERVAL", 0.05)
 
     async def run() -> None:
         store = await open_store(sqlite_url)

@@ -12,26 +12,26 @@ from scoring_model.service.store import open_store
 
 WRITER = """
 import asyncio, os, sys
-from scoring_model.service.store import open_store
+from scoring_model.service.store import open_store, serving
 
 async def main(url):
     store = await open_store(url, create=True)
-    await store.take(b"key", capacity=1, per_second=1, now=1)
     async with store.writing(["1"]) as transaction:
         await transaction.set_fact("a", b"1")
     os.kill(os.getpid(), 9)  # so that the log is left
 
 os.umask(int(sys.argv[2], 8))
-asyncio.run(main(sys.argv[1]))
+with serving(sys.argv[1]):
+    asyncio.run(main(sys.argv[1]))
 """
 
 
 @pytest.mark.parametrize("umask", ["0", "022", "077"])
 def test_files_are_made_for_their_owner_alone(tmp_path: Path, umask: str) -> None:
-    """Database, log, its index, locks and buckets have mode 0600, whatever the umask."""
+    """Database, log, its index and the lock of the server have mode 0600, whatever the umask."""
     subprocess.run([sys.executable, "-c", WRITER, f"sqlite:///{tmp_path / 'a.db'}", umask], check=False)
     modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
-    names = [f"a.db{end}" for end in ("", "-wal", "-shm", ".lock", ".gate", ".buckets")]
+    names = [f"a.db{end}" for end in ("", "-wal", "-shm", ".lock")]
     assert modes == dict.fromkeys(names, "0o600")
 
 

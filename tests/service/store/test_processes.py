@@ -1,18 +1,17 @@
-"""Several processes on one database: they queue to write, nobody starves, and who dies holds up nobody."""
+"""Several processes on one database: each gets to write, one that dies delays nobody, and one serves a file."""
 
 import asyncio
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+import time
 from pathlib import Path
 
 import pytest
 
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite.turn import Turn
+from scoring_model.service.store import AlreadyServed, open_store, serving
 
 COUNTER = """
 import asyncio, sys
@@ -47,6 +46,29 @@ async def main(url):
         sys.stdin.readline()
 
 asyncio.run(main(sys.argv[1]))
+"""
+
+ENDLESS = """
+import asyncio, os, sys
+from scoring_model.service.store import open_store
+
+async def main(url):
+    store = await open_store(url)
+    print("ready", flush=True)
+    while True:
+        async with store.writing(["1"]) as transaction:
+            for number in range(20):
+                await transaction.set_fact(f"fact {number}", os.urandom(8))
+
+asyncio.run(main(sys.argv[1]))
+"""
+SERVER = """
+import sys
+from scoring_model.service.store import serving
+
+with serving(sys.argv[1]):
+    print("serving", flush=True)
+    sys.stdin.readline()
 """
 
 
@@ -86,7 +108,7 @@ def test_no_count_is_lost_between_processes(store_url: str) -> None:
     assert all(steps.count(name) == 80 for name in (b"a", b"b", b"c"))
 
 
-def test_who_dies_while_writing_holds_up_nobody(store_url: str) -> None:
+def test_a_process_that_dies_while_writing_delays_nobody(store_url: str) -> None:
     """A process that is killed within a transaction gives its lock back and has written nothing."""
     holder = start(HOLDER, store_url)
 
@@ -113,8 +135,8 @@ def test_who_dies_while_writing_holds_up_nobody(store_url: str) -> None:
     holder.communicate()
 
 
-def test_who_holds_the_lock_for_too_long_is_not_waited_for(store_url: str) -> None:
-    """After the time that was given a writer is told, and can write once the other one has ended."""
+def test_a_lock_that_is_held_for_too_long_is_not_waited_for(store_url: str) -> None:
+    """After its time limit a writer gets an error, and can write once the other one has ended."""
     holder = start(HOLDER, store_url)
 
     async def run() -> None:
@@ -130,8 +152,8 @@ def test_who_holds_the_lock_for_too_long_is_not_waited_for(store_url: str) -> No
     asyncio.run(run())
 
 
-def test_a_writer_who_does_not_know_of_the_turn_is_waited_for(sqlite_url: str) -> None:
-    """The shell of SQLite, say, may write too: the loop goes on meanwhile, and the wait has an end."""
+def test_the_event_loop_goes_on_while_another_process_writes(sqlite_url: str) -> None:
+    """A wait for a locked file has an end, blocks nothing else, and ends when the file is free."""
 
     async def run() -> None:
         store = await open_store(sqlite_url, seconds=0.3)
@@ -146,7 +168,7 @@ def test_a_writer_who_does_not_know_of_the_turn_is_waited_for(sqlite_url: str) -
                 ticks += 1
 
         ticking = asyncio.create_task(tick())
-        with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+        with pytest.raises(StoreUnavailable, match="writing for too long"):
             await store.writing(["1"]).__aenter__()
         assert ticks > 3
         asyncio.get_running_loop().call_later(0.1, foreign.execute, "ROLLBACK")
@@ -159,74 +181,49 @@ def test_a_writer_who_does_not_know_of_the_turn_is_waited_for(sqlite_url: str) -
     asyncio.run(run())
 
 
-def test_the_turn_alternates_between_those_who_want_it(tmp_path: Path) -> None:
-    """Who has just had the turn and wants it again comes after those who wait: nobody has it three times in a row."""
-    order: list[str] = []
-
-    async def work(turn: Turn, name: str) -> None:
-        for _ in range(30):
-            await turn.take()
-            order.append(name)
-            await asyncio.sleep(0.002)
-            turn.give_back()
+def test_a_process_that_never_pauses_lets_others_write(sqlite_url: str) -> None:
+    """SQLite: beside one that writes without a pause another one writes within a fraction of its time limit."""
+    writer = start(ENDLESS, sqlite_url)
+    waits = []
 
     async def run() -> None:
-        turns = [Turn(tmp_path / "a.db", seconds=30) for _ in range(2)]
-        await asyncio.gather(work(turns[0], "a"), work(turns[1], "b"))
-        for turn in turns:
-            turn.close()
+        store = await open_store(sqlite_url)
+        for number in range(20):
+            began = time.monotonic()
+            async with store.writing(["1"]) as transaction:
+                waits.append(time.monotonic() - began)
+                await transaction.set_fact("other", bytes([number]))
+        await store.close()
 
-    asyncio.run(run())
-    both = "".join(order).rstrip(order[-1])
-    assert "aaa" not in both
-    assert "bbb" not in both
-
-
-async def give_up(turn: Turn) -> None:
-    """Wait for the turn until the time is over."""
-    with pytest.raises(StoreUnavailable):
-        await turn.take()
-
-
-async def call_off(turn: Turn) -> None:
-    """Wait for the turn and be cancelled."""
-    waiting = asyncio.create_task(turn.take())
-    await asyncio.sleep(0.02)
-    waiting.cancel()
-    await asyncio.wait((waiting,))
+    try:
+        asyncio.run(run())
+        assert writer.poll() is None
+    finally:
+        writer.kill()
+        writer.communicate()
+    assert max(waits) < 2.0
 
 
-@pytest.mark.parametrize("stop", [give_up, call_off])
-def test_a_turn_that_comes_too_late_is_given_back(
-    tmp_path: Path, stop: Callable[[Turn], Awaitable[None]]
-) -> None:
-    """A wait that was given up or called off keeps the turn from nobody, whether the same one asks again or not."""
+def test_one_process_serves_a_file(tmp_path: Path) -> None:
+    """A second one is refused, by whatever name it calls the file, until the first one ends, however it does."""
+    database = tmp_path / "a.db"
+    (tmp_path / "b.db").symlink_to(database)
+    holder = start(SERVER, f"sqlite:///{database}")
+    for name in ("a.db", "b.db"):
+        with (
+            pytest.raises(AlreadyServed, match=r"another process serves a\.db: .* PostgreSQL"),
+            serving(f"sqlite:///{tmp_path / name}"),
+        ):
+            pass
+    with serving(f"sqlite:///{tmp_path / 'c.db'}"):
+        pass
+    holder.kill()
+    holder.communicate()
+    with serving(f"sqlite:///{database}"):
+        pass
 
-    async def run() -> None:
-        mine, yours = (Turn(tmp_path / "a.db", seconds=0.05) for _ in range(2))
-        # Who asks again while the turn is still on its way gets it, and has it alone.
-        await yours.take()
-        await stop(mine)
-        yours.give_back()
-        await mine.take()
-        await asyncio.sleep(0.02)
-        await give_up(yours)
-        mine.give_back()
-        await yours.take()
-        await give_up(mine)
-        # Who does not ask again does not get it.
-        yours.give_back()
-        await asyncio.sleep(0.05)
-        for turn in (yours, mine):
-            await turn.take()
-            turn.give_back()
-        await yours.take()
-        await stop(mine)
-        yours.give_back()
-        await asyncio.sleep(0.05)
-        await yours.take()
-        yours.give_back()
-        mine.close()
-        yours.close()
 
-    asyncio.run(run())
+def test_any_number_serves_a_database_of_postgresql() -> None:
+    """Nothing is locked there."""
+    with serving("postgresql://h/d"), serving("postgresql://h/d"):
+        pass

@@ -22,8 +22,8 @@ from scoring_model.service.http.settings import HttpSettings
 KEEP_ALIVE_SECONDS: Final = 75
 """How long a connection may be idle: longer than load balancers keep theirs, so that they close first."""
 
-LAST_WORDS_SECONDS: Final = 1.0
-"""That a request which was cancelled gets to answer its client."""
+CANCEL_GRACE: Final = 1.0
+"""Seconds that a cancelled request gets to answer its client."""
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -122,7 +122,7 @@ async def _ended(server: uvicorn.Server) -> None:
     if server.force_exit:  # else they have been cancelled
         _cancel(tasks)
     if tasks:
-        _, late = await asyncio.wait(tasks, timeout=LAST_WORDS_SECONDS)
+        _, late = await asyncio.wait(tasks, timeout=CANCEL_GRACE)
         _cancel(late)
         await asyncio.gather(*late, return_exceptions=True)
 

@@ -2,7 +2,14 @@
 
 from scoring_model.service.store.address import BadAddress, parse_address
 from scoring_model.service.store.durability import NotDurable
-from scoring_model.service.store.opening import check_durability, check_schema, migrate, open_store
+from scoring_model.service.store.opening import (
+    AlreadyServed,
+    check_durability,
+    check_schema,
+    migrate,
+    open_store,
+    serving,
+)
 from scoring_model.service.store.schema import (
     HEAD,
     SchemaForeign,
@@ -14,6 +21,7 @@ from scoring_model.service.store.schema import (
 
 __all__ = [
     "HEAD",
+    "AlreadyServed",
     "BadAddress",
     "NotDurable",
     "SchemaForeign",
@@ -26,4 +34,5 @@ __all__ = [
     "migrate",
     "open_store",
     "parse_address",
+    "serving",
 ]

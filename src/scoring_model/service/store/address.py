@@ -7,49 +7,25 @@ _FORMS = "sqlite:///relative.db, sqlite:////absolute.db, sqlite:// or postgresql
 
 
 class BadAddress(ValueError):
-    """A URL that names no database of a kind that is known. The text does not repeat it: it may hold a password."""
+    """A URL of no known kind of database. The text does not repeat it: it may hold a password."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqliteAddress:
-    """A file of SQLite.
-
-    Parameters
-    ----------
-    path : Path or None
-        None stands for a database that is private to the process and gone with it.
-    """
+    """A file of SQLite; without a path, a database that is private to the process and removed when it is closed."""
 
     path: Path | None
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """A database of a PostgreSQL server.
-
-    Parameters
-    ----------
-    dsn : str
-        The URL; it may hold a password.
-    """
+    """A database of a PostgreSQL server, by its URL, which may hold a password."""
 
     dsn: str = field(repr=False)
 
 
-Address = SqliteAddress | PostgresAddress
-
-
-def parse_address(url: str) -> Address:
-    """Read the URL of a database.
-
-    Parameters
-    ----------
-    url : str
-        As SQLAlchemy and libpq write them.
-
-    Returns
-    -------
-    SqliteAddress or PostgresAddress
+def parse_address(url: str) -> SqliteAddress | PostgresAddress:
+    """Read the URL of a database, as SQLAlchemy and libpq write them.
 
     Raises
     ------

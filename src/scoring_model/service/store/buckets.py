@@ -1,4 +1,4 @@
-"""The law of a token bucket, as numbers: where its state is kept is another matter.
+"""Token buckets: their arithmetic, and those of SQLite, which its one serving process keeps in memory.
 
 A bucket holds at most `capacity` tokens and gains `per_second` of them every second. With a capacity of what a
 client may do in a period, and that capacity a period as its rate, a client that never does more in any period is
@@ -14,6 +14,9 @@ from scoring_model.service.core.store import Bucket
 SLACK: Final = 1e-6
 """By how many tokens a bucket may be overdrawn: more than rounding can take from a client that keeps to its quota.
 What is overdrawn is owed, so that it does not add up."""
+
+MOST_BUCKETS: Final = 65_536
+"""In memory. Of more, the one that was drawn from longest ago is forgotten, as if it were full again."""
 
 _SECOND: Final = 1_000_000
 
@@ -37,21 +40,19 @@ class Level:
 def draw(
     level: Level | None, *, now: int, capacity: int, per_second: float, wanted: int = 1
 ) -> tuple[Level, int]:
-    """Take tokens, as many as there are.
+    """Take up to `wanted` tokens.
 
     Parameters
     ----------
     level : Level or None
-        The state before; None for a bucket that is full.
+        The state before; None for a full bucket.
     now : int
-        Microseconds. A clock that steps back a little gains nothing; a state that lies further ahead than a full
-        refill takes is that of a clock that was wrong, and the bucket starts anew.
-    capacity : int
+        Microseconds. A clock that steps back a little gains nothing. A state further ahead than a full refill takes
+        comes from a clock that was wrong: the bucket starts anew.
+    capacity, wanted : int
         At least 1.
     per_second : float
         Above 0.
-    wanted : int
-        At least 1.
 
     Returns
     -------
@@ -70,7 +71,7 @@ def draw(
 
 
 def describe(tokens: float, *, allowed: bool, capacity: int, per_second: float) -> Bucket:
-    """Answer a caller with its bucket.
+    """What a caller learns of its bucket.
 
     Parameters
     ----------
@@ -78,12 +79,6 @@ def describe(tokens: float, *, allowed: bool, capacity: int, per_second: float) 
         After the request.
     allowed : bool
         Whether the request took one.
-    capacity : int
-    per_second : float
-
-    Returns
-    -------
-    Bucket
     """
     left = math.floor(tokens + SLACK)
     return Bucket(
@@ -94,6 +89,17 @@ def describe(tokens: float, *, allowed: bool, capacity: int, per_second: float) 
     )
 
 
-def full_at(level: Level, *, capacity: int, per_second: float) -> int:
-    """When a bucket that nobody draws from is full again, in microseconds since 1970-01-01 UTC, rounded up."""
-    return level.at + math.ceil((capacity - level.tokens) / per_second * _SECOND)
+class MemoryBuckets:
+    """The buckets of one process. They are full again when it starts again."""
+
+    def __init__(self) -> None:
+        self._levels: dict[bytes, Level] = {}  # the one that was drawn from longest ago comes first
+
+    def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+        """See `Store.take`."""
+        before = self._levels.pop(key, None)
+        level, taken = draw(before, now=now, capacity=capacity, per_second=per_second)
+        if len(self._levels) >= MOST_BUCKETS:
+            del self._levels[next(iter(self._levels))]
+        self._levels[key] = level
+        return describe(level.tokens, allowed=taken == 1, capacity=capacity, per_second=per_second)

@@ -3,11 +3,15 @@
 What belongs to one kind of database is loaded when that kind is opened.
 """
 
+import fcntl
+import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
-from scoring_model.service.core.store import Store
+from scoring_model.service.core.store import Store, StoreUnavailable
 from scoring_model.service.store.address import PostgresAddress, parse_address
 
 if TYPE_CHECKING:
@@ -15,6 +19,47 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 5.0
 _CONNECTIONS: Final = 8
+
+
+class AlreadyServed(ValueError):
+    """Another process serves this file of SQLite."""
+
+
+@contextmanager
+def serving(url: str) -> Iterator[None]:
+    """Be the only process that serves a file of SQLite. Any number may serve a database of PostgreSQL.
+
+    The lock is one of the kernel on a file beside the database, so it ends with the process. Other commands don't
+    ask for it.
+
+    Raises
+    ------
+    AlreadyServed
+        If another process serves the file.
+    BadAddress, StoreUnavailable
+        As for `open_store`.
+    """
+    address = parse_address(url)
+    if isinstance(address, PostgresAddress) or address.path is None:
+        yield
+        return
+    path = address.path.resolve()
+    with _lock_file(path.with_name(path.name + ".lock")) as lock:  # closing it ends the lock
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyServed(
+                f"another process serves {path.name}: a file of SQLite is served by one process, "
+                "a database of PostgreSQL by any number"
+            ) from None
+        yield
+
+
+def _lock_file(path: Path) -> IO[bytes]:
+    try:
+        return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
+    except OSError as error:
+        raise StoreUnavailable(f"The lock beside the database can't be opened: {error.strerror}") from error
 
 
 async def open_store(
@@ -29,8 +74,7 @@ async def open_store(
         in a temporary folder that is private to the process, does not wait for the disk and is gone when it is
         closed: for trials and benchmarks.
     create : bool
-        Whether a database without tables gets them. One with other tables than those of this version is refused
-        all the same.
+        Whether a database without tables gets them. Tables of another version are refused all the same.
     seconds : float
         How long a call waits for others (another process that writes, a connection, an answer of the server)
         before `StoreUnavailable`.
@@ -59,8 +103,8 @@ async def open_store(
 
         return await open_postgres(address.dsn, create=create, seconds=seconds, connections=connections)
     if address.path is None:
-        return await _open_private(seconds=seconds)
-    return await _open_file(address.path, create=create, seconds=seconds)
+        return _open_private(seconds=seconds)
+    return _open_file(address.path, create=create, seconds=seconds)
 
 
 async def migrate(url: str, *, seconds: float = _SECONDS) -> None:
@@ -78,7 +122,7 @@ async def migrate(url: str, *, seconds: float = _SECONDS) -> None:
     BadAddress, StoreUnavailable
         As for `open_store`.
     SchemaRefused
-        If the tables belong to a later version or to someone else.
+        If the tables belong to a later version or to another program.
     """
     address = parse_address(url)
     if isinstance(address, PostgresAddress):
@@ -88,7 +132,7 @@ async def migrate(url: str, *, seconds: float = _SECONDS) -> None:
     elif address.path is not None:
         from scoring_model.service.store.sqlite.schema import migrate as migrate_file
 
-        await migrate_file(address.path, seconds=seconds)
+        migrate_file(address.path, seconds=seconds)
 
 
 async def check_schema(url: str, *, seconds: float = _SECONDS) -> None:
@@ -133,7 +177,7 @@ async def check_durability(url: str, *, seconds: float = _SECONDS) -> None:
         connect(address.path, cache_mebibytes=1).close()
 
 
-async def _open_file(path: Path, *, create: bool, seconds: float) -> "SqliteStore":
+def _open_file(path: Path, *, create: bool, seconds: float) -> "SqliteStore":
     from scoring_model.service.store.schema import SchemaMissing
     from scoring_model.service.store.sqlite.schema import check_schema as check_file
     from scoring_model.service.store.sqlite.schema import migrate as migrate_file
@@ -144,15 +188,15 @@ async def _open_file(path: Path, *, create: bool, seconds: float) -> "SqliteStor
     except SchemaMissing:
         if not create:
             raise
-        await migrate_file(path, seconds=seconds, only_new=True)
+        migrate_file(path, seconds=seconds, only_new=True)
     return SqliteStore(path, seconds=seconds)
 
 
-async def _open_private(*, seconds: float) -> "SqliteStore":
+def _open_private(*, seconds: float) -> "SqliteStore":
     from scoring_model.service.store.sqlite.schema import migrate as migrate_file
     from scoring_model.service.store.sqlite.store import SqliteStore
 
     folder = tempfile.TemporaryDirectory(prefix="scoring-model-")
     path = Path(folder.name) / "private.db"
-    await migrate_file(path, seconds=seconds, sync=False)
+    migrate_file(path, seconds=seconds, sync=False)
     return SqliteStore(path, seconds=seconds, sync=False, private=folder)

@@ -1,4 +1,4 @@
-"""Connections to a file of SQLite, set up so that what is committed is on the disk."""
+"""Connections to a file of SQLite, set up so that what is committed is on the disk; and their errors."""
 
 import os
 import sqlite3
@@ -6,15 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.core.store import Duplicate, StoreUnavailable
 from scoring_model.service.store.durability import NotDurable
-from scoring_model.service.store.sqlite.errors import translate
 
 _STATEMENTS: Final = 256
 """Prepared statements that a connection keeps: more than there are."""
 
 _SETUP_SECONDS: Final = 5.0
-"""While several processes start, one of them may mend the log or change its mode."""
+"""While several processes open a file, one of them may recover the log or change the journal's mode."""
 
 _PRAGMAS: Final = (
     "PRAGMA secure_delete = ON",  # what is erased is overwritten in the file
@@ -28,6 +27,22 @@ _PRAGMAS: Final = (
 BACKSTOP_PAGES: Final = 8_000
 """Pages of the log at which SQLite itself makes a checkpoint within a commit, should ours have failed (32 MB)."""
 
+_AWAY: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_NOTADB,
+    }
+)
+
 
 def connect(
     path: Path, *, cache_mebibytes: int, sync: bool = True, busy_seconds: float = 0.0
@@ -37,9 +52,9 @@ def connect(
     Parameters
     ----------
     path : Path
-        The file; its folder must exist.
+        Its folder must exist.
     cache_mebibytes : int
-        Pages that the connection keeps in memory at most.
+        At most so many pages stay in memory.
     sync : bool
         Whether a commit waits for the disk.
     busy_seconds : float
@@ -122,3 +137,17 @@ def require_sync(connection: sqlite3.Connection) -> None:
 def native(statement: str) -> str:
     """A shared statement as SQLite numbers its arguments."""
     return statement.replace("$", "?")
+
+
+def translate(error: sqlite3.Error) -> Exception:
+    """The store's error for an error of SQLite, or the same error where it is a mistake of this program.
+
+    Only the name of SQLite's code is passed on; its texts name files, tables and columns.
+    """
+    code = getattr(error, "sqlite_errorcode", 0)
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    if code & 0xFF in _AWAY:  # the upper bytes say more closely what happened
+        return StoreUnavailable(f"SQLite: {name}")
+    if code in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
+        return Duplicate("SQLite: a row with the same key is there already")
+    return error

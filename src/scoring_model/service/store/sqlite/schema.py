@@ -4,9 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from scoring_model.service.store.schema import VERSION_TABLE, SchemaMissing, SchemaOlder, check_version
-from scoring_model.service.store.sqlite.connection import connect
-from scoring_model.service.store.sqlite.errors import translate
-from scoring_model.service.store.sqlite.turn import Turn
+from scoring_model.service.store.sqlite.connection import connect, translate
 
 
 def check_schema(path: Path) -> None:
@@ -28,40 +26,29 @@ def check_schema(path: Path) -> None:
         connection.close()
 
 
-async def migrate(path: Path, *, seconds: float, sync: bool = True, only_new: bool = False) -> None:
+def migrate(path: Path, *, seconds: float, sync: bool = True, only_new: bool = False) -> None:
     """Bring the tables to this version, while nobody else writes.
 
     Parameters
     ----------
     path : Path
-        The file is made if it is not there.
+        The file is created if it is not there.
     seconds : float
-        How long to wait for others.
+        How long to wait for other writers, blocking the thread.
     sync : bool
         Whether a commit waits for the disk.
     only_new : bool
-        Whether a database that has tables already is refused as `check_schema` does.
+        Refuse a database that has tables of another version, as `check_schema` does.
 
     Raises
     ------
     SchemaRefused
-        If the tables belong to a later version or to someone else.
+        If the tables belong to a later version or to another program.
     StoreUnavailable
     """
-    turn = Turn(path, seconds=seconds)
-    try:
-        await turn.take()
-        try:
-            _migrate(path, sync=sync, only_new=only_new, seconds=seconds)
-        finally:
-            turn.give_back()
-    finally:
-        turn.close()
-
-
-def _migrate(path: Path, *, sync: bool, only_new: bool, seconds: float) -> None:
     connection = connect(path, cache_mebibytes=1, sync=sync, busy_seconds=seconds)
     try:
+        connection.execute("BEGIN IMMEDIATE")
         version, tables = _version(connection)
         try:
             check_version(version, tables)
@@ -78,14 +65,16 @@ def _migrate(path: Path, *, sync: bool, only_new: bool, seconds: float) -> None:
 
 
 def _run(connection: sqlite3.Connection, version: str | None) -> None:
+    """Run the migrations in the transaction that is open, which `executescript` would end, and commit."""
     from scoring_model.service.store.migration import script  # loads Alembic
 
-    try:
-        connection.executescript(f"BEGIN IMMEDIATE;\n{script('sqlite', version)}\nCOMMIT;")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    statement = ""
+    for line in script("sqlite", version).splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    connection.execute("COMMIT")
 
 
 def _version(connection: sqlite3.Connection) -> tuple[str | None, list[str]]:

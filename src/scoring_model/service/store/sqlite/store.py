@@ -1,40 +1,38 @@
 """The store over a file of SQLite.
 
-Statements run on the thread of the event loop: most take tens of microseconds, a hop to a thread as long. What waits
-for the disk or for others, the commit and the turn to write, does so in a thread.
+Statements run on the thread of the event loop: most take tens of microseconds, a hop to a thread as long. A commit
+waits for the disk in a thread. One process serves a file; other commands may write to it too, and a writer that finds
+it locked tries again until it is free.
 """
 
 import asyncio
 import sqlite3
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, cast
+from time import monotonic
+from typing import Final, cast
 
 from scoring_model.service.core.rows import TABLES, Row
-from scoring_model.service.core.store import (
-    TRUNCATION_FACT,
-    Bucket,
-    Past,
-    Reader,
-    StoreUnavailable,
-    Transaction,
-)
+from scoring_model.service.core.store import TRUNCATION_FACT, Bucket, Past, StoreUnavailable
 from scoring_model.service.store import statements as sql
+from scoring_model.service.store.buckets import MemoryBuckets
 from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
-from scoring_model.service.store.sqlite.bucket_file import BucketFile
-from scoring_model.service.store.sqlite.checkpoints import BUSY_SECONDS, Checkpoints
-from scoring_model.service.store.sqlite.connection import connect, native
-from scoring_model.service.store.sqlite.errors import translate
-from scoring_model.service.store.sqlite.truncation import Truncation
-from scoring_model.service.store.sqlite.turn import Turn
+from scoring_model.service.store.sqlite.connection import connect, native, translate
+from scoring_model.service.store.sqlite.write_ahead_log import WriteAheadLog
 from scoring_model.service.store.statements import Each
 
 _WRITER_CACHE: Final = 32  # MiB; histories are read by the writer
 _READER_CACHE: Final = 8
+_READER_BUSY: Final = 0.25
+"""Seconds for which a reader waits while another process recovers the log of one that died, and for nothing else."""
+_LOG_BUSY: Final = 0.02
+"""Seconds for which truncating the log waits for readers, while nobody writes."""
+_RETRY: Final = 0.001
+"""Seconds between two attempts to begin a transaction while another process writes: short enough to find the file free
+between two transactions of a process that never pauses."""
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
 _HISTORY, _HISTORY_WITH_AMOUNTS = (
     native(f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3")
@@ -73,28 +71,6 @@ class SqliteReader(SqlReader):
         return translate(error)
 
 
-class PausableReader(SqliteReader):
-    """A `Reader` whose statements wait while the write-ahead log is being truncated, which no reader may use.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-    readable : asyncio.Event
-    """
-
-    def __init__(self, connection: sqlite3.Connection, readable: asyncio.Event) -> None:
-        super().__init__(connection)
-        self._readable = readable
-
-    async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
-        await self._readable.wait()
-        return await super()._rows(statement, *arguments)
-
-    async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
-        await self._readable.wait()
-        return await super()._each(statement, keys)
-
-
 class SqliteTransaction(SqliteReader, SqlTransaction):
     """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed.
 
@@ -107,8 +83,7 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
     def __init__(self, connection: sqlite3.Connection, locked: frozenset[str]) -> None:
         super().__init__(connection)
         self.locked = locked
-
-    requires_truncation = False
+        self.requires_truncation = False
 
     def end(self) -> None:
         """Let nobody use it any more."""
@@ -163,38 +138,6 @@ class _Ended:
     executemany = execute
 
 
-class _Reading:
-    """The context of a reader that is always there."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    async def __aenter__(self) -> Reader:
-        return self._reader
-
-    async def __aexit__(self, *error: object) -> None:
-        return None
-
-
-class _Writing:
-    """The context of one transaction."""
-
-    def __init__(self, store: "SqliteStore", pools: Sequence[str]) -> None:
-        self._store = store
-        self._pools = pools
-
-    async def __aenter__(self) -> Transaction:
-        return await self._store.begin(frozenset(self._pools))
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._store.end(commit=kind is None)
-
-
 class SqliteStore:
     """A `Store` over a file. It belongs to the event loop in which it was made.
 
@@ -203,16 +146,16 @@ class SqliteStore:
     path : Path
         A database with the tables of this version.
     seconds : float
-        How long to wait for other processes.
+        How long to wait for other processes that write.
     sync : bool
         Whether commits wait for the disk.
     private : tempfile.TemporaryDirectory, optional
-        The folder of the database, if that shall be gone with the store.
+        The folder of the database, if it is to be removed with the store.
 
     Raises
     ------
     StoreUnavailable
-        If a file can't be opened.
+        If the file can't be opened.
     NotDurable
         If SQLite can't promise that a commit is on the disk.
     """
@@ -228,112 +171,86 @@ class SqliteStore:
         self._seconds = seconds
         self._private = private
         self._writer = connect(path, cache_mebibytes=_WRITER_CACHE, sync=sync)
-        # A reader waits for nobody but, for a moment, a process that mends the log of one that has died.
-        self._reader = connect(path, cache_mebibytes=_READER_CACHE, sync=sync, busy_seconds=BUSY_SECONDS)
-        self._turn = Turn(path, seconds=seconds)
-        self._buckets = BucketFile(path.with_name(path.name + ".buckets"), seconds=seconds)
-        readable = asyncio.Event()
-        readable.set()
-        self._checkpoints = Checkpoints(
-            connect(path, cache_mebibytes=1, sync=sync, busy_seconds=BUSY_SECONDS), self._turn, readable
-        )
+        self._reader = connect(path, cache_mebibytes=_READER_CACHE, sync=sync, busy_seconds=_READER_BUSY)
+        self._reading = nullcontext(SqliteReader(self._reader))
+        self._buckets = MemoryBuckets()
         self._commits = ThreadPoolExecutor(1, thread_name_prefix="commit")
-        self._reading = _Reading(PausableReader(self._reader, readable))
-        self._transaction: SqliteTransaction | None = None
-        self._changes = 0
-        self._truncation = Truncation(self._checkpoints)
+        self._lock = asyncio.Lock()  # held while this process writes
+        self._log = WriteAheadLog(
+            path.resolve().with_name(path.resolve().name + "-wal"),
+            connect(path, cache_mebibytes=1, sync=sync, busy_seconds=_LOG_BUSY),
+            self._lock,
+        )
 
-    def reading(self) -> _Reading:
+    def reading(self) -> nullcontext[SqliteReader]:
         """See `Store.reading`."""
         return self._reading
 
-    def writing(self, pools: Sequence[str], *, wait: bool = True) -> _Writing:
+    @asynccontextmanager
+    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[SqliteTransaction]:
         """See `Store.writing`. There is one writer, whatever the pools, which is waited for in any case."""
-        return _Writing(self, pools)
+        async with self._lock:
+            try:
+                await self._begin()
+                changes = self._writer.total_changes
+                transaction = SqliteTransaction(self._writer, frozenset(pools))
+                try:
+                    yield transaction
+                finally:
+                    transaction.end()
+                await self._commit(
+                    self._writer.total_changes - changes, erased=transaction.requires_truncation
+                )
+            finally:
+                self._roll_back()
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
-        return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
+        return self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
 
     async def close(self) -> None:
         """See `Store.close`."""
-        await self._truncation.close()
-        await self._checkpoints.close()
+        await self._log.close()
         self._commits.shutdown()
         self._reader.close()
         # The last connection copies what is left in the log.
         await asyncio.to_thread(self._writer.close)
-        self._buckets.close()
-        self._turn.close()
         if self._private is not None:
             self._private.cleanup()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
-
-    async def begin(self, pools: frozenset[str]) -> Transaction:
-        """Wait for the turn to write and begin a transaction; `end` must follow."""
-        await self._turn.take()
-        try:
-            await self._begin()
-        except BaseException:
-            self._roll_back()
-            self._turn.give_back()
-            raise
-        self._changes = self._writer.total_changes
-        self._transaction = SqliteTransaction(self._writer, pools)
-        return self._transaction
-
-    async def end(self, *, commit: bool) -> None:
-        """Commit or roll back, and give the turn back."""
-        try:
-            if self._transaction is not None:
-                self._transaction.end()
-            changed = self._writer.total_changes - self._changes
-            if not commit:
-                self._roll_back()
-            elif not self._writer.in_transaction:
-                raise StoreUnavailable("SQLite: the transaction was rolled back after an error")
-            elif changed:
-                await self._in_thread(self._commit)
-                self._checkpoints.count(changed)
-                if self._transaction is not None and self._transaction.requires_truncation:
-                    self._truncation.require()
-            else:
-                self._commit()  # nothing goes to the disk
-        finally:
-            self._turn.give_back()
-
     async def _begin(self) -> None:
-        try:
-            self._writer.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise translate(error) from None
-            # Somebody who does not know of the turn is writing, such as the shell of SQLite.
-            await self._in_thread(self._begin_patiently)
+        end = monotonic() + self._seconds
+        while not self._try_to_begin():
+            if monotonic() > end:
+                raise StoreUnavailable("SQLite: another process has been writing for too long")
+            await asyncio.sleep(_RETRY)
 
-    def _begin_patiently(self) -> None:
-        self._writer.execute(f"PRAGMA busy_timeout = {int(self._seconds * 1000)}")
+    def _try_to_begin(self) -> bool:
         try:
             self._writer.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                return False
             raise translate(error) from None
-        finally:
-            self._writer.execute("PRAGMA busy_timeout = 0")
+        return True
 
-    def _commit(self) -> None:
+    async def _commit(self, changed: int, *, erased: bool) -> None:
+        if not self._writer.in_transaction:
+            raise StoreUnavailable("SQLite: the transaction was rolled back after an error")
+        if changed:
+            await self._in_thread(self._commit_now)
+            self._log.committed(changed, erased=erased)
+        else:
+            self._commit_now()  # nothing goes to the disk
+
+    def _commit_now(self) -> None:
         try:
             self._writer.execute("COMMIT")
         except sqlite3.Error as error:
-            self._roll_back()
             raise translate(error) from None
 
     def _roll_back(self) -> None:
-        # A full disk and errors of the disk have ended the transaction already.
+        """End a transaction that was not committed; a full disk and errors of the disk have ended it already."""
         if self._writer.in_transaction:
             with suppress(sqlite3.Error):
                 self._writer.execute("ROLLBACK")

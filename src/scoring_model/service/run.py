@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
+import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core.faults import log_notice
-from scoring_model.service.listening import base_url, listen
+from scoring_model.service.process import serve
 from scoring_model.service.settings import ServiceSettings, sqlite_path
 from scoring_model.service.standard_error import install
-from scoring_model.service.supervisor import supervise
-from scoring_model.service.worker import serve
+from scoring_model.service.workers import supervise
 
 if TYPE_CHECKING:
     from scoring_model.service.core.store import Store
 
 Report = Callable[[str], None]
 
-DEVELOPMENT = (
+DEVELOPMENT: Final = (
     "DEVELOPMENT MODE: webhooks may be plain http and on this machine. "
     "Nothing of real people belongs in here."
 )
+
+BACKLOG: Final = 2048
+"""Connections that wait while all processes are busy, or while the first one starts."""
+
+BUFFER: Final = 128 * 1024
+"""Bytes that the kernel may hold of a connection in each direction (Linux takes twice the value). By itself it takes
+megabytes for a peer that does not read, or that sends more than is read."""
+
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+class AddressUnavailable(ValueError):
+    """The service can't listen on the address of its settings."""
 
 
 def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
@@ -36,16 +50,20 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
     say : callable
         Called with the base URL, once requests are answered.
     report : callable
-        Called with what is worth knowing until requests are answered; then standard error is JSON.
+        Called with notices until requests are answered; from then on standard error is JSON.
 
     Raises
     ------
     AddressUnavailable
-        Before anything else, if the port is taken.
+        If the port is taken. This and the next one are raised before anything is created.
+    AlreadyServed
+        If another process serves the same file of SQLite.
     Exception
-        Whatever makes it impossible to start; `failures.is_told` says whether its text is enough.
+        Anything else that prevents the start; `standard_error.is_explained` says whether its text is enough.
     """
-    with listen(settings.host, settings.port) as listener:
+    from scoring_model.service.store import serving
+
+    with listen(settings.host, settings.port) as listener, serving(settings.database):
         if settings.development:
             report(DEVELOPMENT)
         prepared = asyncio.run(prepare(settings, report=report))
@@ -59,26 +77,56 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
         if settings.workers == 1:
             serve(prepared, listener, ready=ready)
         else:
-            supervise(prepared, listener, ready=ready, report=log_notice)
+            supervise(prepared, listener, ready=ready)
     log_notice("stopped")
 
 
-async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettings:
-    """Check all that can be wrong before a process serves, and do once what processes must not do at the same time.
-
-    A new SQLite database gets its tables, and where its default place holds none, a master key. The root secret is
-    made. The bundle is kept with those that served before, and every one of them must be there. Their directory is
-    written into the database.
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on an address.
 
     Parameters
     ----------
-    settings : ServiceSettings
-    report : callable
+    host : str
+        Name or address; of a name with several addresses the first.
+    port : int
+        0 for a free one.
+
+    Raises
+    ------
+    AddressUnavailable
+        If the port is taken, or the address is not one of this machine.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except OSError as error:
+        reason = "the port is taken" if error.errno == errno.EADDRINUSE else error.strerror
+        raise AddressUnavailable(f"can't listen on {host} port {port}: {reason}") from None
+    for direction in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        listener.setsockopt(socket.SOL_SOCKET, direction, BUFFER)  # which its connections inherit
+    return listener
+
+
+def base_url(listener: socket.socket) -> str:
+    """The URL under which a client on this machine reaches a socket."""
+    host, port = listener.getsockname()[:2]
+    host = _EVERYWHERE.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettings:
+    """Check everything that can be wrong, and create what the processes share, before the first of them serves.
+
+    A new SQLite database gets its tables, and a master key where its default place has none. The root secret is
+    created. The bundle is copied to those that served before, all of which must be there; their directory is written
+    into the database.
 
     Returns
     -------
     ServiceSettings
-        With the bundle where it is kept: a training may replace what stands where it was named.
+        With the copy of the bundle: a training may replace the original.
     """
     from scoring_model.bundle import check_protocol, read_bundle
     from scoring_model.bundle.seal import load_public_key

@@ -1,26 +1,20 @@
-"""One process that answers requests: the only one, or one of those that a supervisor looks after."""
+"""One process that answers requests: it opens the service, answers until it is asked to stop, and closes everything."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import gc
-import json
-import os
+import resource
 import signal
 import socket
-import sys
-import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.service.core.faults import log_fault
-from scoring_model.service.descriptors import connections_within_descriptors
-from scoring_model.service.failures import is_told, text_of
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.standard_error import install
-from scoring_model.service.stopping import cancelled_by_signals
 
 if TYPE_CHECKING:
     from scoring_model.service.core.store import Store
@@ -28,15 +22,28 @@ if TYPE_CHECKING:
     from scoring_model.service.http.settings import HttpSettings
     from scoring_model.service.service import Service
 
-READY: Final = b"ready\n"
-"""What a worker says on standard output once it answers."""
+STOPS: Final = (signal.SIGTERM, signal.SIGINT)
+_DESCRIPTORS: Final = 256
+"""For everything but connections: database, deliveries, files."""
 _MICROSECONDS: Final = 1_000_000
 _COLLECT_AFTER: Final = 20_000  # objects made and not freed, of the kinds that can be in a cycle
 
 
-def serve(
-    settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None], watch: int | None = None
-) -> None:
+@contextlib.contextmanager
+def cancelled_by_signals() -> Iterator[None]:
+    """Cancel the running task when the process is asked to stop. To be entered in the main thread."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None  # a coroutine runs in one
+    for number in STOPS:
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        yield
+    finally:
+        for number in STOPS:
+            loop.remove_signal_handler(number)
+
+
+def serve(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
     """Open the service and answer requests until SIGTERM or SIGINT, then end what is under way.
 
     To be called in the main thread, which gets the signals.
@@ -44,27 +51,25 @@ def serve(
     Parameters
     ----------
     settings : ServiceSettings
-        Of a prepared database; see `runner.prepare`.
+        Of a prepared database; see `run.prepare`.
     listener : socket.socket
-        Already listening: what comes before `ready` waits.
+        Already listening: connections that come before `ready` wait.
     ready : callable
         Called once when requests are answered.
-    watch : int, optional
-        Descriptor whose end asks the process to stop, as SIGTERM does.
     """
     import uvloop
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        if watch is not None:
-            _stop_at_end_of(watch, runner.get_loop())
-        with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
-            runner.run(_answer(settings, listener, ready=ready))
+    with (
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt),
+    ):
+        runner.run(_answer(settings, listener, ready=ready))
 
 
 async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
     with cancelled_by_signals():
         http = _http_settings(settings)
-        app, close = await _open(settings, http)
+        app, close = await open_application(settings, http)
         from scoring_model.service.http.logs import configure
         from scoring_model.service.http.server import run
 
@@ -95,7 +100,18 @@ def _http_settings(settings: ServiceSettings) -> HttpSettings:
     )
 
 
-async def _open(settings: ServiceSettings, http: HttpSettings) -> tuple[Any, Callable[[], Awaitable[None]]]:
+def connections_within_descriptors(wanted: int) -> int:
+    """Raise the limit on open files to the hard one, and lower the number of connections to what it has room for."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if hard == resource.RLIM_INFINITY:
+        return wanted
+    return max(1, min(wanted, max(hard - _DESCRIPTORS, hard // 2)))
+
+
+async def open_application(
+    settings: ServiceSettings, http: HttpSettings
+) -> tuple[Any, Callable[[], Awaitable[None]]]:
     """Open store, service and deliverer; return the application, and what closes all of them."""
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.delivering import Requests
@@ -161,51 +177,3 @@ def freeze_gc() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, 20, 20)
-
-
-def _stop_at_end_of(descriptor: int, loop: asyncio.AbstractEventLoop) -> None:
-    def readable() -> None:
-        if not os.read(descriptor, 1024):
-            loop.remove_reader(descriptor)
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    loop.add_reader(descriptor, readable)
-
-
-def _settings_of(descriptor: int) -> ServiceSettings:
-    """Read the line of settings that a supervisor writes, and nothing after it."""
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = os.read(descriptor, 65536)
-        if not piece:
-            raise EOFError("the supervisor is gone")
-        line += piece
-    return ServiceSettings.from_plain(json.loads(line))
-
-
-def _tell_ready() -> None:
-    os.write(1, READY)
-    os.dup2(2, 1)  # what is printed from now on belongs to the log
-
-
-def main() -> int:
-    """Answer on the socket whose descriptor is the argument, with the settings that standard input gives.
-
-    Returns
-    -------
-    int
-        Exit code: 0 stopped as asked; 1 it could not start, as standard error says.
-    """
-    listener = socket.socket(fileno=int(sys.argv[1]))
-    try:
-        serve(_settings_of(0), listener, ready=_tell_ready, watch=0)
-    except Exception as error:
-        if not is_told(error):
-            traceback.print_exc()
-        print(f"error: {text_of(error)}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

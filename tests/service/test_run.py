@@ -18,8 +18,7 @@ from scoring_model.bundle.reader import read_manifest
 from scoring_model.service.bundles import BundlesMissing
 from scoring_model.service.core.rows import BundleRow
 from scoring_model.service.keys.keyring import generate_master_key
-from scoring_model.service.listening import AddressUnavailable, base_url, listen
-from scoring_model.service.runner import prepare
+from scoring_model.service.run import AddressUnavailable, base_url, listen, prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import SchemaMissing, open_store
 from strangers import new_credentials
@@ -27,13 +26,27 @@ from webhook_receiver import Receiver, receiving
 
 HEAVY: Final = "numba pyarrow pandas lightgbm sklearn sqlalchemy alembic"
 WORKERS: Final = 2
+KEY: Final = generate_master_key()
 
 
 @pytest.fixture
-def two(sealed: Path, tmp_path: Path) -> Iterator[Running]:
-    """A service of two workers on SQLite."""
-    with running(tmp_path, *arguments(sealed), "--workers", WORKERS, "--no-request-log") as service:
+def two(sealed: Path, tmp_path: Path, postgres_url: str) -> Iterator[Running]:
+    """A service of two workers on PostgreSQL."""
+    with running(
+        tmp_path, *two_workers(sealed), environment=on(postgres_url.replace("scoring@", "scoring:s3cret@"))
+    ) as service:
         yield service
+
+
+def two_workers(bundle: Path) -> list[object]:
+    """Words of a service of two workers, but for its database."""
+    return ["--bundle", bundle, "--bundles", "shelf", "--workers", WORKERS, "--no-request-log"]
+
+
+def on(url: str) -> dict[str, str]:
+    """Variables of a service on PostgreSQL."""
+    keys = {"SCORING_MODEL_MASTER_KEY": "env:KEYS", "KEYS": KEY}
+    return {"SCORING_MODEL_DATABASE": url, **keys}
 
 
 def arguments(bundle: Path, database: str = "sqlite:///scoring.db") -> list[object]:
@@ -82,7 +95,7 @@ def test_ctrl_c_is_a_stop_like_another(sealed: Path, tmp_path: Path) -> None:
     assert "DEVELOPMENT MODE" in service.log.read_text()
 
 
-def test_a_taken_port_is_told_before_anything_is_made(sealed: Path, tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_before_anything_is_made(sealed: Path, tmp_path: Path) -> None:
     """The port is named, the exit code is 1, and there is neither database nor key."""
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
@@ -103,7 +116,7 @@ def test_settings_come_from_the_environment_too(sealed: Path, tmp_path: Path) ->
 
 
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
-    """A killed worker is told of and another takes its place, while requests are answered all along."""
+    """A killed worker is logged and another takes its place, while requests are answered all along."""
     before = two.workers()
     assert len(before) == WORKERS
     os.kill(before[0], signal.SIGKILL)
@@ -115,10 +128,11 @@ def test_a_worker_that_dies_is_replaced(two: Running) -> None:
 
 
 def test_workers_stop_with_the_first_process(two: Running) -> None:
-    """SIGTERM ends all of them and the exit code is 0."""
+    """SIGTERM ends all of them and the exit code is 0; the URL of the database is in no log."""
     workers = two.workers()
     assert two.stop() == 0
     assert not any(is_alive(worker) for worker in workers)
+    assert "s3cret" not in two.log.read_text()
 
 
 def test_workers_do_not_outlive_a_killed_supervisor(two: Running) -> None:
@@ -203,18 +217,35 @@ def delivered(folder: Path) -> list[tuple[str, int, int | None]]:
         return connection.execute("SELECT status, attempts, leased_until FROM deliveries").fetchall()
 
 
-def test_a_worker_that_never_answers_ends_the_service(sealed: Path, tmp_path: Path) -> None:
+def test_a_second_service_on_a_file_is_refused(sealed: Path, tmp_path: Path) -> None:
+    """It ends with 1 and names PostgreSQL. Commands use the database meanwhile, and a killed service locks nothing."""
+    with running(tmp_path, *arguments(sealed)) as service:
+        process = start(tmp_path, *arguments(sealed))
+        said, error = process.communicate(timeout=60)
+        assert (process.returncode, said) == (1, "")
+        assert "error: another process serves scoring.db" in error
+        assert "PostgreSQL" in error
+        client = new_credentials(tmp_path)
+        assert service.request("GET", "/scoring/v1/webhooks", headers=client)[0] == 200
+        service.process.kill()
+        service.process.wait()
+    with running(tmp_path, *arguments(sealed)) as service:
+        assert service.request("GET", "/scoring/v1/webhooks", headers=client)[0] == 200
+
+
+def test_a_worker_that_never_answers_ends_the_service(
+    sealed: Path, tmp_path: Path, postgres_url: str
+) -> None:
     """A bundle with other link keys than the history passes the preparation, and no worker can serve it: exit 1."""
-    prepared(settings_of(sealed, tmp_path))
 
     async def forge() -> None:
-        store = await open_store(f"sqlite:///{tmp_path / 'scoring.db'}")
+        store = await open_store(postgres_url)
         async with store.writing(["*"]) as transaction:
             await transaction.set_fact("link_keys", b"{}")
         await store.close()
 
     asyncio.run(forge())
-    process = start(tmp_path, *arguments(sealed), "--workers", WORKERS)
+    process = start(tmp_path, *two_workers(sealed), environment=on(postgres_url))
     said, error = process.communicate(timeout=60)
     assert (process.returncode, said) == (1, "")
     assert "the bundle's link keys are" in error
@@ -286,21 +317,6 @@ def test_a_new_postgresql_database_is_migrated_by_its_operator(
     empty = postgres_url.rpartition("/")[0] + "/postgres"
     with pytest.raises(SchemaMissing, match="database migrate"):
         prepared(settings_of(sealed, tmp_path, **{**named, "database": empty}))
-
-
-def test_workers_on_postgresql(sealed: Path, tmp_path: Path, postgres_url: str) -> None:
-    """Two workers serve one database, whose URL comes by the environment and is in no log."""
-    secret = postgres_url.replace("scoring@", "scoring:s3cret@")
-    variables = {
-        "SCORING_MODEL_DATABASE": secret,
-        "SCORING_MODEL_MASTER_KEY": "env:KEYS",
-        "KEYS": generate_master_key(),
-    }
-    words = ["--bundle", sealed, "--bundles", "shelf", "--workers", WORKERS]
-    with running(tmp_path, *words, environment=variables) as service:
-        assert service.request("GET", "/health/ready")[0] == 200
-        assert service.stop() == 0
-    assert "s3cret" not in service.log.read_text()
 
 
 def test_a_failure_to_reach_the_database_hides_the_password(sealed: Path, tmp_path: Path) -> None:
