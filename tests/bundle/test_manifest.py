@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from scoring_model.bundle.codec import json_bytes, read_json
 from scoring_model.bundle.errors import ManifestInvalid, NewerProtocol
-from scoring_model.bundle.manifest import PROTOCOL, Manifest
-from scoring_model.bundle.rules import shape_of
+from scoring_model.bundle.manifest import PROTOCOL, Manifest, shape_of
 from scoring_model.bundle.seal import FileSeal, seal_file, sha256_hex
 
 SEALS = {"model.onnx": seal_file(b"graph"), "policy.json": seal_file(b"{}")}
@@ -47,7 +46,7 @@ def problems(data: bytes) -> str:
     """Return what is wrong with these bytes of a manifest."""
     with pytest.raises(ManifestInvalid) as caught:
         Manifest.from_bytes(data)
-    return "\n".join(caught.value.problems)
+    return "\n".join(map(str, caught.value.violations))
 
 
 @given(

@@ -179,5 +179,5 @@ def test_codes_that_collide_are_refused() -> None:
 @pytest.mark.parametrize("words", [{"event": "Payment"}, {"subject": "a{b}"}, {"event": ""}])
 def test_words_of_a_use_are_plain(words: dict[str, str]) -> None:
     """Capitals, signs and no word at all are refused by name."""
-    with pytest.raises(ValueError, match=f"^{next(iter(words))} must be"):
+    with pytest.raises(ValueError, match=f"^{next(iter(words))}: must be"):
         Use(**words)

@@ -44,7 +44,7 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
         assert stretch["records"] == stretch["genuine"] + stretch["frauds"] + sum(
             stretch["left_out"].values()
         )
-    found = json.loads((folder / "attacks.json").read_text())
+    found = json.loads((folder / "leakage_checks.json").read_text())
     assert (found["run"], [finding["verdict"] for finding in found["findings"]]) == (True, ["sound"] * 4)
     assert "### Leaks" in summary
     assert "warning: a fraud is known" in error
@@ -88,11 +88,12 @@ def test_a_leak_is_refused_and_told(capsys: pytest.CaptureFixture[str], small: P
     assert (code, "Traceback" in error) == (1, False)
     assert "single_features: on its own signal_form_seconds has an AUC of 1.0000" in error
     assert (
-        "To train all the same, for the card to tell: training.attacks.tolerate: [single_features]" in error
+        "To train all the same, with a note in the card: training.leakage_checks.tolerate: [single_features]"
+        in error
     )
     assert not (tmp_path / "out").exists()
-    found = json.loads((tmp_path / "out.training" / "attacks.json").read_text())
-    verdicts = {finding["attack"]: finding["verdict"] for finding in found["findings"]}
+    found = json.loads((tmp_path / "out.training" / "leakage_checks.json").read_text())
+    verdicts = {finding["check"]: finding["verdict"] for finding in found["findings"]}
     assert verdicts == {
         "shuffled_labels": "sound",
         "single_features": "leak",

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.evaluation.blocks import MIN_DAYS
-from scoring_model.evaluation.intervals import share_of
 from scoring_model.evaluation.stability import (
     RECENT_DAYS,
     WINDOW_DAYS,
     Stability,
     measure_stability,
 )
+from scoring_model.evaluation.uncertainty import MIN_DAYS, share_of
 
 DAY = 86_400_000_000
 

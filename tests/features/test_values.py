@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from feature_tables import values_of
 from scoring_model.contract.countries import COUNTRIES
 from scoring_model.features import addresses, dates, documents, images, postal
-from scoring_model.features.ngrams import NgramTable
-from scoring_model.features.shares import ShareTable
-from scoring_model.features.vocabulary import MAX_LEVELS, MIN_PERSONS, Vocabulary
+from scoring_model.features.state import MAX_LEVELS, MIN_PERSONS, NgramTable, ShareTable, Vocabulary
 
 
 def test_birth_has_day_month_and_patterns() -> None:

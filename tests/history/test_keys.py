@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from feature_tables import table_of
 from scoring_model.configuration import load_configuration
 from scoring_model.history import PERSON, LinkKey, key_codes, key_of
-from scoring_model.history.parts import combined_codes, part_problems
+from scoring_model.history.parts import combined_codes, part_violations
 from scoring_model.records.key_encodings import DATE_ENCODINGS, TEXT_ENCODINGS
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets
@@ -186,17 +186,17 @@ def test_references_in_a_key_are_of_their_client(parts: tuple[str, ...]) -> None
     ],
 )
 def test_what_is_no_part_is_refused_by_name(part: str, words: str) -> None:
-    """An error names key and part, says what is wrong and tells the nearest name."""
+    """An error names key and part, the rule and the nearest name."""
     with pytest.raises(ValueError, match=r"^link key household: ") as caught:
         LinkKey(name="household", parts=("firstName", part))
     assert f"part {part!r}: " in str(caught.value)
     assert words in str(caught.value)
 
 
-def test_all_problems_of_a_key_are_told_at_once() -> None:
-    """Every field, reduction and repetition that is wrong has a sentence of its own."""
+def test_all_violations_of_a_key_are_reported_at_once() -> None:
+    """Every field, encoding and repetition that is wrong has a sentence of its own."""
     parts = ("fristName+lastName:phonetik:yeer", "dob", "dob:words")
-    assert len(part_problems(parts)) == 4
+    assert len(part_violations(parts)) == 4
     with pytest.raises(ValueError, match=r"fristName.*phonetik.*yeer.*words"):
         LinkKey(name="k", parts=parts)
 

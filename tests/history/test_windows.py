@@ -160,13 +160,13 @@ def test_cap_counts_over_all_windows_alike() -> None:
 @pytest.mark.parametrize(
     ("windows", "cap", "words"),
     [
-        ((), 1, "must not be empty"),
+        ((), 1, "one or more lengths"),
         ((0,), 1, "longer than 0"),
-        ((5, 5), 1, "ascend strictly"),
-        ((5,), 0, "cap must be at least 1, got 0"),
+        ((5, 5), 1, "strictly ascending"),
+        ((5,), 0, "cap: must be at least 1, got 0"),
     ],
 )
-def test_impossible_laws_are_refused(windows: tuple[int, ...], cap: int, words: str) -> None:
+def test_impossible_specifications_are_refused(windows: tuple[int, ...], cap: int, words: str) -> None:
     """The error says which rule is broken."""
     with pytest.raises(ValueError, match=words):
         WindowSpec(windows=windows, cap=cap)

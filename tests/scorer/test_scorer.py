@@ -244,7 +244,7 @@ def test_a_broken_record_is_refused_with_all_problems(scorer: Scorer) -> None:
     }
     with pytest.raises(InvalidRecord) as caught:
         scorer.score(body)
-    assert {problem.field for problem in caught.value.problems} == {
+    assert {found.field for found in caught.value.violations} == {
         "firstName",
         "dob",
         "eventTime",

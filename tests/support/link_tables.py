@@ -154,7 +154,7 @@ def arrow(rows: Sequence[Row]) -> pa.Table:
         "labelKnownAt": pa.array(
             [None if label is None else instant(label.known) for label in labels], moments
         ),
-        "labelToldAt": pa.array(
+        "labelReportedAt": pa.array(
             [None if label is None or label.told is None else instant(label.told) for label in labels],
             moments,
         ),
@@ -169,7 +169,7 @@ def arrow(rows: Sequence[Row]) -> pa.Table:
 def read(rows: Sequence[Row]) -> RecordTable:
     """The rows as parsed records; none of them may be refused."""
     reading = read_records(arrow(rows), SCHEMA, labelled=True)
-    assert reading.problems == ()
+    assert reading.violations == ()
     return reading.table
 
 

@@ -60,7 +60,7 @@ def test_records_are_in_order_of_time_inside_the_period(history: pa.Table) -> No
 def test_every_row_is_a_valid_record(history: pa.Table) -> None:
     """The contract of records finds nothing wrong, and uses every column but the truth."""
     reading = read_records(history, RecordSchema(signals=SIGNALS), labelled=True)
-    assert reading.problems == ()
+    assert reading.violations == ()
     assert reading.rows == history.num_rows == len(reading.table)
     assert set(reading.unused_columns) == {"truth.kind", "truth.person"}
 

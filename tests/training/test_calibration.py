@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.beta import Beta
-from scoring_model.decision.probability import Calibration
+from scoring_model.decision.probability import Beta, Calibration
 from scoring_model.training.calibration import CalibrationError, choose_calibration, fit_beta, fit_platt
 
 

@@ -21,7 +21,7 @@ from scoring_model.training.tracking import TrackingError
 LEFT = {
     "evaluation.json",
     "evaluation.md",
-    "attacks.json",
+    "leakage_checks.json",
     "split.json",
     "parameters.yaml",
     "quarantine.csv",

@@ -271,7 +271,7 @@ def test_parts_without_a_class_are_refused() -> None:
 
 def test_settings_out_of_range_are_named_together() -> None:
     """Every field that is wrong is in the text."""
-    with pytest.raises(ValueError, match=r"burn_in.*train must lie.*sum 1.*min_frauds") as caught:
+    with pytest.raises(ValueError, match=r"burn_in.*train: must.*sum 1.*min_frauds") as caught:
         SplitSettings(label_maturity=-1, burn_in=-1, train=1.5, min_frauds=0)
     assert "label_maturity must be at least 0" in str(caught.value)
 

@@ -328,5 +328,5 @@ def test_settings_out_of_range_are_named_together() -> None:
         TuningSettings(trials=None, fpr=0.5, folds=0, max_rounds=0, patience=0, thinning=0)
     with pytest.raises(ValueError, match="exactly one"):
         TuningSettings(trials=1, budget=1)
-    with pytest.raises(ValueError, match="budget must be above 0"):
+    with pytest.raises(ValueError, match="budget: must be above 0"):
         TuningSettings(trials=None, budget=0)

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from scoring_model.records.atomic import atomic_file
-from scoring_model.records.formulas import FORMULA_STARTS, GUARD
+from scoring_model.records.quarantine import FORMULA_STARTS, GUARD
 
 _FORMULA: Final = rf"\A([{re.escape(''.join(FORMULA_STARTS))}])"
 

@@ -100,10 +100,10 @@ def score_file(
 
 def _quarantine(reading: Reading, path: Path) -> Path | None:
     """List the refused rows; where there are none, what an earlier job listed does not stay."""
-    if not reading.problems:
+    if not reading.violations:
         path.unlink(missing_ok=True)
         return None
-    write_quarantine(reading.problems, path)
+    write_quarantine(reading.violations, path)
     return path
 
 

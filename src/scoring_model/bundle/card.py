@@ -25,7 +25,7 @@ class SplitRow:
 class LeakageRow:
     """One search for leaks in the data, how it ended, and on how many records."""
 
-    attack: str
+    check: str
     verdict: str
     records: int
     detail: str
@@ -96,7 +96,7 @@ class ModelCard:
         How the thresholds were chosen, and whom the promises are about.
     calibration : str
         How a margin becomes a probability, and why so.
-    splits, attacks, metrics, promises, scale, features : sequences of rows
+    splits, leakage, metrics, promises, scale, features : sequences of rows
         One table each.
     protected : sequence of str
         Protected attributes that the model reads, if any.
@@ -119,7 +119,7 @@ class ModelCard:
     choice: str = ""
     calibration: str = ""
     splits: Sequence[SplitRow] = ()
-    attacks: Sequence[LeakageRow] = ()
+    leakage: Sequence[LeakageRow] = ()
     metrics: Sequence[MetricRow] = ()
     promises: Sequence[PromiseRow] = ()
     scale: Sequence[ScaleRow] = ()
@@ -148,10 +148,10 @@ def _data(card: ModelCard) -> str:
 
 
 def _leaks(card: ModelCard) -> str:
-    if not card.attacks:
+    if not card.leakage:
         return "## Leaks\n\nThe configuration turned the search for leaks off."
-    rows = [(row.attack, row.verdict, row.records, row.detail) for row in card.attacks]
-    table = _table(("Attack", "Verdict", "Records", "Found"), rows)
+    rows = [(row.check, row.verdict, row.records, row.detail) for row in card.leakage]
+    table = _table(("Check", "Verdict", "Records", "Found"), rows)
     return (
         f"## Leaks\n\n{table}\n\nColumns that users supply were looked at one by one: whether their values "
         "were there before the decision can't be seen from the records."

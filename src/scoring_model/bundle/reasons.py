@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scoring_model.contract.violation import check_fields
 from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
 from scoring_model.features import FeatureMatrix, FeatureSettings
-from scoring_model.features.reasons import fraud_link_reason, link_reason, signal_reason, snake
+from scoring_model.features.catalogue import fraud_link_reason, link_reason, signal_reason, snake
 from scoring_model.history import PERSON, LinkKey
 from scoring_model.records import SignalType, format_duration
 
@@ -34,7 +35,7 @@ class Use:
 
     Raises
     ------
-    ValueError
+    Invalid
         When either is not 2 to 40 small letters, blanks and hyphens.
     """
 
@@ -43,13 +44,8 @@ class Use:
 
     def __post_init__(self) -> None:
         words = {"subject": self.subject, "event": self.event}
-        problems = [
-            f"{name} must be 2 to 40 small letters, blanks or hyphens"
-            for name, word in words.items()
-            if not _WORDS.fullmatch(word)
-        ]
-        if problems:
-            raise ValueError("; ".join(problems))
+        expected = "2 to 40 small letters, blanks or hyphens"
+        check_fields(self, *((name, expected, bool(_WORDS.fullmatch(word))) for name, word in words.items()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

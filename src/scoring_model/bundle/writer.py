@@ -15,9 +15,8 @@ from scoring_model.bundle.durable import (
     write_synced,
 )
 from scoring_model.bundle.errors import BundleExists, UnexpectedFile
-from scoring_model.bundle.manifest import Manifest
+from scoring_model.bundle.manifest import MANIFEST, SIGNATURE, Manifest
 from scoring_model.bundle.reader import read_manifest
-from scoring_model.bundle.rules import MANIFEST, SIGNATURE
 from scoring_model.bundle.seal import seal_file, sign
 
 if TYPE_CHECKING:

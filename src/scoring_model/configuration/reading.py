@@ -1,14 +1,17 @@
-"""From YAML to frozen settings: every problem at once, unknown keys refused with the nearest name."""
+"""From YAML to frozen settings: all violations at once, unknown keys with the nearest known name."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
+from scoring_model.configuration.training import FORMERLY
+from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.near_misses import near_misses
 
 try:
@@ -17,31 +20,31 @@ except ImportError:  # PyYAML was built without libyaml
     from yaml import SafeLoader  # type: ignore[assignment]
 
 T = TypeVar("T")
-MOST_PROBLEMS: Final = 100
-"""How many problems an error describes. It counts the others."""
+MOST_VIOLATIONS: Final = 100
+"""How many violations an error describes. It counts the others."""
 
 
-class ConfigurationError(ValueError):
-    """A configuration that can't be read.
+class ConfigurationError(Invalid):
+    """A configuration breaks rules.
 
     Parameters
     ----------
-    problems : sequence of object
-        The text of each names the key and the rule. Only the first `MOST_PROBLEMS` are kept, as text.
+    violations : sequence of Violation or str
+        Only the first `MOST_VIOLATIONS` are kept. A text is a violation by the whole.
     omitted : int
-        How many problems there are besides.
-
-    Attributes
-    ----------
-    problems : tuple of str
-    omitted : int
+        How many there are besides.
     """
 
-    def __init__(self, problems: Sequence[object], *, omitted: int = 0) -> None:
-        self.problems = tuple(map(str, problems[:MOST_PROBLEMS]))
-        self.omitted = omitted + len(problems[MOST_PROBLEMS:])
-        lines = [*self.problems, *([f"and {self.omitted} more"] if self.omitted else [])]
-        super().__init__("the configuration is refused:\n" + "\n".join(f"- {line}" for line in lines))
+    def __init__(self, violations: Sequence[Violation | str], *, omitted: int = 0) -> None:
+        super().__init__(
+            Violation("", "invalid", found) if isinstance(found, str) else found
+            for found in violations[:MOST_VIOLATIONS]
+        )
+        self.omitted = omitted + len(violations[MOST_VIOLATIONS:])
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.violations), *([f"and {self.omitted} more"] if self.omitted else [])]
+        return "the configuration is refused:\n" + "\n".join(f"- {line}" for line in lines)
 
 
 def read_yaml(path: Path) -> object:
@@ -55,7 +58,8 @@ def read_yaml(path: Path) -> object:
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except yaml.YAMLError as error:
-        raise ConfigurationError((f"{path.name}: {' '.join(str(error).split())}",)) from error
+        detail = f"{path.name}: {' '.join(str(error).split())}"
+        raise ConfigurationError([Violation("", "not_yaml", detail)]) from error
 
 
 def read_settings(kind: type[T], plain: object) -> T:
@@ -75,53 +79,93 @@ def read_settings(kind: type[T], plain: object) -> T:
     Raises
     ------
     ConfigurationError
-        With the first `MOST_PROBLEMS` problems and the number of the others.
+        With the first `MOST_VIOLATIONS` violations and the number of the others.
     """
-    unknown = tuple(_unknown_keys(kind, plain, ""))
+    renamed: list[Violation] = []
+    plain = _with_new_names(kind, {} if plain is None else plain, (), renamed)
+    unknown = [*renamed, *_unknown_keys(kind, plain, ())]
     try:
-        settings = TypeAdapter(kind).validate_python({} if plain is None else plain)
+        settings = TypeAdapter(kind).validate_python(plain)
     except ValidationError as error:
-        found = (f"{_where(e['loc'])}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors())
-        raise ConfigurationError((*unknown, *found)) from error
+        errors = error.errors(include_url=False, include_input=False)
+        found = [violation for item in errors for violation in _violations(item)]
+        raise _limited(unknown, found) from error
     if unknown:
-        raise ConfigurationError(unknown)
+        raise _limited(unknown, [])
     return settings
 
 
-def _where(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location)) or "the whole"
+def _violations(item: ErrorDetails) -> Iterator[Violation]:
+    """Translate an error of the validator; settings that check themselves raise `Invalid`."""
+    raised = item.get("ctx", {}).get("error")
+    if isinstance(raised, Invalid):
+        yield from (violation.within(*item["loc"]) for violation in raised.violations)
+    else:
+        detail = str(raised) if isinstance(raised, ValueError) else item["msg"]
+        yield Violation(pointer(*item["loc"]), item["type"], detail)
 
 
 class _UnknownKey(NamedTuple):
-    """A key that a section does not have; `where` is the section with a dot, or empty.
+    """A key that a section does not have."""
 
-    Its text is made when it is shown: finding the nearest name takes most of the time.
-    """
-
-    where: str
+    section: tuple[str, ...]
     key: str
     known: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def violation(self) -> Violation:
+        """Name the nearest known key."""
         near = near_misses(self.key, self.known)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(self.known)}"
-        return f"{self.where}{self.key}: unknown key; {hint}"
+        return Violation(pointer(*self.section, self.key), "unknown_key", f"unknown key; {hint}")
 
 
-def _unknown_keys(kind: Any, plain: object, where: str) -> Iterator[_UnknownKey]:
+def _limited(first: Sequence[_UnknownKey | Violation], others: Sequence[Violation]) -> ConfigurationError:
+    """Describe only as many violations as are kept: finding the nearest name of a key takes most of the time."""
+    found = [*first, *others]
+    kept = [item.violation() if isinstance(item, _UnknownKey) else item for item in found[:MOST_VIOLATIONS]]
+    return ConfigurationError(kept, omitted=len(found) - len(kept))
+
+
+def _with_new_names(kind: Any, plain: object, where: tuple[str, ...], found: list[Violation]) -> object:
+    """Replace old names of keys; the old and the new name of one key at once are a violation."""
+    if not isinstance(plain, Mapping):
+        return plain
+    parts = _parts(kind)
+    new_names = {f.metadata[FORMERLY]: f.name for f in _fields(kind) if FORMERLY in f.metadata}
+    result: dict[object, object] = {}
+    for key, value in plain.items():
+        name = new_names.get(key, key)
+        if name != key and name in plain:
+            detail = f"is the old name of {name}, which is there too"
+            found.append(Violation(pointer(*where, key), "repeated_key", detail))
+        else:
+            result[name] = _with_new_names(parts(name), value, (*where, str(name)), found)
+    return result
+
+
+def _unknown_keys(kind: Any, plain: object, where: tuple[str, ...]) -> Iterator[_UnknownKey]:
     if not isinstance(plain, Mapping):
         return
+    known = tuple(f.name for f in _fields(kind))
+    parts = _parts(kind)
+    for key, value in plain.items():
+        if is_dataclass(kind) and key not in known:
+            yield _UnknownKey(where, str(key), known)
+        else:
+            yield from _unknown_keys(parts(key), value, (*where, str(key)))
+
+
+def _fields(kind: Any) -> Sequence[Field[Any]]:
+    return [f for f in fields(kind) if f.init] if is_dataclass(kind) else ()
+
+
+def _parts(kind: Any) -> Callable[[object], Any]:
+    """Make a function from a key to the type of its value; of what has no keys it gives None."""
     if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        known = {f.name: hints[f.name] for f in fields(kind) if f.init}
-        for key, value in plain.items():
-            if key in known:
-                yield from _unknown_keys(known[key], value, f"{where}{key}.")
-            else:
-                yield _UnknownKey(where, str(key), tuple(known))
-    elif get_origin(kind) is not None and get_args(kind) and issubclass(get_origin(kind), Mapping):
-        for key, value in plain.items():
-            yield from _unknown_keys(get_args(kind)[1], value, f"{where}{key}.")
+        return get_type_hints(kind).get
+    if get_origin(kind) is not None and get_args(kind) and issubclass(get_origin(kind), Mapping):
+        return lambda _key: get_args(kind)[1]
+    return lambda _key: None
 
 
 class _Loader(SafeLoader):
@@ -134,7 +178,7 @@ def _mapping_once(loader: _Loader, node: yaml.MappingNode) -> dict[object, objec
     twice = sorted(str(key) for key, count in Counter(keys).items() if count > 1)
     if twice:
         raise yaml.constructor.ConstructorError(
-            None, None, f"keys stand twice: {', '.join(twice[:MOST_PROBLEMS])}", node.start_mark
+            None, None, f"keys stand twice: {', '.join(twice[:MOST_VIOLATIONS])}", node.start_mark
         )
     return mapping
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from scoring_model.decision.document import Check, DocumentError, check_document, is_number
+from scoring_model.decision.document import (
+    check_document,
+    each,
+    fields,
+    number,
+    one_of,
+    text,
+)
 
 _CODE: Final = re.compile(r"[A-Z0-9_]{1,200}")
 
@@ -157,7 +164,7 @@ class Factors:
         DocumentError
             With every field that is missing, unknown or breaks its rule.
         """
-        plain = _fields("reasons", document, {"share": _share, "factors": _list, "otherwise": _object})
+        plain = check_document("reasons", document, _document)
         return cls(
             share=float(plain["share"]),
             factors=tuple(_read_factor(factor) for factor in plain["factors"]),
@@ -190,16 +197,14 @@ def _statement_json(statement: Statement) -> dict[str, Any]:
     return {"code": statement.code, "sentence": statement.sentence, "facts": facts}
 
 
-def _read_factor(document: object) -> Factor:
-    plain = _fields("factor", document, {"features": _texts, "statements": _list})
+def _read_factor(plain: Mapping[str, Any]) -> Factor:
     return Factor(
         features=tuple(plain["features"]),
         statements=tuple(_read_statement(statement) for statement in plain["statements"]),
     )
 
 
-def _read_statement(document: object) -> Statement:
-    plain = _fields("statement", document, {"code": _text, "sentence": _text, "facts": _list})
+def _read_statement(plain: Mapping[str, Any]) -> Statement:
     return Statement(
         code=plain["code"],
         sentence=plain["sentence"],
@@ -207,39 +212,18 @@ def _read_statement(document: object) -> Statement:
     )
 
 
-def _read_fact(document: object) -> Fact:
-    plain = _fields("fact", document, {"rule": _rule, "columns": _texts})
+def _read_fact(plain: Mapping[str, Any]) -> Fact:
     return Fact(rule=Rule(plain["rule"]), columns=tuple(plain["columns"]))
 
 
-def _fields(name: str, document: object, checks: Mapping[str, Check]) -> Mapping[str, Any]:
-    check_document(name, document, checks)
-    if not isinstance(document, Mapping):
-        raise DocumentError(name, ("must be an object",))
-    return document
-
-
-def _share(value: object) -> str | None:
-    return None if is_number(value) else "must be a number"
-
-
-def _text(value: object) -> str | None:
-    return None if isinstance(value, str) and value else "must be text"
-
-
-def _list(value: object) -> str | None:
-    return None if isinstance(value, list) else "must be a list"
-
-
-def _object(value: object) -> str | None:
-    return None if isinstance(value, Mapping) else "must be an object"
-
-
-def _texts(value: object) -> str | None:
-    return (
-        None if isinstance(value, list) and value and not any(map(_text, value)) else "must be a list of text"
-    )
-
-
-def _rule(value: object) -> str | None:
-    return None if value in list(Rule) else f"must be one of {', '.join(Rule)}"
+_texts = each(text, least=1)
+_statement = fields(
+    {"code": text, "sentence": text, "facts": each(fields({"rule": one_of(*Rule), "columns": _texts}))}
+)
+_document = fields(
+    {
+        "share": number,
+        "factors": each(fields({"features": _texts, "statements": each(_statement)})),
+        "otherwise": _statement,
+    }
+)

@@ -12,12 +12,10 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.policy import Policy
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
-from scoring_model.evaluation.intervals import Share, share_of
-from scoring_model.evaluation.metrics import brier, log_loss
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
 from scoring_model.evaluation.stability import Stability, measure_stability
-from scoring_model.evaluation.uncertainty import Uncertainty, measure_uncertainty
+from scoring_model.evaluation.uncertainty import Share, Uncertainty, measure_uncertainty, share_of
 
 FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
 """False positive rates at which recall is reported."""

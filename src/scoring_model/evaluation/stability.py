@@ -6,8 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.evaluation.blocks import DAY, draw_days, interval_of
-from scoring_model.evaluation.intervals import Share, share_of
+from scoring_model.evaluation.uncertainty import DAY, Share, draw_days, interval_of, share_of
 
 WINDOW_DAYS: Final = 14
 RECENT_DAYS: Final = 90

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
-from scoring_model.evaluation.blocks import Interval
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation, Measures
-from scoring_model.evaluation.intervals import Share
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
+from scoring_model.evaluation.uncertainty import Interval, Share
 from scoring_model.records import rfc3339
 
 _ABSENT = "–"

@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
-from scoring_model.features.ngrams import NgramTable
 from scoring_model.features.postal import REQUIRED, USUALLY, fits
 from scoring_model.features.spelling import plain, typed, typed_alike
-from scoring_model.features.vocabulary import Vocabulary
+from scoring_model.features.state import NgramTable, Vocabulary
 from scoring_model.features.words import NO_ADDRESSES, NO_HOMES, UNITS
 
 VERSION = 2

@@ -20,7 +20,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features import addresses, dates, documents, images, links, names, signals
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
-from scoring_model.features.distinct import Coded, evaluate
+from scoring_model.features.distinct import evaluate, number_column
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.features.state import FittedState
 from scoring_model.history import (
@@ -33,6 +33,7 @@ from scoring_model.history import (
     table_amounts,
 )
 from scoring_model.records import NEVER, Record, RecordTable
+from scoring_model.records.table import Column
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
@@ -356,13 +357,13 @@ def _derived(event_time: int) -> dict[str, int]:
     return {"eventDay": event_time // _DAY, "eventHour": event_time // _HOUR % 24}
 
 
-def _inputs(table: RecordTable, names: Iterable[str]) -> dict[str, Coded]:
+def _inputs(table: RecordTable, names: Iterable[str]) -> dict[str, Column]:
     """Inputs of value functions; a missing value has the code 0."""
     times = table.event_times
     derived = {"eventDay": times // _DAY, "eventHour": times // _HOUR % 24}
-    return {name: Coded.of(derived[name]) if name in derived else _field(table, name) for name in names}
+    return {name: number_column(derived[name]) if name in derived else _field(table, name) for name in names}
 
 
-def _field(table: RecordTable, name: str) -> Coded:
+def _field(table: RecordTable, name: str) -> Column:
     column = table.column(name)
-    return Coded(column.codes + np.int32(1), (None, *column.values))
+    return Column((None, *column.values), column.codes + np.int32(1))

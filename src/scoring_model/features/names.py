@@ -4,8 +4,6 @@ import math
 from functools import cache
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
-from scoring_model.features.ngrams import NgramTable
-from scoring_model.features.rounding import settled
 from scoring_model.features.spelling import (
     CONSONANT,
     VOWEL,
@@ -19,6 +17,7 @@ from scoring_model.features.spelling import (
     steps,
     typed,
 )
+from scoring_model.features.state import NgramTable, settled
 from scoring_model.features.words import NO_NAMES, TITLES
 
 VERSION = 2

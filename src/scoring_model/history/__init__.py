@@ -12,8 +12,7 @@ records of a table at once. They agree exactly.
 
 from scoring_model.history.amounts import MOST_UNITS, Amount, TableAmounts, table_amounts
 from scoring_model.history.keys import PERSON, LinkKey, key_codes, key_of, person_codes, person_of
-from scoring_model.history.labels import pack_label
-from scoring_model.history.past import past_counts
+from scoring_model.history.sweep import past_counts
 from scoring_model.history.windows import (
     NOTHING_BEFORE,
     Counts,
@@ -24,6 +23,7 @@ from scoring_model.history.windows import (
     Sums,
     WindowSpec,
     count_before,
+    pack_label,
 )
 
 __all__ = [

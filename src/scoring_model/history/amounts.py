@@ -8,6 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.contract.fields import signal_field
+from scoring_model.contract.violation import check_fields
 from scoring_model.records import RecordTable
 
 MOST_UNITS: Final = 2**40
@@ -29,7 +30,7 @@ class Amount:
 
     Raises
     ------
-    ValueError
+    Invalid
         If `decimals` is out of range.
     """
 
@@ -37,8 +38,7 @@ class Amount:
     decimals: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.decimals <= MOST_DECIMALS:
-            raise ValueError(f"decimals must be 0 to {MOST_DECIMALS}, got {self.decimals}")
+        check_fields(self, ("decimals", f"0 to {MOST_DECIMALS}", 0 <= self.decimals <= MOST_DECIMALS))
 
     @property
     def field(self) -> str:

@@ -3,14 +3,70 @@
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from struct import Struct
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring_model.contract.violation import check_fields
 from scoring_model.history.amounts import Amount
-from scoring_model.history.labels import says_fraud
+
+_LABEL: Final = Struct("<qb")
+
+
+def pack_label(instant: int, *, fraud: bool) -> bytes:
+    """Pack one label; the labels of a record are these bytes, one after the other, in the order reported.
+
+    Parameters
+    ----------
+    instant : int
+        From when it counts, the later of known and reported: microseconds since 1970-01-01 UTC, 64 bits.
+    fraud : bool
+        Whether it says fraud.
+
+    Returns
+    -------
+    bytes of length 9
+        The instant as a little-endian 64-bit integer, then 1 for fraud or 0.
+
+    Examples
+    --------
+    >>> pack_label(258, fraud=True).hex()
+    '020100000000000001'
+    """
+    return _LABEL.pack(instant, fraud)
+
+
+def says_fraud(packed: bytes, *, before: int) -> bool:
+    """Whether the latest label that counts before an instant says fraud.
+
+    Parameters
+    ----------
+    packed : bytes
+        Labels of one record, as `pack_label` gives them, in the order reported.
+    before : int
+        Microseconds. A label of this very instant does not count yet.
+
+    Returns
+    -------
+    bool
+        Of labels that count from one instant, the one reported last decides; without any, false.
+
+    Raises
+    ------
+    struct.error
+        If the bytes are no whole number of labels.
+    """
+    latest: int | None = None
+    fraud = False
+    for instant, said in _LABEL.iter_unpack(packed):
+        if instant < before and (latest is None or instant >= latest):
+            latest, fraud = instant, said == 1
+    return fraud
+
 
 NOTHING_BEFORE = -1
 """Stands in ``since_last`` where no earlier record is in the longest window."""
@@ -35,17 +91,13 @@ class WindowSpec:
     amount: Amount | None = None
 
     def __post_init__(self) -> None:
-        problems = []
-        if not self.windows:
-            problems.append("windows must not be empty")
-        if any(length <= 0 for length in self.windows):
-            problems.append("every window must be longer than 0 microseconds")
-        if any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
-            problems.append("windows must ascend strictly")
-        if self.cap < 1:
-            problems.append(f"cap must be at least 1, got {self.cap}")
-        if problems:
-            raise ValueError("; ".join(problems))
+        check_fields(
+            self,
+            ("windows", "one or more lengths", bool(self.windows)),
+            ("windows", "longer than 0 microseconds each", all(length > 0 for length in self.windows)),
+            ("windows", "strictly ascending", all(a < b for a, b in pairwise(self.windows))),
+            ("cap", "at least 1", self.cap >= 1),
+        )
 
 
 class PastRecord(NamedTuple):

@@ -9,11 +9,47 @@ from scoring_model.bundle import DecisionPart, Manifest, SealedFiles, check_vers
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.rules import Decisions
-from scoring_model.scorer.decisions import Decision, Reason
 from scoring_model.scorer.session import MarginSession
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a score is high: a code of the public catalogue and its sentence."""
+
+    code: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about one record.
+
+    Parameters
+    ----------
+    score : int
+        0 to 1000, higher is riskier.
+    outcome : Outcome
+    probability : float
+        Calibrated chance of fraud.
+    margin : float
+        Log-odds of the booster.
+    reasons : tuple of Reason
+        At most five, strongest first; none for PASSED.
+    model_version, policy_version : str
+        What decided.
+    """
+
+    score: int
+    outcome: Outcome
+    probability: float
+    margin: float
+    reasons: tuple[Reason, ...]
+    model_version: str
+    policy_version: str
 
 
 class Decider:

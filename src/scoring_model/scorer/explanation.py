@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from scoring_model.arrays import FloatArray
 from scoring_model.features import Feature
-from scoring_model.scorer.decisions import Decision, Reason
+from scoring_model.scorer.decider import Decision, Reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

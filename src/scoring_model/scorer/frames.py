@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
-from scoring_model.records import RecordTable, RowProblem
+from scoring_model.records import RecordTable
 from scoring_model.records.reading import Reading, read_records
-from scoring_model.scorer.decisions import Reason
+from scoring_model.scorer.decider import Reason
 
 if TYPE_CHECKING:
     from scoring_model.scorer.scorer import Scorer
@@ -119,11 +119,7 @@ def _aligned(scored: pa.Table, reading: Reading) -> pa.Table:
     place[reading.table.source_rows] = np.arange(len(reading.table))
     taken = scored.take(pa.array(place, mask=place < 0))
     texts: list[str | None] = [None] * reading.rows
-    for problem in reading.problems:
-        before = texts[problem.row]
-        texts[problem.row] = _text(problem) if before is None else f"{before}; {_text(problem)}"
+    for row, found in reading.violations:
+        text = f"{found.field}: {found.code}: {found.detail}"
+        texts[row] = text if texts[row] is None else f"{texts[row]}; {text}"
     return taken.append_column(_PROBLEMS, pa.array(texts, pa.string()))
-
-
-def _text(problem: RowProblem) -> str:
-    return f"{problem.field}: {problem.rule}: {problem.detail}"

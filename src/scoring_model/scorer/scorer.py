@@ -7,8 +7,7 @@ from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
-from scoring_model.scorer.decider import Decider
-from scoring_model.scorer.decisions import Decision
+from scoring_model.scorer.decider import Decider, Decision
 from scoring_model.scorer.explanation import Explanation, weigh
 
 

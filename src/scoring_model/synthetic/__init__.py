@@ -6,6 +6,6 @@ domains are reserved ones (RFC 2606), and the tables say so in their metadata.
 
 from scoring_model.synthetic.files import write
 from scoring_model.synthetic.history import generate
-from scoring_model.synthetic.layout import NOTICE, schema
+from scoring_model.synthetic.rows import NOTICE, schema
 
 __all__ = ["NOTICE", "generate", "schema", "write"]

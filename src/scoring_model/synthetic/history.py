@@ -15,8 +15,7 @@ from scoring_model.synthetic.frauds import frauds
 from scoring_model.synthetic.hard_negatives import hard_negatives
 from scoring_model.synthetic.individuals import Population
 from scoring_model.synthetic.labels import label
-from scoring_model.synthetic.layout import schema
-from scoring_model.synthetic.rows import written
+from scoring_model.synthetic.rows import schema, written
 from scoring_model.synthetic.seasons import Calendar
 
 _SLICE = 8192

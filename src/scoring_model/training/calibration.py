@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.beta import Beta, log_odds_terms
-from scoring_model.decision.probability import Calibration, Platt
+from scoring_model.decision.probability import Beta, Calibration, Platt, log_odds_terms
 from scoring_model.evaluation.metrics import log_loss
 
 BLOCKS: Final = 5

@@ -22,7 +22,7 @@ from scoring_model.training.leakage import LeakageError
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.tracking import TrackedRun, TrackingError, track
 from scoring_model.training.tracking.description import describe
-from scoring_model.training.tracking.errors import without_credentials
+from scoring_model.training.tracking.store import without_credentials
 
 _PARAMETERS: Final = "parameters.yaml"
 _THRESHOLDS: Final = "thresholds.csv"
@@ -86,7 +86,7 @@ class JobDone:
     bundle, parameters, evaluation, summary : Path
         The sealed directory, the resolved parameters (YAML), the evaluation of the test period as JSON and as
         Markdown for people.
-    split, attacks : Path
+    split, leakage : Path
         The stretches of time and what they hold, and what the search for leaks found, as JSON.
     thresholds : Path
         What other thresholds would have given on the validation part, as CSV.
@@ -99,7 +99,7 @@ class JobDone:
     summary: Path
     thresholds: Path
     split: Path
-    attacks: Path
+    leakage: Path
     tracked: TrackedRun | None
 
 
@@ -116,7 +116,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     TooManyBadRows
         After the refused rows were written to ``quarantine.csv``.
     LeakageError
-        After what was found was written to ``attacks.json``.
+        After what was found was written to ``leakage_checks.json``.
     InfeasiblePolicy
         Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
     TrackingError
@@ -130,7 +130,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     job.folder.mkdir(parents=True, exist_ok=True)
     reading = read_records(job.source, job.configuration.schema, labelled=True)
     report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
-    write_quarantine(reading.problems, job.folder / "quarantine.csv")
+    write_quarantine(reading.violations, job.folder / "quarantine.csv")
     accept(reading, max_share=job.configuration.records.max_bad_share)
     try:
         training = run_training(
@@ -144,7 +144,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
         )
     except LeakageError as error:
-        _write_file(job, "attacks.json", _json(error.report.to_json()))
+        _write_file(job, "leakage_checks.json", _json(error.report.to_json()))
         raise
     except InfeasiblePolicy as error:
         if error.alternatives is not None:
@@ -170,7 +170,7 @@ def _journal(job: Job) -> Path:
 def _write(job: Job, training: Training) -> dict[str, Path]:
     texts = {
         "split": ("split.json", _json([asdict(stretch) for stretch in training.split.summaries])),
-        "attacks": ("attacks.json", _json(training.attacks.to_json())),
+        "leakage_checks": ("leakage_checks.json", _json(training.leakage.to_json())),
         "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
         "summary": ("evaluation.md", _summary(job, training)),
         "thresholds": (_THRESHOLDS, training.alternatives.to_csv()),
@@ -200,7 +200,7 @@ def _summary(job: Job, training: Training) -> str:
     sections = (
         training.alternatives.to_markdown(),
         training.split.to_markdown(),
-        training.attacks.to_markdown(),
+        training.leakage.to_markdown(),
     )
     return f"{text}\n" + "\n".join(sections)
 

@@ -37,7 +37,7 @@ class Training:
     alternatives : Alternatives
         What other thresholds would have given.
     split : Split
-    attacks : LeakageReport
+    leakage : LeakageReport
         What the search for leaks found.
     tuning : Tuning or None
         None when the parameters were known.
@@ -49,7 +49,7 @@ class Training:
     evaluation: Evaluation
     alternatives: Alternatives
     split: Split
-    attacks: LeakageReport
+    leakage: LeakageReport
     tuning: Tuning | None
     tuned: Tuned
 
@@ -144,9 +144,11 @@ def run_training(
         if stretch.records:
             report(str(stretch))
     refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
-    attacks = run_leakage_checks(prepared, configuration.training.attacks, seed=configuration.training.seed)
-    report(_checked(attacks))
-    attacks.refuse()
+    leakage = run_leakage_checks(
+        prepared, configuration.training.leakage_checks, seed=configuration.training.seed
+    )
+    report(_checked(leakage))
+    leakage.refuse()
     tuning = None
     tuned = configuration.training.tuned
     if tuned is None:
@@ -173,7 +175,7 @@ def run_training(
         **prepared.feature_options,
     )
     bundle, evaluation, alternatives = assemble(
-        prepared, forest, configuration, tuned, attacks=attacks, threads=threads
+        prepared, forest, configuration, tuned, leakage=leakage, threads=threads
     )
     policy = bundle.contents.rules.policy
     report(
@@ -184,14 +186,14 @@ def run_training(
         evaluation=evaluation,
         alternatives=alternatives,
         split=prepared.split,
-        attacks=attacks,
+        leakage=leakage,
         tuning=tuning,
         tuned=tuned,
     )
 
 
-def _checked(attacks: LeakageReport) -> str:
-    ended = ", ".join(f"{finding.attack} {finding.verdict}" for finding in attacks.findings)
+def _checked(leakage: LeakageReport) -> str:
+    ended = ", ".join(f"{finding.check} {finding.verdict}" for finding in leakage.findings)
     return f"leaks: {ended or 'not looked for'}"
 
 

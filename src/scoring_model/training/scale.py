@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale, nominal_share
-from scoring_model.training.clopper_pearson import lower_limit, upper_limit
+from scoring_model.training.bounds import lower_limit, upper_limit
 
 MIN_GENUINE = 20
 """Fewer records leave no ten ranks to extrapolate from."""

@@ -24,10 +24,9 @@ from scoring_model.configuration import TuningSettings
 from scoring_model.training.fitting import fixed_params
 from scoring_model.training.folds import cut_folds
 from scoring_model.training.journal import open_study
-from scoring_model.training.progress import Status, show_progress
+from scoring_model.training.progress import Status, TrialTime, seconds_left, show_progress
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
-from scoring_model.training.time_left import TrialTime, seconds_left
 from scoring_model.training.trial_workers import RunTrial, SearchContext, trial_workers
 
 ENCODING: Final = 2

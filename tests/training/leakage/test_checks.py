@@ -7,7 +7,7 @@ import pytest
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import Configuration, LeakageSettings
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix
 from scoring_model.history import sweep as sweeps
 from scoring_model.history.amounts import TableAmounts
@@ -47,7 +47,7 @@ def with_signal(table: RecordTable, values: list[float | None]) -> RecordTable:
 def test_a_sound_history_has_no_leak(prepared: Prepared) -> None:
     """On the invented history every attack comes to a verdict, and it is that nothing leaks."""
     found = run_leakage_checks(prepared, SETTINGS, seed=7).findings
-    assert [finding.attack for finding in found] == [
+    assert [finding.check for finding in found] == [
         "shuffled_labels",
         "single_features",
         "future",
@@ -268,8 +268,8 @@ def leaky_small(small_table: RecordTable) -> RecordTable:
 
 
 def with_leakage_checks(configuration: Configuration, settings: LeakageSettings) -> Configuration:
-    """The same use with other attacks."""
-    return replace(configuration, training=replace(configuration.training, attacks=settings))
+    """The same use with other leakage."""
+    return replace(configuration, training=replace(configuration.training, leakage_checks=settings))
 
 
 def test_a_leak_stops_a_training_before_the_search(
@@ -283,8 +283,8 @@ def test_a_leak_stops_a_training_before_the_search(
     text = str(caught.value)
     assert "single_features: on its own signal_form_seconds has an AUC of " in text
     assert "features.exclude" in text
-    assert "training.attacks.tolerate: [single_features]" in text
-    assert [finding.attack for finding in caught.value.report.refused] == ["single_features"]
+    assert "training.leakage_checks.tolerate: [single_features]" in text
+    assert [finding.check for finding in caught.value.report.refused] == ["single_features"]
 
 
 def test_a_tolerated_leak_is_in_the_card(leaky_small: RecordTable, small_use: Configuration) -> None:
@@ -294,25 +294,25 @@ def test_a_tolerated_leak_is_in_the_card(leaky_small: RecordTable, small_use: Co
     card = done.bundle.files["card.md"].decode()
     assert "| single_features | leak, tolerated | " in card
     assert "signal_form_seconds has an AUC of " in card
-    assert done.attacks.to_json()["tolerated"] == ["single_features"]
+    assert done.leakage.to_json()["tolerated"] == ["single_features"]
 
 
 def test_attacks_that_did_not_run_are_in_the_card(leaky_small: RecordTable, small_use: Configuration) -> None:
-    """The configuration may turn all attacks off, and the card tells that it did."""
+    """The configuration may turn all leakage off, and the card tells that it did."""
     done = run_training(leaky_small, with_leakage_checks(small_use, LeakageSettings(run=False)), threads=1)
     assert "The configuration turned the search for leaks off." in done.bundle.files["card.md"].decode()
-    assert done.attacks.to_json() == {"run": False, "tolerated": [], "findings": []}
+    assert done.leakage.to_json() == {"run": False, "tolerated": [], "findings": []}
 
 
 def test_findings_of_a_sound_training_are_in_the_card(training: Training) -> None:
     """Every attack stands in the card, with its verdict, and what can't be seen from the records is said."""
     card = training.bundle.files["card.md"].decode()
-    assert all(f"| {f.attack} | sound | {f.records} | " in card for f in training.attacks.findings)
-    assert len(training.attacks.findings) == 4
+    assert all(f"| {f.check} | sound | {f.records} | " in card for f in training.leakage.findings)
+    assert len(training.leakage.findings) == 4
     assert "Columns that users supply were looked at one by one" in card
 
 
 def test_settings_out_of_range_are_named_together() -> None:
     """Every field that is wrong is in the text."""
-    with pytest.raises(ValueError, match=r"max_auc .*; standard_errors .*; max_records"):
+    with pytest.raises(ValueError, match=r"max_auc: .*; standard_errors: .*; max_records"):
         LeakageSettings(max_auc=0.5, standard_errors=0, max_records=10)

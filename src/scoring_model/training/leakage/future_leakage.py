@@ -36,7 +36,7 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     cuts = sorted(set(_cuts(table.take(order), prepared.matrix.link_keys)))
     if not cuts:
         return Finding(
-            attack="future",
+            check="future",
             verdict=CheckResult.INCONCLUSIVE,
             records=len(order),
             detail="all records happened at one instant",
@@ -53,7 +53,7 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     names = tuple(prepared.matrix.names[place] for place in worst.tolist())
     told = f"{', '.join(names[:_NAMED])} changed" if names else "nothing changed"
     return Finding(
-        attack="future",
+        check="future",
         verdict=CheckResult.LEAK if names else CheckResult.SOUND,
         records=compared,
         features=names,

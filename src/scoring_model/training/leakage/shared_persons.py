@@ -41,7 +41,7 @@ def check_shared_persons(prepared: Prepared) -> Finding:
     }
     told = [f"{count} {problem}" for problem, count in problems.items() if count]
     return Finding(
-        attack="persons",
+        check="persons",
         verdict=CheckResult.LEAK if told else CheckResult.SOUND,
         records=len(train) + len(judged),
         detail=", ".join(told) or "no person and no record is on both sides, and the parts follow each other",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scoring_model.decision.forest import ZERO, Forest, Missing
-from scoring_model.decision.split_decisions import SplitDecisions
+from scoring_model.decision.paths import SplitDecisions
 
 
 def numeric(threshold: float, missing: Missing, default_left: bool) -> Forest:
