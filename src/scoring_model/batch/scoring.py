@@ -58,7 +58,6 @@ def score_file(
 
     Parameters
     ----------
-    scorer : Scorer
     source : Path
         Parquet, CSV or JSON Lines.
     out : Path
@@ -72,10 +71,6 @@ def score_file(
         Share of bad rows above which nothing is scored.
     guard_formulas : bool
         Whether text in CSV that a spreadsheet would run as a formula gets an apostrophe in front.
-
-    Returns
-    -------
-    ScoredFile
 
     Raises
     ------

@@ -93,7 +93,6 @@ def check_versions(sealed: SealedFiles, contents: DecisionPart) -> None:
 
     Parameters
     ----------
-    sealed : SealedFiles
     contents : DecisionPart
         Of these files.
 

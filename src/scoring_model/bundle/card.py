@@ -84,8 +84,6 @@ class ModelCard:
         What the decisions are for, and what they are not for.
     subject : str
         Whom a record is of, such as ``applicant``.
-    data_sha256 : str
-    data_records : int
     data_from, data_to : str
         Event times of the first and last record.
     step_up_from, fail_from : int, 1 to 1001

@@ -29,10 +29,6 @@ def json_bytes(value: object) -> bytes:
     Keys are sorted by code point, floats are the shortest text that reads back as the same double, the
     encoding is UTF-8, and one line feed ends the text: equal values have equal bytes.
 
-    Parameters
-    ----------
-    value : None, bool, int, float, str, or a mapping with str keys or a list or tuple of these
-
     Raises
     ------
     TypeError

@@ -61,8 +61,6 @@ class DecisionPart:
         The ONNX graph of the margin.
     forest : Forest
         The same trees with their counts, for the reasons.
-    rules : DecisionRules
-    reasons : FactualReasons or SummedReasons
     golden : Golden
         Invented rows and what is decided on them.
     """
@@ -105,7 +103,6 @@ class Contents(DecisionPart):
     ----------
     schema : RecordSchema
         What records hold, and under which names a file keeps it.
-    features : FeatureMatrix
     """
 
     schema: RecordSchema

@@ -78,7 +78,6 @@ class Profile:
     ----------
     records : int
         Number of reference rows.
-    features : mapping of str to NumberProfile or CodeProfile
     scores : tuple of 101 floats
         Share of the scores 0 to 9, 10 to 19, ..., 990 to 999, and 1000.
     """

@@ -42,7 +42,6 @@ class SealedFiles:
     ----------
     path : Path
         Where it was read.
-    manifest : Manifest
     files : mapping of str to bytes
         The very bytes that were hashed: what happens to the directory afterwards changes nothing.
     signed : bool

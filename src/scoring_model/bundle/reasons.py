@@ -79,8 +79,6 @@ def reason_factors(matrix: FeatureMatrix, *, use: Use, share: float) -> Factors:
 
     Parameters
     ----------
-    matrix : FeatureMatrix
-    use : Use
     share : float
         Least share, in [0, 1], of all that raised the margin that a further reason must have.
 

@@ -37,7 +37,6 @@ def upgrade(
     ----------
     sealed : SealedFiles
         Of an earlier protocol.
-    out : Path
     use : Use
         The words of its sentences.
     share : float

@@ -31,7 +31,6 @@ class RecordSettings:
     ----------
     columns : mapping of str to str
         Field of the contract to the column that holds it, where the names differ.
-    labels : LabelSchema
     max_bad_share : float
         Share of bad rows, in [0, 1], above which a run stops.
     """
@@ -74,12 +73,6 @@ class Configuration:
         Of the use; it begins the model's version.
     use : Use
         What reasons and reports call those who are scored and what they do.
-    records : RecordSettings
-    signals : mapping of str to SignalSettings
-    links : LinkSettings
-    features : FeatureChoice
-    training : TrainingSettings
-    policy : PolicySettings
     """
 
     name: str

@@ -72,10 +72,6 @@ def read_settings(kind: type[T], plain: object) -> T:
     plain : object
         What a YAML or JSON file holds.
 
-    Returns
-    -------
-    instance of `kind`
-
     Raises
     ------
     ConfigurationError

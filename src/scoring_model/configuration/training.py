@@ -204,10 +204,8 @@ class TrainingSettings:
         Of the search, the fit and the golden rows; 0 to 2**31 - 1.
     seeds : int
         Boosters, 1 to 100, that differ by their seed alone and whose average is the model.
-    split : SplitSettings
     leakage_checks : LeakageSettings
         Formerly ``attacks``.
-    tuning : TuningSettings
     tuned : Tuned, optional
         Parameters that are known already: nothing is searched.
     """

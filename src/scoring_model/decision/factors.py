@@ -36,7 +36,6 @@ class Fact:
 
     Parameters
     ----------
-    rule : Rule
     columns : tuple of str
         Features by name, at least one; the fact holds when any of them meets the rule.
     """
@@ -53,7 +52,6 @@ class Statement:
     ----------
     code : str
         Capitals, digits and underscores.
-    sentence : str
     facts : tuple of Fact
         The statement is made only where all of them hold; without any it is always true.
     """
@@ -69,7 +67,6 @@ class Factor:
 
     Parameters
     ----------
-    features : tuple of str
     statements : tuple of Statement
         The first whose facts hold is made. The last needs none, so that there is always one.
     """

@@ -140,10 +140,6 @@ def read_forest(arrays: Mapping[str, NDArray[np.generic]]) -> Forest:
     arrays : mapping of str to ndarray
         As `Forest.to_arrays` gives them.
 
-    Returns
-    -------
-    Forest
-
     Raises
     ------
     ValueError

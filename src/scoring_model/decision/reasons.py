@@ -30,7 +30,6 @@ class FactualReasons:
 
     Parameters
     ----------
-    factors : Factors
     names : sequence of str
         The features in the order of the columns of a row.
 

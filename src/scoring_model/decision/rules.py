@@ -39,14 +39,7 @@ class Decisions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecisionRules:
-    """What turns a margin into a decision.
-
-    Parameters
-    ----------
-    scale : ScoreScale
-    calibration : Platt or Beta
-    policy : Policy
-    """
+    """What turns a margin into a decision."""
 
     scale: ScoreScale
     calibration: Calibration
@@ -59,10 +52,6 @@ class DecisionRules:
         ----------
         margins : ndarray of shape (n,), float64
             Without NaN.
-
-        Returns
-        -------
-        Decisions
         """
         scores = self.scale.scores(margins)
         return Decisions(

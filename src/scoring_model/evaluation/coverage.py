@@ -145,7 +145,6 @@ class Selection:
         Places in the table, ascending.
     targets : ndarray of shape (m,), int8
         1 fraud, 0 genuine.
-    coverage : Coverage
     """
 
     rows: IntArray
@@ -160,7 +159,6 @@ def select(
 
     Parameters
     ----------
-    table : RecordTable
     as_of : int
         Microseconds since 1970-01-01 UTC; events and labels at it or later do not exist.
     maturity : int
@@ -170,10 +168,6 @@ def select(
         count under the same rule.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
-
-    Returns
-    -------
-    Selection
     """
     targets = known_targets(table.event_times, table.labels, table.label_times, as_of, maturity)
     happened = table.event_times < as_of

@@ -153,10 +153,6 @@ def evaluate(
     rules : DecisionRules
         Those that decided: what they promise stands beside what came of it.
 
-    Returns
-    -------
-    Evaluation
-
     Raises
     ------
     EvaluationError

@@ -82,16 +82,10 @@ def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_
 
     Parameters
     ----------
-    bound : str
-    limit : float or None
     errors : ndarray of shape (n,), bool
         Whether the policy gets each record of the class wrong.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
-
-    Returns
-    -------
-    Stability
     """
     first = int(event_times.min() // DAY) if len(event_times) else 0
     days = event_times // DAY - first

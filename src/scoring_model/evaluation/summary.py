@@ -23,7 +23,6 @@ def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
 
     Parameters
     ----------
-    evaluation : Evaluation
     coverage : Coverage, optional
         Which records it rests on.
 

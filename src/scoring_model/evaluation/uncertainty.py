@@ -52,10 +52,6 @@ def share_of(count: int, total: int) -> Share:
     count, total : int
         0 <= count <= total.
 
-    Returns
-    -------
-    Share
-
     Examples
     --------
     >>> share_of(0, 10).low
@@ -101,11 +97,6 @@ class Interval:
 def draw_days(days: int, *, repeats: int) -> Iterator[IntArray]:
     """Draw as many days as there are, again and again.
 
-    Parameters
-    ----------
-    days : int
-    repeats : int
-
     Yields
     ------
     ndarray of shape (days,), int64
@@ -144,7 +135,6 @@ class Uncertainty:
 
     Parameters
     ----------
-    roc_auc, average_precision, brier, log_loss : Interval
     recalls : mapping of float to Interval
         By false positive rate.
     """

@@ -78,10 +78,8 @@ class Family:
 
     Parameters
     ----------
-    name : str
     version : int
         Raised with every change of a value; part of the fingerprint.
-    groups : tuple of Group
     """
 
     name: str

@@ -35,7 +35,6 @@ def evaluate(group: Group, inputs: Sequence[Column]) -> Block:
 
     Parameters
     ----------
-    group : Group
     inputs : sequence of Column
         In the order of the group's. None is among the values where one is missing, so that no code is negative.
 

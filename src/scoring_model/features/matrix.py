@@ -65,7 +65,6 @@ class _Use:
 
     Parameters
     ----------
-    group : Group
     kept : ndarray of int64
         Places of these features in the group.
     blank : tuple of float
@@ -87,13 +86,7 @@ _Step: TypeAlias = tuple[Callable[..., tuple[float, ...]], tuple[str, ...], str 
 
 @dataclass(frozen=True)
 class FeatureMatrix:
-    """The features of one use: which there are, and how a row is built. Nothing else builds one.
-
-    Parameters
-    ----------
-    settings : FeatureSettings
-    state : FittedState
-    """
+    """The features of one use: which there are, and how a row is built. Nothing else builds one."""
 
     settings: FeatureSettings
     state: FittedState
@@ -162,7 +155,6 @@ class FeatureMatrix:
 
         Parameters
         ----------
-        record : Record
         history : mapping of str to Counts
             By the name of the link key; a key that is not there has no past.
 

@@ -137,8 +137,6 @@ class FeatureSettings:
 
     Parameters
     ----------
-    signals : mapping of str to SignalSettings
-    links : LinkSettings
     families : tuple of str
         Families of features of the record that are used, by default all.
     use_protected : tuple of str

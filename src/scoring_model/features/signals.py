@@ -27,7 +27,6 @@ def family(signals: Mapping[str, SignalSettings], vocabularies: Mapping[str, Voc
 
     Parameters
     ----------
-    signals : mapping of str to SignalSettings
     vocabularies : mapping of str to Vocabulary
         By the name of the categorical signal.
     """

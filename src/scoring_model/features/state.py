@@ -258,7 +258,6 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
     ----------
     table : RecordTable
         The burn-in alone.
-    settings : FeatureSettings
 
     Returns
     -------

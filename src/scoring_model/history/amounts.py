@@ -53,10 +53,6 @@ class Amount:
     def units(self, value: float | None) -> int | None:
         """Count the units of one value: the product with `scale`, rounded half to even.
 
-        Parameters
-        ----------
-        value : float or None
-
         Returns
         -------
         int or None

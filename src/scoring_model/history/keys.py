@@ -83,7 +83,6 @@ def person_codes(table: RecordTable, *, alone: bool) -> IntArray:
 
     Parameters
     ----------
-    table : RecordTable
     alone : bool
         Whether a record of nobody known is a person of its own, or negative.
 

@@ -81,10 +81,6 @@ def key_part(text: str) -> KeyPart:
     text : str
         Field names with ``+`` between them, then encodings with ``:`` before each.
 
-    Returns
-    -------
-    KeyPart
-
     Raises
     ------
     Invalid

@@ -59,8 +59,6 @@ def sweep(
         Event times, microseconds, in any order.
     persons : ndarray of shape (n,), int64
         Codes of persons.
-    labels : TableLabels
-    law : WindowSpec
     amounts : TableAmounts, optional
         Needed where the law sums them.
 
@@ -226,8 +224,6 @@ def past_counts(
         The record and its history, in any order.
     row : int
         Of the record.
-    keys : sequence of LinkKey
-    law : WindowSpec
 
     Returns
     -------

@@ -236,11 +236,6 @@ def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
         is enough to give the records that the longest window sees.
     at : int
         Event time of the record, microseconds.
-    law : WindowSpec
-
-    Returns
-    -------
-    Counts
 
     Examples
     --------

@@ -226,10 +226,6 @@ NORMALISERS: Final[Mapping[str, Normaliser]] = {
 def fold(text: str) -> str:
     """Take case and accents away, whatever the script.
 
-    Parameters
-    ----------
-    text : str
-
     Returns
     -------
     str

@@ -66,7 +66,6 @@ class RowViolation(NamedTuple):
     ----------
     row : int
         0-based; blank lines and the header of a text file do not count.
-    violation : Violation
     """
 
     row: int

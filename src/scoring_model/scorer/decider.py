@@ -32,7 +32,6 @@ class Decision:
     ----------
     score : int
         0 to 1000, higher is riskier.
-    outcome : Outcome
     probability : float
         Calibrated chance of fraud.
     margin : float
@@ -60,8 +59,6 @@ class Decider:
 
     Parameters
     ----------
-    manifest : Manifest
-    contents : DecisionPart
     threads : int
         Python threads that share the rows of a table; they change no bit.
 
@@ -91,7 +88,6 @@ class Decider:
             Directory of the bundle.
         public_key : Ed25519PublicKey, optional
             Whose signature the bundle must carry.
-        threads : int
 
         Raises
         ------
@@ -122,10 +118,6 @@ class Decider:
         ----------
         rows : ndarray of shape (n, d), float64
             As `FeatureMatrix.rows` gives them.
-
-        Returns
-        -------
-        Decisions
         """
         return self.rules.decide(self._session.margins(rows))
 

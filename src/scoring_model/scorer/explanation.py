@@ -47,7 +47,6 @@ class Explanation:
 
     Parameters
     ----------
-    decision : Decision
     base : float
         Margin of the mean training record. It and all contributions sum to the margin, but for rounding.
     features : tuple of Weighed
@@ -70,7 +69,6 @@ def weigh(
 
     Parameters
     ----------
-    features : sequence of d Feature
     values : mapping of str to object
         Canonical values of the record by field name.
     row, contributions : ndarray of shape (d,), float64

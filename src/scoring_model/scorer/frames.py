@@ -39,8 +39,6 @@ class Scored:
 
     Parameters
     ----------
-    table : RecordTable
-    decisions : Decisions
     reasons : sequence of tuple of Reason
         Of each record; empty where it is PASSED, or where none were asked for.
     """
@@ -77,7 +75,6 @@ def score_table(
 
     Parameters
     ----------
-    scorer : Scorer
     table : RecordTable
         Its records see each other as history.
     history : RecordTable, optional

@@ -16,8 +16,6 @@ class Scorer(Decider):
 
     Parameters
     ----------
-    manifest : Manifest
-    contents : Contents
     threads : int
         Python threads that share the rows of a table; they change no bit.
     """

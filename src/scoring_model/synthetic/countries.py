@@ -29,7 +29,6 @@ class Country:
         Share of the population, up to the common sum.
     postal : str or None
         What follows the city's first characters: `9` is a digit, `A` a letter. None where there are no codes.
-    cities : tuple of City
     """
 
     code: str

@@ -37,7 +37,6 @@ def full_names(draws: Draws, events: EventArray) -> tuple[NDArray[np.object_], N
 
     Parameters
     ----------
-    draws : Draws
     events : EventArray of shape (n,)
 
     Returns

@@ -98,9 +98,7 @@ def written(
 
     Parameters
     ----------
-    draws : Draws
     events : EventArray of shape (n,)
-    labels : Labels
     first : int
         Number of the first of these records in the whole history.
     start : int

@@ -14,7 +14,6 @@ class Habit:
         With `{street}` and `{number}`.
     unit : str
         Second line, with `{unit}`.
-    streets : tuple of str
     """
 
     pattern: str

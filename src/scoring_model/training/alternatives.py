@@ -132,13 +132,10 @@ def find_alternatives(
 
     Parameters
     ----------
-    certification : Certification
     policy : Policy or None
         The chosen pair; None where no pair keeps the bounds.
     genuine_scores, fraud_scores : ndarray of int64, 0 to 1000
         Those that the certification is of.
-    confidence : float
-    cost : ExpectedCost, optional
     """
     chosen = () if policy is None else (policy.step_up_from, policy.fail_from)
     measure = _Measure(certification, chosen, genuine_scores, fraud_scores, cost)

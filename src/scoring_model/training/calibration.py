@@ -71,10 +71,6 @@ def choose_calibration(
     labels : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64, microseconds
 
-    Returns
-    -------
-    CalibrationChoice
-
     Raises
     ------
     CalibrationError

@@ -32,8 +32,6 @@ class Shortfall:
 
     Parameters
     ----------
-    bound : str
-    requested : float
     possible : float or None
         The least value that the sample certifies at this confidence while the other bounds stay as they are, rounded
         up to three digits; None where no value below 1 is certified.
@@ -203,7 +201,6 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
         One for each person.
     fraud_scores : ndarray of shape (m,), int64, 0 to 1000
         One for each ring.
-    settings : PolicySettings
 
     Returns
     -------
@@ -234,7 +231,6 @@ def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> No
     ----------
     persons, rings : int
         Genuine persons and rings of frauds in the validation part.
-    settings : PolicySettings
 
     Raises
     ------

@@ -64,7 +64,6 @@ def fit(
         LightGBM parameters out of `ALLOWED_PARAMS`; what is absent keeps LightGBM's default.
     rounds : int
         Number of trees, at least 1.
-    feature_names : sequence of d str
     categorical : sequence of int
         Indices of the categorical features.
     monotone : sequence of d int

@@ -36,7 +36,6 @@ class Job:
     ----------
     source : Path
         Labelled records: Parquet, CSV or JSON Lines.
-    configuration : Configuration
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
         parameters, the refused rows and the evaluation; ``tracking``, which all bundles of the folder share,
@@ -47,10 +46,8 @@ class Job:
         Whether to replace a bundle that stands at `out`.
     signing_key : Path, optional
         Ed25519 private key, PEM.
-    tracking_uri : str, optional
     track : bool
         Whether to log the training to MLflow.
-    threads : int
     processes : int
         How many trials of the search are under way at once.
     """
@@ -90,7 +87,6 @@ class JobDone:
         The stretches of time and what they hold, and what the search for leaks found, as JSON.
     thresholds : Path
         What other thresholds would have given on the validation part, as CSV.
-    tracked : TrackedRun or None
     """
 
     bundle: Path

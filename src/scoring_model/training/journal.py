@@ -50,7 +50,6 @@ def open_study(
         What the results depend on: a digest by name.
     resume : bool
         Whether to go on with a journal that exists.
-    pruner : optuna.pruners.BasePruner
 
     Yields
     ------

@@ -61,7 +61,6 @@ def check_sum(forest: Forest, values: FloatArray) -> None:
 
     Parameters
     ----------
-    forest : Forest
     values : ndarray of shape (leaves,), float64
         What its leaves are to be.
 

@@ -29,10 +29,8 @@ class Prepared:
 
     Parameters
     ----------
-    table : RecordTable
     persons : ndarray of shape (n,), int64
         Codes; a record of nobody known is a person of its own.
-    split : Split
     matrix : FeatureMatrix
         Its state is fitted on the burn-in.
     rows : ndarray of shape (n, d), float64

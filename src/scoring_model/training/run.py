@@ -31,12 +31,10 @@ class Training:
 
     Parameters
     ----------
-    bundle : Bundle
     evaluation : Evaluation
         Of the test period, by the bundle's own scorer.
     alternatives : Alternatives
         What other thresholds would have given.
-    split : Split
     leakage : LeakageReport
         What the search for leaks found.
     tuning : Tuning or None
@@ -60,7 +58,6 @@ def train(data: Any, configuration: Configuration) -> Bundle:
     Parameters
     ----------
     data : pandas DataFrame, Arrow-speaking frame, or path of a Parquet, CSV or JSON Lines file
-    configuration : Configuration
 
     Returns
     -------
@@ -99,7 +96,6 @@ def run_training(
     ----------
     table : RecordTable
         Labelled records.
-    configuration : Configuration
     journal : Path, optional
         Where the search keeps its trials; without one they last as long as the run.
     resume : bool
@@ -114,10 +110,6 @@ def run_training(
         Gets each step as a line of text.
     keep_parameters : callable
         Gets the parameters of the model before it is fitted, so that no later error loses what a search found.
-
-    Returns
-    -------
-    Training
 
     Raises
     ------

@@ -69,11 +69,6 @@ def run_trial(
         At least one, the cheapest first.
     params : Mapping
         LightGBM parameters, complete, with those of `space.suggest`.
-    settings : TuningSettings
-
-    Yields
-    ------
-    Rung
     """
     first, *others = folds
     course = _Course(first, first.thinned, first.share, params)

@@ -37,10 +37,6 @@ def fit_scale(genuine_margins: FloatArray) -> ScoreScale:
     genuine_margins : ndarray of shape (n,), float64
         Multiples of 2^-40 below 2^13 in size, n >= 20, in any order.
 
-    Returns
-    -------
-    ScoreScale
-
     Raises
     ------
     ScaleError

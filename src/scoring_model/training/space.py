@@ -83,10 +83,6 @@ The first is near where long searches on invented records ended; on sign-ups it 
 def suggest(trial: optuna.trial.BaseTrial) -> dict[str, float | int]:
     """Draw one point.
 
-    Parameters
-    ----------
-    trial : optuna.trial.BaseTrial
-
     Returns
     -------
     dict

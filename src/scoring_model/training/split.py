@@ -62,11 +62,6 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
     Parameters
     ----------
     event_times, label_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
-    settings : SplitSettings
-
-    Returns
-    -------
-    Borders
 
     Raises
     ------
@@ -231,11 +226,6 @@ def split(
     labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine, -1 none
     label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
     persons : ndarray of shape (n,), int64, code of the person; negative: unknown, which is nobody's equal
-    settings : SplitSettings
-
-    Returns
-    -------
-    Split
 
     Raises
     ------

@@ -21,7 +21,6 @@ class ExpectedCost:
         What the thresholds 1 to 1001 add, at index t - 1.
     prevalence : float
         Share of frauds among applicants, in [0, 1].
-    settings : CostSettings
     """
 
     step_up_parts: FloatArray
@@ -40,10 +39,6 @@ class ExpectedCost:
         ----------
         step_up, fail : range
             Thresholds to choose from, at least one ordered pair.
-
-        Returns
-        -------
-        step_up_from, fail_from : int
         """
         first, last = np.array(step_up)[:, None], np.array(fail)[None, :]
         costs = self.step_up_parts[first - 1] + self.fail_parts[last - 1]
@@ -105,7 +100,6 @@ def choose_policy(certification: Certification, *, cost: ExpectedCost | None = N
     ----------
     certification : Certification
         Without shortfalls.
-    cost : ExpectedCost, optional
 
     Returns
     -------

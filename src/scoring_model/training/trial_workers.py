@@ -40,12 +40,8 @@ class SearchContext:
 
     Parameters
     ----------
-    feature_names : tuple of str
-    categorical : tuple of int
     fixed : Mapping
         Parameters that nobody chooses.
-    settings : TuningSettings
-    seed : int
     """
 
     feature_names: tuple[str, ...]
@@ -86,7 +82,6 @@ def trial_workers(
 
     Parameters
     ----------
-    ground : Ground
     rows : ndarray of shape (n, d), float64
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64

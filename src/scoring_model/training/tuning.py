@@ -106,10 +106,6 @@ def tune(
     report : callable
         Gets a line of text every half minute: how far the search is, and about how long it will take.
 
-    Returns
-    -------
-    Tuning
-
     Raises
     ------
     JournalError

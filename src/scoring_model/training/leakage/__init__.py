@@ -21,8 +21,6 @@ def run_leakage_checks(prepared: Prepared, settings: LeakageSettings, *, seed: i
     ----------
     prepared : Prepared
         The records as the model would see them.
-    settings : LeakageSettings
-    seed : int
 
     Returns
     -------

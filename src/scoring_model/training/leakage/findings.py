@@ -51,8 +51,6 @@ class Finding:
 
     Parameters
     ----------
-    check : str
-    verdict : CheckResult
     records : int
         Records that it read.
     detail : str
@@ -147,12 +145,7 @@ class LeakageReport:
 
 
 class LeakageError(ValueError):
-    """The records leak what is to be predicted; nothing was trained.
-
-    Attributes
-    ----------
-    report : LeakageReport
-    """
+    """The records leak what is to be predicted; nothing was trained."""
 
     def __init__(self, report: LeakageReport) -> None:
         lines = [

@@ -33,8 +33,6 @@ class RunRecord:
         Name of the run.
     started, ended : int
         Milliseconds since 1970-01-01 UTC.
-    params, tags : Mapping[str, str]
-    metrics : Mapping[str, float]
     dataset : Mapping[str, str]
         Arguments of `mlflow.entities.Dataset`: name, hash, columns and number of rows of the training data.
     artifacts : Mapping[str, Path]
@@ -88,7 +86,6 @@ class TrackedRun:
 
     Attributes
     ----------
-    run_id : str
     model_version : str or None
         Number of the registered version; None if somebody deleted it.
     uri : str
@@ -117,7 +114,6 @@ def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> Tra
     ----------
     uri : str
         Of tracking and registry.
-    record : RunRecord
     artifacts : str, optional
         URI below which a new experiment keeps its artifacts; by default the store decides.
 

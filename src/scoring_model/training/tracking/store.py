@@ -99,7 +99,6 @@ def call_within(seconds: float, call: Callable[[], T]) -> T:
     seconds : float
         Of these, a single request may take a third, at most one minute, unless ``MLFLOW_HTTP_REQUEST_TIMEOUT`` is
         set.
-    call : callable
 
     Raises
     ------

@@ -46,7 +46,6 @@ def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: f
 
     Parameters
     ----------
-    record
     folder : Path
         SQLite database and artifacts: the store if `uri` is None. Otherwise it keeps the run, for `sync`, if the
         server does not accept it in time, or if Ctrl-C ends the wait.
