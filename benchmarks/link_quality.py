@@ -74,7 +74,9 @@ def read_set(directory: Path, number: int) -> tuple[RecordTable, IntArray]:
     rows = [row for name in FILES[number] for row in _rows(directory, name)]
     reading = read_records(_frame(rows), RecordSchema(), labelled=False)
     if reading.violations:
-        raise ValueError(f"set {number}: {len(reading.violations)} violations, the first {reading.violations[0]}")
+        raise ValueError(
+            f"set {number}: {len(reading.violations)} violations, the first {reading.violations[0]}"
+        )
     persons = np.array([int(row["rec_id"].split("-")[1]) for row in rows], dtype=np.int64)
     return reading.table, persons
 

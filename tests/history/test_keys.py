@@ -172,7 +172,7 @@ def test_references_in_a_key_are_of_their_client(parts: tuple[str, ...]) -> None
         ("lastName:year", "known are digits, letters, phonetic, sorted, start1,"),
         ("dob:start4", "dob takes no 'start4'"),
         ("dob:unorderd", "did you mean unordered?"),
-        ("address.country:letters", "address.country takes no 'letters', nor any other reduction"),
+        ("address.country:letters", "address.country takes no 'letters', nor any other encoding"),
         ("imageUrls:letters", "imageUrls takes no 'letters'"),
         ("signals.a+externalId", "externalId is a client's own reference"),
         ("subjectId:start3", "subjectId takes no 'start3'"),

@@ -11,9 +11,9 @@ from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.records.key_encodings import (
     DATE_ENCODINGS,
     TEXT_ENCODINGS,
+    encode_phonetic,
     encoded_normaliser,
     encodings_of,
-    reduce_phonetic,
 )
 from scoring_model.records.normalisation import fold, normalise_line, normalise_name, normaliser
 
@@ -80,7 +80,7 @@ def test_soundex_is_as_its_rules_say(name: str) -> None:
         digit = DIGITS.get(letter, "")
         code += digit if digit != before else ""
         before = digit
-    assert reduce_phonetic(name) == code
+    assert encode_phonetic(name) == code
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def left(
     trials: list[TrialTime], *, rungs: int | None = 3, to_begin: int = 0, processes: int = 1
 ) -> float | None:
     """Estimate with one trial in two going on."""
-    return seconds_left(trials, rungs=rungs, to_begin=to_begin, processes=processes, reduction=2)
+    return seconds_left(trials, rungs=rungs, to_begin=to_begin, processes=processes, reduction_factor=2)
 
 
 def test_nothing_is_known_before_a_complete_trial() -> None:

@@ -94,7 +94,7 @@ def score_file(
 
 
 def _quarantine(reading: Reading, path: Path) -> Path | None:
-    """List the refused rows; where there are none, what an earlier job listed does not stay."""
+    """Write the rejected rows; without any, remove the file of an earlier job."""
     if not reading.violations:
         path.unlink(missing_ok=True)
         return None

@@ -64,7 +64,7 @@ class ScaleRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeatureRow:
-    """A feature: what it says, whether a larger value may only raise or lower the risk, its reason code."""
+    """A feature: its meaning, whether a larger value may only raise or lower the risk, its reason code."""
 
     name: str
     sentence: str
@@ -74,7 +74,7 @@ class FeatureRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelCard:
-    """All that a card says. Dates are those of the data: nothing shows when or where the model was trained.
+    """The contents of a card. Dates are those of the data: nothing shows when or where the model was trained.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def _scale(card: ModelCard) -> str:
 
 def _inputs(card: ModelCard) -> str:
     rows = [(row.name, row.sentence, row.direction, row.reason) for row in card.features]
-    table = _table(("Feature", "Says", "Direction", "Reason"), rows)
+    table = _table(("Feature", "Meaning", "Direction", "Reason"), rows)
     return f"## Features\n\n{table}\n\n{_list('Protected attributes read', card.protected)}"
 
 

@@ -73,7 +73,7 @@ def read_json(data: bytes) -> Any:
     except RecursionError:
         raise ContentInvalid("JSON is nested too deeply") from None
     except ValueError as error:
-        # The error's own text would quote what stands in the file.
+        # The error's own text would quote the file.
         raise ContentInvalid(f"not JSON in UTF-8 ({type(error).__name__})") from None
 
 
@@ -114,7 +114,7 @@ def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(arrays):
             entry = zipfile.ZipInfo(name + ARRAY_SUFFIX, ZIP_EPOCH)
-            entry.create_system = 3  # Unix, whatever this system is
+            entry.create_system = 3  # Unix, on every system
             archive.writestr(entry, _npy_bytes(arrays[name]))
     return out.getvalue()
 

@@ -1,4 +1,4 @@
-"""What the files of a bundle hold, as the types of the rooms that use them."""
+"""The contents of a bundle's files, as the types of the packages that use them."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -73,7 +73,7 @@ class DecisionPart:
 
     @property
     def policy_version(self) -> str:
-        """Version of the thresholds, their evidence and what is said of decisions.
+        """Version of the thresholds, their evidence and the reasons.
 
         The first 16 hexadecimal digits of a SHA-256. Before protocol 3 reasons were no part of it.
         """

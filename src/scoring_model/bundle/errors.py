@@ -17,7 +17,7 @@ class NotABundle(BundleError):
 
 
 class BundleExists(BundleError):
-    """The writer would have to replace what stands at the path and was not asked to."""
+    """The path exists, and the writer was not asked to replace it."""
 
 
 class NewerProtocol(BundleError):

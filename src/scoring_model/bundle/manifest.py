@@ -79,7 +79,7 @@ PROTOCOL: Final = 3
 How to change either:
 
 1. A change after which an older reader would refuse or misread a new bundle raises this number by one. A new
-   file, a new field and a new meaning are such changes: readers refuse what they do not know.
+   file, a new field and a new meaning are such changes: readers refuse unknown ones.
 2. Before the change, commit a small bundle of the old protocol to the tests, never to be written again.
 3. The reader goes on reading every protocol from 1 to this one, and a verdict made with any released bundle stays
    replayable: `DecisionPart` decides about a stored feature row as the bundle's own protocol does.
@@ -87,7 +87,7 @@ How to change either:
    is ever rewritten in place. It keeps the model and its version; what decides otherwise has another policy version.
    A bundle whose features this package no longer computes is `FeaturesUnknown`, and can't be upgraded.
 
-What the numbers stand for:
+The numbers:
 
 - 1: the first. ``probability.json`` holds the slope and intercept of Platt's sigmoid, and no method.
 - 2: ``probability.json`` names its method, ``platt`` or ``beta``, with the parameters of that one. The manifest

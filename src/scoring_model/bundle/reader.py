@@ -75,7 +75,7 @@ def read_bundle(path: Path, *, public_key: Ed25519PublicKey | None = None) -> Se
     NewerProtocol, ManifestInvalid
         When the manifest can not be read.
     AlteredFile, IrregularFile, MissingFile, UnexpectedFile
-        When the files are not those sealed. The class is that of the gravest problem, in this order, and the
+        When the files are not those sealed. The class is that of the gravest violation, in this order; the
         error holds all of them.
     """
     with _directory(path) as directory:

@@ -1,7 +1,7 @@
-"""The public catalogue of reasons of one use: its factors, and what is said of each.
+"""The public catalogue of reasons of one use: its factors and their statements.
 
 A sentence states what the feature row shows, and carries no value: that something was given or was not, a property that
-a column states, or the name of a factor that counted against the record. None says that a value is unusual, since a
+a column states, or the name of a factor that counted against the record. None claims that a value is unusual, since a
 contribution does not show that.
 """
 
@@ -50,12 +50,12 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Topic:
-    """What can be said of one factor. ``{event}`` stands for the word of the use.
+    """The statements about one factor. ``{event}`` is replaced by the word of the use.
 
     Parameters
     ----------
     code, sentence : str
-        Said where the fact holds.
+        The sentence where the fact holds.
     about : str
         What the factor is about, for the sentence where the fact can't be read.
     fact : Fact or None
@@ -121,12 +121,12 @@ def _statements(topic: _Topic, names: Sequence[str], use: Use) -> tuple[Statemen
         # Features were left out without which a row does not show whether it was given.
         neither = f"What is known of {topic.about}, or is not, counted against the {{event}}."
         return (statement(f"ABOUT_{topic.code}", neither),)
-    said = [statement(topic.code, topic.sentence, topic.fact), statement(*topic.absence)]
+    statements = [statement(topic.code, topic.sentence, topic.fact), statement(*topic.absence)]
     if topic.detail is not None:
         code, sentence, columns = topic.detail
         if read := tuple(column for column in columns if column in names):
-            said.insert(0, statement(code, sentence, topic.fact, _positive(*read)))
-    return tuple(said)
+            statements.insert(0, statement(code, sentence, topic.fact, _positive(*read)))
+    return tuple(statements)
 
 
 def _present(*columns: str) -> Fact:

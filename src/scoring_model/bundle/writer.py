@@ -1,4 +1,4 @@
-"""Write a bundle: all of it or nothing, whatever happens meanwhile."""
+"""Write a bundle atomically."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def write_bundle(
     signing_key : Ed25519PrivateKey, optional
         Signs the manifest, and through its hashes every file. Ed25519 is deterministic (RFC 8032).
     replace : bool
-        Whether a bundle that stands at `out` is to be replaced. Nothing but a bundle ever is.
+        Whether to replace a bundle at `out`. Only bundles are ever replaced.
 
     Raises
     ------

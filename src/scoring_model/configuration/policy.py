@@ -57,7 +57,7 @@ class PolicySettings:
     Parameters
     ----------
     max_false_reject : float or None
-        Share, in (0, 1), of genuine applicants that score `fail_from` or more. None: nobody fails.
+        Share, in (0, 1), of genuine applicants that score `fail_from` or more. None: no one fails.
     max_step_up : float or None
         Share, in (0, 1), of genuine applicants that score `step_up_from` or more, the failed included.
     max_missed_fraud : float or None

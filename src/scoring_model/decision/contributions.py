@@ -23,7 +23,7 @@ from scoring_model.decision.forest import Forest
 from scoring_model.decision.paths import Needs, Path, SplitDecisions, walk
 
 LEAST_SHARE: Final = 1e-100
-"""Stands for a share of 0, so that a factor can be divided out again."""
+"""Replaces a share of 0, so that a factor can be divided out again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -152,7 +152,7 @@ class Contributions:
     base: float
 
     def __init__(self, forest: Forest, *, table_bytes: int = TABLE_BYTES) -> None:
-        self._answers = SplitDecisions(forest)
+        self._splits = SplitDecisions(forest)
         self._feature_count = forest.feature_count
         paths = list(walk(forest))
         constants = forest.leaf_value[~forest.roots()[forest.roots() < 0]]
@@ -161,7 +161,12 @@ class Contributions:
         self._blocks = [_Block.of(alike, tabulated=tabulated) for alike, tabulated in groups]
         # Place by place: so the patterns of all paths of a block are put together at once.
         self._needs = Needs(
-            [path.answers[m] for alike, _ in groups for m in range(len(alike[0].features)) for path in alike]
+            [
+                path.decisions[m]
+                for alike, _ in groups
+                for m in range(len(alike[0].features))
+                for path in alike
+            ]
         )
 
     def explain(self, row: FloatArray) -> FloatArray:
@@ -177,7 +182,7 @@ class Contributions:
         ndarray of shape (d,), float64
             In log-odds, positive where the feature pushes the margin up.
         """
-        obeys = self._needs.met(self._answers.left(row))
+        obeys = self._needs.met(self._splits.left(row))
         total = np.zeros(self._feature_count)
         start = 0
         for block in self._blocks:
@@ -218,7 +223,7 @@ class _Block:
 
 
 def _groups(paths: Sequence[Path], table_bytes: int) -> Iterator[tuple[list[Path], bool]]:
-    """Paths by how many features they read, and whether there is room for them in tables."""
+    """Paths by how many features they read, and whether they fit in tables."""
     by_length: dict[int, list[Path]] = {}
     for path in paths:
         by_length.setdefault(len(path.features), []).append(path)

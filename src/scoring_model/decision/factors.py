@@ -1,6 +1,6 @@
-"""Factors: which features are weighed together, and what may be said of them to a person.
+"""Factors: features that are weighed together, and the statements about them.
 
-What is said holds for the record. Each statement names facts that are read from the feature row, since a batch job and
+A statement is true for the record. Each statement names facts that are read from the feature row, since a batch job and
 a replay have nothing else; a factor makes the first of its statements whose facts all hold.
 """
 

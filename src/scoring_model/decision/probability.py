@@ -62,7 +62,7 @@ def _exp_near_zero(exponent: _Real) -> _Real:
     return value
 
 
-_FARTHEST: Final = 64.0  # of a margin: beyond it nothing but a straight line is left
+_FARTHEST: Final = 64.0  # of a margin: beyond it the curve is a straight line
 _MARGIN_STEP: Final = 2.0**-30
 _LOGIT_STEP: Final = 2.0**-36
 _ATANH: Final = tuple(1.0 / (2 * power + 1) for power in range(17, -1, -1))

@@ -23,9 +23,9 @@ MAX_REASONS: Final = 5
 class FactualReasons:
     """Reasons whose facts hold for the record.
 
-    Every factor says the first of its statements whose facts hold in the row, and the contributions of all
-    factors that say the same add up. What is shown is the strongest code whose sum is positive, and the further
-    ones that hold at least a share of all that is positive. The sums are exact to the last bit (`math.fsum`), so that
+    Every factor makes the first of its statements whose facts hold in the row; the contributions of all
+    factors that make the same statement add up. The result is the strongest code with a positive sum, and the further
+    ones with at least a share of the total of positive sums. The sums are exact to the last bit (`math.fsum`), so that
     the order of the features never decides the order of the reasons.
 
     Parameters
@@ -122,7 +122,7 @@ class FactualReasons:
 
 
 class SummedReasons:
-    """The codes with the largest positive sums, whatever the record holds: the rule of protocols 1 and 2.
+    """The codes with the largest positive sums, without regard to facts: the rule of protocols 1 and 2.
 
     Parameters
     ----------

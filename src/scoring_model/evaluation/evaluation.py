@@ -65,7 +65,7 @@ class Measures:
     missed_fraud: Share
 
     def to_json(self) -> dict[str, Any]:
-        """Give the measures as a JSON document with the same keys whatever is absent."""
+        """Give the measures as a JSON document with all keys, also for absent measures."""
         return {
             "records": self.records,
             "genuine": self.genuine,
@@ -103,7 +103,7 @@ class Evaluation:
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int
-        First score, 1 to 1001, of which the records that fitted the scale show nothing.
+        First score, 1 to 1001, that is extrapolated from the records that fitted the scale.
     stability : tuple of Stability
         The three errors that a policy may bound, beside what this one promises of them.
     months : mapping of str to Measures

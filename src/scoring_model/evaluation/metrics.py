@@ -1,4 +1,4 @@
-"""How good probabilities are: numpy alone.
+"""Metrics of probabilities and of rankings: numpy alone.
 
 Every metric is a function of the records as a set: their order does not matter. Without records it is None.
 """
@@ -81,7 +81,7 @@ class Ranking:
         return cls(places, is_fraud, frauds, genuine)
 
     def weighted(self, weights: IntArray) -> Self:
-        """Rank the same records with each as often as its weight says.
+        """Rank the same records with each as often as its weight.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ REPEATS: Final = 2000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """A stretch of whole days in UTC.
+    """A period of whole days in UTC.
 
     Parameters
     ----------

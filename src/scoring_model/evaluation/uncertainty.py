@@ -1,4 +1,4 @@
-"""How sure the metrics are, which stand for all records together: intervals from whole days."""
+"""Intervals: of shares of counts, and of metrics by a bootstrap of whole days."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ class Interval:
     Parameters
     ----------
     low, high : float or None
-        low <= high; None where nothing can be said.
+        low <= high; None where it is unknown.
     """
 
     low: float | None

@@ -33,7 +33,7 @@ _PATTERNED = frozenset(
 
 
 def is_there(part: str) -> bool:
-    """That a part is there, whatever it says."""
+    """That a part is present."""
     return True
 
 
@@ -133,7 +133,7 @@ def family(countries: Vocabulary, lines: NgramTable) -> Family:
     countries : Vocabulary
         Codes the country.
     lines : NgramTable
-        Says how often n-grams of characters are seen in first lines.
+        Frequencies of character n-grams in first lines.
     """
 
     def country(value: str | None) -> tuple[float, ...]:

@@ -27,7 +27,7 @@ class Feature:
     reason : str
         Code of the factor that it belongs to; the contributions of a factor are summed.
     sentence : str
-        What the number says, for a person to read.
+        The meaning of the number, for people.
     direction : {-1, 0, 1}
         For monotone constraints.
     categorical : bool
@@ -58,10 +58,10 @@ class Group:
         One for each number that the function returns.
     function : callable
         Plain Python: the values of one record to numbers that a float64 holds exactly, integers and booleans
-        among them, NaN where nothing can be said. It is called
+        among them, NaN where it is unknown. It is called
         on one record's values, or on the distinct values of a table, and can't know which.
     views : tuple of callable
-        For each input what stands for all values that the function treats alike: for every value,
+        For each input a representative of all values that the function treats alike: for every value,
         `function(view(value))` is `function(value)`. Of a table there are so much fewer distinct values to call
         the function on; none where that is not so. A view is not asked about None, and gives something hashable.
     """

@@ -45,7 +45,7 @@ _DERIVED: Final = frozenset({"eventDay", "eventHour"})
 
 @dataclass(frozen=True, slots=True)
 class StartedRow:
-    """A row of which nothing is missing but what the instant and the history decide.
+    """A row without the features that depend on the instant and the history.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ class StartedRow:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A group of which features are in use.
+    """A group with features in use.
 
     Parameters
     ----------
     kept : ndarray of int64
         Places of these features in the group.
     blank : tuple of float
-        What stands for the group's features while the instant is not known; empty where it takes no part.
+        Placeholders for the group's features until the instant is known; empty if it is not needed.
     """
 
     group: Group
@@ -227,7 +227,7 @@ class FeatureMatrix:
 
     @cached_property
     def spec(self) -> WindowSpec:
-        """The law of windows of this use."""
+        """The window specification of this use."""
         return self.settings.links.spec
 
     @cached_property
@@ -236,7 +236,7 @@ class FeatureMatrix:
 
     @cached_property
     def _uses(self) -> tuple[_Use, ...]:
-        """The groups of which a feature is in use."""
+        """The groups with a feature in use."""
         uses = [_Use.of(group, self._kept_of(group.features)) for group in self._groups]
         return tuple(use for use in uses if len(use.kept))
 

@@ -90,7 +90,7 @@ def _words(plain_text: str) -> list[str]:
 
 
 def family(table: NgramTable) -> Family:
-    """The features of names; `table` says how often n-grams of characters are seen."""
+    """The features of names; `table` has the frequencies of character n-grams."""
 
     def of_one(name: str | None) -> tuple[float, ...]:
         return form(name) + ((MISSING, MISSING) if name is None else table.improbability(name))

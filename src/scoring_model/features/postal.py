@@ -116,7 +116,7 @@ _REQUIRED: Final[Mapping[tuple[str, ...], str]] = {
     """,
 }
 USUALLY: Final = ("line1", "city")
-"""Parts that are asked for where the country says nothing."""
+"""Required parts in all other countries."""
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     country: parts for parts, countries in _REQUIRED.items() for country in countries.split()

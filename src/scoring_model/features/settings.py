@@ -1,4 +1,4 @@
-"""What a use's configuration says of its features."""
+"""The settings of the features of one use."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class SignalSettings:
     protected : str, optional
         The protected attribute that the signal carries, such as ``sex``; as a feature it is off unless named.
     differs_from : str, optional
-        A field of text that says the same of a genuine person, such as ``address.country`` for the country of
+        A text field with the same value for a genuine person, such as ``address.country`` for the country of
         the network: whether they differ is a further feature. Of categories only.
     title : str, optional
         What reasons call it, such as ``email age``; by default ``signal`` and its name.

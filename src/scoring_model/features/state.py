@@ -1,4 +1,4 @@
-"""What features learn from data before the first row that trains."""
+"""Tables that features are fitted with on the burn-in, before the first row that trains; the bundle carries them."""
 
 import math
 from collections import Counter
@@ -27,13 +27,13 @@ def settled(value: float) -> float:
 
 
 MIN_PERSONS = 5
-"""A category of fewer persons is dropped: what remains names nobody."""
+"""Entries of fewer persons are dropped, so that the tables of a bundle identify no one."""
 
 MAX_LEVELS = 200
 
 
 class Vocabulary:
-    """Categories in order of their codes, 0 upwards; whatever is not among them shares one further code.
+    """Categories in order of their codes, 0 upwards; all others share one further code.
 
     Parameters
     ----------
@@ -63,10 +63,7 @@ class Vocabulary:
         return MISSING if value is None else self._codes.get(value, self._unseen)
 
 
-MIN_PERSONS = 5
-"""A pair of fewer persons is dropped: what remains names nobody."""
-
-_SMOOTHING = 0.5
+_SHARE_SMOOTHING = 0.5
 
 
 class ShareTable:
@@ -119,13 +116,10 @@ class ShareTable:
 
 
 def _bits(persons: int, of: int, categories: int) -> float:
-    return settled(-math.log2((persons + _SMOOTHING) / (of + _SMOOTHING * (categories + 1))))
+    return settled(-math.log2((persons + _SHARE_SMOOTHING) / (of + _SHARE_SMOOTHING * (categories + 1))))
 
 
-MIN_PERSONS = 5
-"""An n-gram of fewer persons is dropped: what remains names nobody."""
-
-_SMOOTHING = 0.1
+_NGRAM_SMOOTHING = 0.1
 _START, _END = "\x02", "\x03"
 _DIGITS: Final = str.maketrans("123456789", "000000000")
 
@@ -145,12 +139,12 @@ class NgramTable:
         for trigram, count in self.counts.items():
             contexts[trigram[:2]] += count
         alphabet = len({trigram[2] for trigram in self.counts}) + 1
-        unseen = _SMOOTHING * alphabet
+        unseen = _NGRAM_SMOOTHING * alphabet
         known = {
-            trigram: -math.log2((count + _SMOOTHING) / (contexts[trigram[:2]] + unseen))
+            trigram: -math.log2((count + _NGRAM_SMOOTHING) / (contexts[trigram[:2]] + unseen))
             for trigram, count in self.counts.items()
         }
-        in_context = {context: -math.log2(_SMOOTHING / (n + unseen)) for context, n in contexts.items()}
+        in_context = {context: -math.log2(_NGRAM_SMOOTHING / (n + unseen)) for context, n in contexts.items()}
         self._bits = _Bits(known, in_context, math.log2(alphabet))
 
     @classmethod

@@ -34,7 +34,7 @@ _PUBLIC_HOSTS: Final = """
 """
 
 TITLES: Final = frozenset(_TITLES.split())
-"""Titles of persons and words of companies, which stand in no name of a person."""
+"""Titles of persons and words of companies, which no name of a person contains."""
 
 NO_NAMES: Final = frozenset(_NO_NAMES.split())
 """What people type who are asked for a name and give none."""

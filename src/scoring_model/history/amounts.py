@@ -1,4 +1,4 @@
-"""Amounts: one numeric signal in whole units, so that sums are exact in whatever order they are made."""
+"""Amounts: one numeric signal in whole units, so that sums are exact in any order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -91,7 +91,7 @@ def table_amounts(table: RecordTable, amount: Amount) -> TableAmounts:
     column = table.column(amount.field)
     values: Sequence[Any] = column.values
     units = [amount.units(value) for value in values]
-    # The last place answers for the code -1.
+    # The last place is that of the code -1.
     return TableAmounts(
         np.array([*(found or 0 for found in units), 0], dtype=np.int64)[column.codes],
         np.array([*(found is not None for found in units), False])[column.codes],

@@ -84,7 +84,7 @@ def person_codes(table: RecordTable, *, alone: bool) -> IntArray:
     Parameters
     ----------
     alone : bool
-        Whether a record of nobody known is a person of its own, or negative.
+        Whether a record without a known person is a person of its own, or negative.
 
     Returns
     -------

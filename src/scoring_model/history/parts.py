@@ -159,7 +159,7 @@ def _problems(fields: tuple[str, ...], encodings: tuple[str, ...]) -> Iterator[s
             yield f"{name} stands twice"
         if name in REFERENCE_FIELDS and len(fields) > 1:
             # Left out of what is joined, it would tie records of clients who only share a history scope.
-            yield f"{name} is a client's own reference, which stands in a part of its own"
+            yield f"{name} is a client's own reference, which must be a part by itself"
         if name in IDENTITY_FIELDS or _is_signal(name):
             yield from _problems_of_encodings(name, encodings)
         else:

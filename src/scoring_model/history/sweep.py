@@ -1,4 +1,4 @@
-"""The law of windows over a whole table, in one linear sweep with pointers that only advance."""
+"""Point-in-time counts over a whole table, in one linear sweep with pointers that only advance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class TableLabels:
     times : ndarray of shape (m,), int64
         Microseconds at which each became known: the later of known-at and reported-at.
     frauds : ndarray of shape (m,), bool
-        Whether it says fraud.
+        Whether the label is fraud.
     """
 
     rows: IntArray

@@ -1,4 +1,4 @@
-"""The law of windows, for one record and its past."""
+"""Velocity features of one record: point-in-time counts over windows of its past."""
 
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
@@ -25,7 +25,7 @@ def pack_label(instant: int, *, fraud: bool) -> bytes:
     instant : int
         From when it counts, the later of known and reported: microseconds since 1970-01-01 UTC, 64 bits.
     fraud : bool
-        Whether it says fraud.
+        Whether the label is fraud.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def pack_label(instant: int, *, fraud: bool) -> bytes:
 
 
 def says_fraud(packed: bytes, *, before: int) -> bool:
-    """Whether the latest label that counts before an instant says fraud.
+    """Whether the latest label that counts before an instant is fraud.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def says_fraud(packed: bytes, *, before: int) -> bool:
     """
     latest: int | None = None
     fraud = False
-    for instant, said in _LABEL.iter_unpack(packed):
+    for instant, value in _LABEL.iter_unpack(packed):
         if instant < before and (latest is None or instant >= latest):
-            latest, fraud = instant, said == 1
+            latest, fraud = instant, value == 1
     return fraud
 
 
 NOTHING_BEFORE = -1
-"""Stands in ``since_last`` where no earlier record is in the longest window."""
+"""Value of ``since_last`` without an earlier record in the longest window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -305,8 +305,8 @@ def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, 
     """Records of each window that are known before `at` to be fraud."""
     counts, count, start = [], 0, first
     for end in ends:
-        told = filter(None, map(_LABELS, past[start:end]))
-        count += sum(says_fraud(packed, before=at) for packed in told)
+        labels = filter(None, map(_LABELS, past[start:end]))
+        count += sum(says_fraud(packed, before=at) for packed in labels)
         counts.append(count)
         start = end
     return tuple(counts)

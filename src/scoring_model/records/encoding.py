@@ -78,7 +78,7 @@ def _python(values: pa.Array) -> list[object]:
     try:
         return values.to_pylist()  # type: ignore[no-any-return]
     except UnicodeDecodeError:
-        # Lone surrogates stand for bytes that are no UTF-8; the rules refuse them.
+        # Lone surrogates represent bytes that are not UTF-8; the rules reject them.
         return [
             bytes(value).decode(errors="surrogateescape") for value in values.cast(pa.binary()).to_pylist()
         ]

@@ -39,7 +39,7 @@ def frame_sheet(source: Any) -> Sheet:
     Parameters
     ----------
     source : pandas.DataFrame or object with `__arrow_c_stream__`
-        Columns of pandas' `object` type are read value by value, whatever their types.
+        Columns of pandas' `object` type are read value by value.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def _csv_options(header: list[str], ragged: list[Any]) -> dict[str, Any]:
             column_types=dict.fromkeys(header, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
-            check_utf8=False,  # the rule of the field refuses what is no Unicode, row by row
+            check_utf8=False,  # the rule of the field rejects what is not Unicode, row by row
         ),
     }
 

@@ -1,4 +1,4 @@
-"""Rows that were refused: written down for people, and too many of them refused as a whole."""
+"""Quarantine of rejected rows, and the limit on their share."""
 
 import csv
 from collections import Counter
@@ -55,7 +55,7 @@ def write_quarantine(violations: Iterable[RowViolation], path: Path) -> None:
     Parameters
     ----------
     violations : iterable of RowViolation
-        In the order in which they shall stand.
+        In the order of the file.
     path : Path
         UTF-8, RFC 4180 with LF, columns `row,field,rule,detail`. No value of a record is in it.
         Text that a spreadsheet would run is guarded: names of fields are the sender's.
@@ -72,7 +72,7 @@ def write_quarantine(violations: Iterable[RowViolation], path: Path) -> None:
 
 
 def accept(reading: Reading, *, max_share: float) -> None:
-    """Refuse a source of which too much was refused.
+    """Reject a source with too many rejected rows.
 
     Parameters
     ----------

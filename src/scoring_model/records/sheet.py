@@ -1,4 +1,4 @@
-"""A source as it is: named columns of cells that nobody has checked yet."""
+"""Sheets: the named columns of a source, unchecked."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

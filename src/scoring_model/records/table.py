@@ -194,9 +194,8 @@ def digest(table: RecordTable) -> str:
     Returns
     -------
     str
-        SHA-256 in hexadecimal, the same for the same records in the same order, whatever the format of the
-        file, the names and order of its columns, or, where records have ids of their own, which refused rows
-        stood between.
+        SHA-256 in hexadecimal. It depends on the records and their order, not on the format of the file, the names and
+        order of its columns, or, where records have ids, on rejected rows between them.
     """
     found = hashlib.sha256(json.dumps(table.record_ids).encode())
     for array in (table.event_times, table.labels, table.label_times):

@@ -5,9 +5,10 @@ never moves past one that it did not reach. A time without a zone is UTC.
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 
@@ -15,13 +16,8 @@ from scoring_model.arrays import IntArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
-
-if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
-
 
 SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
@@ -213,7 +209,7 @@ def format_duration(micros: int) -> str:
 
 DURATION_PATTERN: Final = "^[0-9]{1,6}[dhms]$"
 INSTANT_PATTERN: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$"
-"""What a JSON Schema says of such text; `times` knows more."""
+"""For JSON Schemas; the readers above check more."""
 
 
 class _ReadFrom:
@@ -224,7 +220,7 @@ class _ReadFrom:
         self._pattern = pattern
 
     def __get_pydantic_core_schema__(self, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
-        # The rooms that use these types do not need a validator; the one that reads configurations does.
+        # Only packages that read configurations need the validator.
         from pydantic_core import core_schema
 
         return core_schema.no_info_before_validator_function(self._checked, handler(source))

@@ -1,6 +1,7 @@
 """The core of the scorer: feature rows in, decisions out."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -13,7 +14,6 @@ from scoring_model.scorer.session import MarginSession
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,7 @@ class Decision:
 class Decider:
     """Decides about feature rows with one bundle, of any protocol, as that bundle does.
 
-    It needs nothing that computes features, so that every past verdict can be replayed. Thread-safe; nothing in it
-    changes after it was made.
+    It does not compute features, so that every past verdict can be replayed. Immutable and thread-safe.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class Decider:
     Raises
     ------
     GoldenMismatch
-        When this machine, or this version of the package, does not decide as the bundle says.
+        When this machine, or this version of the package, does not decide as the golden rows of the bundle.
     """
 
     def __init__(self, manifest: Manifest, contents: DecisionPart, *, threads: int = 1) -> None:
@@ -92,7 +91,7 @@ class Decider:
         Raises
         ------
         BundleError
-            Under a name of its own for each thing that can be wrong.
+            A class for each reason to refuse a bundle.
         """
         return cls.of(read_bundle(Path(path), public_key=public_key), threads=threads)
 

@@ -18,18 +18,18 @@ class Weighed:
     name : str
         In the catalogue of features.
     value : float or None
-        In its unit, as the model sees it; None where the record says nothing of it.
+        In its unit, as the model sees it; None where it is unknown.
     unit : str
         Such as ``records``, ``share`` or ``seconds``; ``code`` for categories.
     inputs : mapping of str to object
         The record's own values that it is made of, by field name; those that are missing are left out.
     sentence : str
-        What the number says.
+        The meaning of the number.
     contribution : float
         What it adds to the margin, in log-odds (exact TreeSHAP values, doi:10.1038/s42256-019-0138-9); positive
         where it makes the record riskier.
     reason : str
-        Code of the reason that it stands for.
+        Code of its reason.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Explanation:
     features : tuple of Weighed
         All that the model sees, those that move the margin most first, equal ones by name.
     reasons : tuple of Reason
-        What pushed the margin up, strongest first, whatever the outcome: a client sees only those of
+        What pushed the margin up, strongest first, for every outcome: a client sees only those of
         STEPPED_UP and FAILED.
     """
 

@@ -85,11 +85,11 @@ def score_table(
     before = 0 if history is None else len(history)
     rows = scorer.matrix.rows(table if history is None else history.append(table))[before:]
     decisions = scorer.decide(rows)
-    told = [
+    explained = [
         scorer.reasons(row) if reasons and outcome else ()
         for row, outcome in zip(rows, decisions.outcomes.tolist(), strict=True)
     ]
-    return Scored(table, decisions, told)
+    return Scored(table, decisions, explained)
 
 
 def score_frame(scorer: "Scorer", data: Any, *, history: Any = None) -> Any:

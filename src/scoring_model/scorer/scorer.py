@@ -55,7 +55,7 @@ class Scorer(Decider):
         -------
         Decision, or a frame
             For a DataFrame a DataFrame with its index; otherwise a pyarrow Table. One row for each row given:
-            one that breaks the contract has no score and says why in ``problems``.
+            one that breaks the contract has no score, and its violations in ``problems``.
 
         Raises
         ------

@@ -163,7 +163,7 @@ COUNTRIES = (
     _country("NA", "namibian", "english", 1, "99", "Windhoek/Khomas/100, Swakopmund/Erongo/130"),
     _country("ZA", "southern", "english", 2, "99", "Johannesburg/Gauteng/20, Cape Town/Western Cape/80"),
 )
-"""The countries, in a fixed order: a position in it is a country's number everywhere in this room."""
+"""The countries, in a fixed order: a position in it is a country's number everywhere in this package."""
 
 CODES = tuple(country.code for country in COUNTRIES)
 WEIGHTS = tuple(country.weight for country in COUNTRIES)

@@ -41,7 +41,7 @@ def generate(
     records : int
         Number of records, at least 0.
     seed : int
-        The same seed gives the same records, whatever `batch_rows`.
+        The same seed gives the same records for every `batch_rows`.
     start : str
         First day, YYYY-MM-DD, UTC; from 1990 on.
     months : int

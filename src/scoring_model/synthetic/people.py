@@ -106,7 +106,7 @@ def births(draws: Draws, events: EventArray, start: int) -> NDArray[np.datetime6
     ----------
     events : EventArray of shape (n,)
     start : int
-        Start of the history, microseconds: ages are drawn for this day, so that nobody is ever under age.
+        Start of the history, microseconds: ages are drawn for this day, so that no one is ever under age.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from scoring_model.synthetic.people import births, sexes
 from scoring_model.synthetic.typos import misdated, mistyped, restyled
 
 NOTICE = "invented records: no person, address, document, image or device in them exists"
-"""Stands in the metadata of every table that this room makes."""
+"""Metadata of every synthetic table."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _FIELDS = (

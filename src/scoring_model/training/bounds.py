@@ -89,7 +89,7 @@ class BoundTest:
         It holds for thresholds that the same sample placed, too. Let c be the margin at which the share of errors
         in the population turns from at most the limit to more. A certified threshold beyond it, wherever
         its cut may lie, has counted at least as many errors there as there are at c, since errors are monotone:
-        so the test at c passes too, and that has the chance delta at most, whatever was done to choose the cuts.
+        so the test at c passes too, and that has the chance delta at most, however the cuts are chosen.
         """
         passed = self.p_values() <= self.delta
         if self.safest == NEVER_REACHED:

@@ -250,5 +250,5 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _kind(bound: str) -> str:
-    """What a bound's records stand for."""
+    """The population of a bound's records."""
     return "fraud rings" if bound == MISSED_FRAUD else "genuine persons"

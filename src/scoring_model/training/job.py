@@ -84,7 +84,7 @@ class JobDone:
         The sealed directory, the resolved parameters (YAML), the evaluation of the test period as JSON and as
         Markdown for people.
     split, leakage : Path
-        The stretches of time and what they hold, and what the search for leaks found, as JSON.
+        The segments of the split, and the results of the leakage checks, as JSON.
     thresholds : Path
         What other thresholds would have given on the validation part, as CSV.
     """
@@ -108,7 +108,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     Raises
     ------
     BundleError
-        Before anything is read, when what stands at `out` is not to be replaced, or is no bundle.
+        Before anything is read, if `out` exists and must not be replaced, or is not a bundle.
     TooManyBadRows
         After the refused rows were written to ``quarantine.csv``.
     LeakageError
@@ -165,7 +165,7 @@ def _journal(job: Job) -> Path:
 
 def _write(job: Job, training: Training) -> dict[str, Path]:
     texts = {
-        "split": ("split.json", _json([asdict(stretch) for stretch in training.split.summaries])),
+        "split": ("split.json", _json([asdict(segment) for segment in training.split.summaries])),
         "leakage_checks": ("leakage_checks.json", _json(training.leakage.to_json())),
         "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
         "summary": ("evaluation.md", _summary(job, training)),

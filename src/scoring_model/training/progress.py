@@ -35,7 +35,7 @@ class TrialTime:
 
 
 def seconds_left(
-    trials: Sequence[TrialTime], *, rungs: int | None, to_begin: int, processes: int, reduction: int
+    trials: Sequence[TrialTime], *, rungs: int | None, to_begin: int, processes: int, reduction_factor: int
 ) -> float | None:
     """Estimate the time that a search will still take.
 
@@ -51,8 +51,8 @@ def seconds_left(
         Trials that are not under way yet.
     processes : int
         Trials that are under way at once.
-    reduction : int
-        One trial in so many goes on from a rung.
+    reduction_factor : int
+        One trial in so many continues from a rung.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def seconds_left(
         float(np.mean([trial.seconds[rung] for trial in trials if len(trial.seconds) > rung]))
         for rung in range(rungs)
     ]
-    survival = [_survival(trials, rung, reduction) for rung in range(rungs - 1)]
+    survival = [_survival(trials, rung, reduction_factor) for rung in range(rungs - 1)]
     onward = [0.0]  # expected seconds from the start of each rung on, and 0 after the last one
     for cost, chance in zip(reversed(costs), [0.0, *reversed(survival)], strict=True):
         onward.insert(0, cost + chance * onward[0])
@@ -74,11 +74,11 @@ def seconds_left(
     return max([total / processes, *under_way])
 
 
-def _survival(trials: Sequence[TrialTime], rung: int, reduction: int) -> float:
-    """Chance that a trial goes on from a rung: as often as seen, beginning with one in `reduction`."""
+def _survival(trials: Sequence[TrialTime], rung: int, reduction_factor: int) -> float:
+    """Chance that a trial goes on from a rung: as often as seen, beginning with one in `reduction_factor`."""
     judged = [trial for trial in trials if len(trial.seconds) > rung]
     went_on = [trial for trial in judged if len(trial.seconds) > rung + 1 or not trial.ended]
-    return (len(went_on) + _PRIOR_WEIGHT / reduction) / (len(judged) + _PRIOR_WEIGHT)
+    return (len(went_on) + _PRIOR_WEIGHT / reduction_factor) / (len(judged) + _PRIOR_WEIGHT)
 
 
 def _rest(trial: TrialTime, costs: Sequence[float], onward: Sequence[float]) -> float:

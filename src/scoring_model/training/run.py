@@ -27,16 +27,16 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What a training gives.
+    """The result of a training.
 
     Parameters
     ----------
     evaluation : Evaluation
         Of the test period, by the bundle's own scorer.
     alternatives : Alternatives
-        What other thresholds would have given.
+        The results of other thresholds.
     leakage : LeakageReport
-        What the search for leaks found.
+        The results of the leakage checks.
     tuning : Tuning or None
         None when the parameters were known.
     tuned : Tuned
@@ -132,9 +132,9 @@ def run_training(
         report(f"warning: {blind}")
     prepared = prepare(table, configuration)
     report(f"{prepared.rows.shape[1]} features")
-    for stretch in prepared.split.summaries:
-        if stretch.records:
-            report(str(stretch))
+    for segment in prepared.split.summaries:
+        if segment.records:
+            report(str(segment))
     refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
     leakage = run_leakage_checks(
         prepared, configuration.training.leakage_checks, seed=configuration.training.seed

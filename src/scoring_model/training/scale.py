@@ -1,4 +1,4 @@
-"""Fit the score scale on the margins of genuine records, and say how well they determine it."""
+"""Fit the score scale on the margins of genuine records, with its uncertainty."""
 
 import math
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class ScaleUncertainty:
 def scale_uncertainty(genuine: int, *, confidence: float = 0.95) -> tuple[ScaleUncertainty, ...]:
     """Uncertainty of each hundred points of a scale that was fitted on so many genuine records.
 
-    The population's share above the k-th highest of n margins is a beta variable whatever the
+    The population's share above the k-th highest of n margins is a beta variable for any
     distribution of margins (David and Nagaraja, Order Statistics, 3rd ed., section 2.1,
     doi 10.1002/0471722162); the interval is that of Clopper and Pearson for k of n
     (doi 10.1093/biomet/26.4.404), which also holds with ties.
@@ -112,7 +112,7 @@ def _check(margins: FloatArray) -> None:
     if wild:
         problems.append(f"margins must be finite and below 2^13 in size, {wild} of {len(margins)} are not")
     elif len(margins) and margins.min() == margins.max():
-        problems.append("the genuine margins are all equal: the model tells no record from another")
+        problems.append("the genuine margins are all equal: the model does not separate records")
     if problems:
         raise ScaleError("score scale: " + "; ".join(problems))
 

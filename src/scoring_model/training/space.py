@@ -1,4 +1,4 @@
-"""What tuning may choose: the search space over LightGBM's parameters, and three points known to be good."""
+"""The search space over LightGBM's parameters, and three points known to be good."""
 
 from types import MappingProxyType
 

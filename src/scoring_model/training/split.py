@@ -1,4 +1,4 @@
-"""The time-ordered split: who trains, validates and tests, on what was known when."""
+"""The time-ordered split into training, validation and test, with the labels known at each moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class SplitError(ValueError):
     Attributes
     ----------
     reasons : tuple of str
-        Everything that stands in the way, one sentence each.
+        All reasons, one sentence each.
     """
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
@@ -50,14 +50,14 @@ class SplitBoundaries:
 
     @property
     def edges(self) -> IntArray:
-        """First instants of the stretches of time, shape (8,), non-decreasing."""
+        """First instants of the segments, shape (8,), non-decreasing."""
         b = self
         parts = (b.train_from, b.train_to, b.validation_from, b.validation_to, b.test_from, b.test_to)
         return np.array([b.start, *parts, b.as_of], dtype=np.int64)
 
 
 def find_boundaries(event_times: IntArray, label_times: IntArray, settings: SplitSettings) -> SplitBoundaries:
-    """Cut the time that burn-in, gaps and maturity leave by the shares.
+    """Cut the time that burn-in, gaps and the label maturity window leave by the shares.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
 
 
 def _latest(event_times: IntArray, label_times: IntArray) -> int:
-    told = label_times[label_times != NEVER]
-    return max(int(event_times.max()), int(told.max(initial=event_times.max())))
+    known = label_times[label_times != NEVER]
+    return max(int(event_times.max()), int(known.max(initial=event_times.max())))
 
 
 def _too_short(span: int, settings: SplitSettings) -> str:
@@ -114,10 +114,8 @@ def instant_text(instant: int) -> str:
     return (_EPOCH + timedelta(microseconds=instant)).isoformat()
 
 
-__all__ = ["PartSummary", "Split", "SplitBoundaries", "SplitError", "split"]
-
-_STRETCHES = ("burn-in", "train", "gap", "validation", "gap", "test", "immature tail", "after as-of")
-_BURN_IN, _TRAIN, _VALIDATION, _TEST = 0, 1, 3, 5  # numbers of stretches
+_SEGMENTS = ("burn-in", "train", "gap", "validation", "gap", "test", "label maturity window", "after as-of")
+_BURN_IN, _TRAIN, _VALIDATION, _TEST = 0, 1, 3, 5  # numbers of segments
 _SHARED = "the person also appears in validation or test"
 _REASONS = {
     "burn-in": "feeds history and fitted tables only",
@@ -125,23 +123,23 @@ _REASONS = {
     "gap": "lies between two parts",
     "validation": "not known to be fraud or genuine at the as-of instant",
     "test": "not known to be fraud or genuine at the as-of instant",
-    "immature tail": "too young at the as-of instant to be called genuine",
+    "label maturity window": "too young at the as-of instant to be called genuine",
     "after as-of": "happened at the as-of instant or later",
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartSummary:
-    """What one stretch of time holds, for people.
+    """What one segment of the split holds.
 
     Attributes
     ----------
     part : str
-        'burn-in', 'train', 'gap', 'validation', 'test', 'immature tail' or 'after as-of'.
+        'burn-in', 'train', 'gap', 'validation', 'test', 'label maturity window' or 'after as-of'.
     start, end : str
-        The stretch [start, end), ISO 8601 in UTC.
+        The segment [start, end), ISO 8601 in UTC.
     records : int
-        Records whose event falls into it; the sum over all stretches is the number of records.
+        Records whose event falls into it; the sum over all segments is the number of records.
     genuine, frauds : int
         Records that the part uses.
     left_out : Mapping[str, int]
@@ -164,7 +162,7 @@ class PartSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Split:
-    """Who trains, validates and tests.
+    """The rows of each part.
 
     Attributes
     ----------
@@ -172,10 +170,10 @@ class Split:
         Rows of the table in order of event time, those of one instant in order of the table.
     train_targets, validation_targets, test_targets : ndarray of int8
         1 fraud, 0 genuine, in the order of their part.
-    borders : Borders
+    boundaries : SplitBoundaries
         The instants that cut the history.
     summaries : tuple of PartSummary
-        One for each stretch of time, in order of time.
+        One for each segment, in order of time.
     """
 
     burn_in: IntArray
@@ -189,11 +187,11 @@ class Split:
     summaries: tuple[PartSummary, ...]
 
     def describe(self) -> list[PartSummary]:
-        """Give one row for each stretch of time, in order of time."""
+        """Give one row for each segment, in order of time."""
         return list(self.summaries)
 
     def to_markdown(self) -> str:
-        """Show the stretches of time and what they hold, for people."""
+        """Give the segments as a table."""
         lines = [
             "### Split",
             "",
@@ -214,7 +212,7 @@ def split(
     persons: IntArray,
     settings: SplitSettings,
 ) -> Split:
-    """Cut a labelled history into parts that see neither their future nor each other's persons.
+    """Split a labelled history into parts that share neither their future nor persons.
 
     Training takes the labels known at the start of validation, which is what a training at that moment could
     have known; validation and test take those known at the as-of instant. A person who appears in validation
@@ -225,7 +223,7 @@ def split(
     event_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
     labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine, -1 none
     label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
-    persons : ndarray of shape (n,), int64, code of the person; negative: unknown, which is nobody's equal
+    persons : ndarray of shape (n,), int64, code of the person; negative: unknown, different from all others
 
     Raises
     ------
@@ -237,18 +235,18 @@ def split(
     if len({len(event_times), len(labels), len(label_times), len(persons)}) != 1:
         raise ValueError("event_times, labels, label_times and persons must have one length")
     boundaries = find_boundaries(event_times, label_times, settings)
-    stretches = np.searchsorted(boundaries.edges, event_times, side="right") - 1
-    targets = _targets(event_times, labels, label_times, stretches, boundaries, settings.label_maturity)
-    shared = (stretches == _TRAIN) & _seen_in(persons, (stretches == _VALIDATION) | (stretches == _TEST))
-    summaries = _summaries(event_times, stretches, targets, shared, boundaries)
+    segments = np.searchsorted(boundaries.edges, event_times, side="right") - 1
+    targets = _targets(event_times, labels, label_times, segments, boundaries, settings.label_maturity)
+    shared = (segments == _TRAIN) & _seen_in(persons, (segments == _VALIDATION) | (segments == _TEST))
+    summaries = _summaries(event_times, segments, targets, shared, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
     order = np.argsort(event_times, kind="stable")
     used = (targets >= 0) & ~shared
     train, validation, test = (
-        order[(used & (stretches == part))[order]] for part in (_TRAIN, _VALIDATION, _TEST)
+        order[(used & (segments == part))[order]] for part in (_TRAIN, _VALIDATION, _TEST)
     )
     return Split(
-        burn_in=order[(stretches == _BURN_IN)[order]],
+        burn_in=order[(segments == _BURN_IN)[order]],
         train=train,
         validation=validation,
         test=test,
@@ -264,15 +262,15 @@ def _targets(
     event_times: IntArray,
     labels: NDArray[np.int8],
     label_times: IntArray,
-    stretches: NDArray[np.intp],
+    segments: NDArray[np.intp],
     boundaries: SplitBoundaries,
     maturity: int,
 ) -> NDArray[np.int8]:
     """Give each record of a part the target known at the part's instant, -1 to all others."""
     to_train = known_targets(event_times, labels, label_times, boundaries.validation_from, maturity)
     to_judge = known_targets(event_times, labels, label_times, boundaries.as_of, maturity)
-    judged = (stretches == _VALIDATION) | (stretches == _TEST)
-    return np.where(stretches == _TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
+    judged = (segments == _VALIDATION) | (segments == _TEST)
+    return np.where(segments == _TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
 
 
 def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
@@ -282,15 +280,15 @@ def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
 
 def _summaries(
     event_times: IntArray,
-    stretches: NDArray[np.intp],
+    segments: NDArray[np.intp],
     targets: NDArray[np.int8],
     shared: BoolArray,
     boundaries: SplitBoundaries,
 ) -> tuple[PartSummary, ...]:
     edges = [*boundaries.edges.tolist(), max(boundaries.as_of, int(event_times.max()) + 1)]
     rows = []
-    for number, part in enumerate(_STRETCHES):
-        inside = stretches == number
+    for number, part in enumerate(_SEGMENTS):
+        inside = segments == number
         used = inside & ~shared
         unused = used & (targets < 0)
         reasons = {_REASONS[part]: int(unused.sum()), _SHARED: int((inside & shared).sum())}
@@ -329,6 +327,6 @@ def _refuse_thin_parts(
 
 def _span_needed(frauds: int, usable: float, settings: SplitSettings) -> str:
     if frauds == 0:
-        return "there is no rate to tell from how long a history would do"
+        return "without frauds the length of history that is needed cannot be estimated"
     needed = settings.overhead + usable * settings.min_frauds / frauds
     return f"at its rate the history would have to span about {days(needed)} days before the as-of instant"

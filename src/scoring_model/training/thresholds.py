@@ -91,10 +91,10 @@ def choose_policy(certification: Certification, *, cost: ExpectedCost | None = N
     catch the most frauds:
 
     - `step_up_from` is the lowest certified for `max_step_up`; where that is unset the highest that keeps
-      `max_missed_fraud`, or, when that is unset too, `fail_from`: nobody is stepped up.
+      `max_missed_fraud`, or, when that is unset too, `fail_from`: no one is stepped up.
     - `fail_from` is the lowest certified for `max_false_reject`, but never below `step_up_from`.
 
-    Either way nobody fails where `max_false_reject` is unset.
+    Either way no one fails where `max_false_reject` is unset.
 
     Parameters
     ----------

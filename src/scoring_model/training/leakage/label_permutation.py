@@ -1,4 +1,4 @@
-"""The attack of shuffled labels: with labels dealt out at random there is nothing to learn."""
+"""Label permutation: with labels at random there is nothing to learn."""
 
 import math
 from dataclasses import replace
@@ -26,7 +26,7 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
     in one piece, so that they have each other as history. A quick model of their first half, by time, judges
     the second half. It can know of a label only what a feature shows of the record's own: what features count
     of other records has nothing to do with it. Shuffled after the features were computed, labels would no
-    longer be those that the features read, and the attack would see nothing.
+    longer be those that the features read, and the check would find nothing.
 
     Returns
     -------
@@ -114,5 +114,5 @@ def _inconclusive(records: int, frauds: int) -> Finding:
         check="shuffled_labels",
         verdict=CheckResult.INCONCLUSIVE,
         records=records,
-        detail=f"{frauds} frauds among the later half of {records} records are too few to tell",
+        detail=f"{frauds} frauds among the later half of {records} records are too few for a verdict",
     )

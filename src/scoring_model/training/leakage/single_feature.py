@@ -1,4 +1,4 @@
-"""The attack of single features: none may identify frauds near perfectly on its own."""
+"""Single-feature AUC: no feature may separate frauds near perfectly on its own."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
 
     A number is judged by its order, with missing values below or above all others, and, like a category, by the
     share of frauds at its levels: those of one half judge the other half, so that a value that only frauds have
-    is seen wherever it lies. It is the only attack that can see a leak in what users supply.
+    is seen wherever it lies. Only this check can find a leak in columns that users supply.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
             check="single_features",
             verdict=CheckResult.INCONCLUSIVE,
             records=len(chosen),
-            detail=f"{frauds} frauds among {len(chosen)} records are too few to tell",
+            detail=f"{frauds} frauds among {len(chosen)} records are too few for a verdict",
         )
     rows = prepared.rows[prepared.split.train[chosen]]
     categorical = set(prepared.feature_options["categorical"])

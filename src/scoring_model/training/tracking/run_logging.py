@@ -87,7 +87,7 @@ class TrackedRun:
     Attributes
     ----------
     model_version : str or None
-        Number of the registered version; None if somebody deleted it.
+        Number of the registered version; None if it was deleted.
     uri : str
         Of tracking and registry, without credentials.
     existed : bool
@@ -106,7 +106,7 @@ class TrackedRun:
 def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> TrackedRun:
     """Log a run and register its bundle, or complete what an earlier attempt began.
 
-    The run becomes FINISHED last of all. A finished run is therefore complete, and stays as it is, also when somebody
+    The run becomes FINISHED last of all. A finished run is therefore complete, and stays as it is, also if someone
     deleted it. An unfinished run is logged again: the same values in the same places. Duplicates, which a lost
     response can leave, are deleted.
 
