@@ -1,7 +1,7 @@
 """Which records of a table an evaluation judges, and why it leaves out the others."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -120,19 +120,10 @@ class Coverage:
 
     def to_json(self) -> dict[str, Any]:
         """Give the coverage as a JSON document: every reason has its key."""
-        return {
-            "as_of": rfc3339(self.as_of),
-            "label_maturity": format_duration(self.maturity),
-            "matured_only": self.matured_only,
-            "rows": self.rows,
-            "evaluated": self.evaluated,
-            "genuine": self.genuine,
-            "frauds": self.frauds,
-            "immature_genuine": self.immature_genuine,
-            "immature_frauds": self.immature_frauds,
-            "left_out": {reason.value: count for reason, count in self.left_out.items()},
-            "warnings": list(self.warnings),
-        }
+        plain = asdict(self)
+        plain["as_of"] = rfc3339(self.as_of)
+        plain["label_maturity"] = format_duration(plain.pop("maturity"))
+        return {**plain, "rows": self.rows, "evaluated": self.evaluated, "warnings": list(self.warnings)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

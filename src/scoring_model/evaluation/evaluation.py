@@ -1,7 +1,7 @@
 """Evaluate decisions on records with known labels, in all and by calendar month."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -66,26 +66,9 @@ class Measures:
 
     def to_json(self) -> dict[str, Any]:
         """Give the measures as a JSON document with all keys, also for absent measures."""
-        return {
-            "records": self.records,
-            "genuine": self.genuine,
-            "frauds": self.frauds,
-            "roc_auc": self.roc_auc,
-            "average_precision": self.average_precision,
-            "brier": self.brier,
-            "log_loss": self.log_loss,
-            "calibration_error": self.calibration_error,
-            "recall_at_fpr": {f"{limit:g}": recall for limit, recall in self.recalls.items()},
-            "genuine_outcomes": {
-                outcome.value: share.to_json() for outcome, share in self.genuine_outcomes.items()
-            },
-            "fraud_outcomes": {
-                outcome.value: share.to_json() for outcome, share in self.fraud_outcomes.items()
-            },
-            "false_reject": self.false_reject.to_json(),
-            "step_up": self.step_up.to_json(),
-            "missed_fraud": self.missed_fraud.to_json(),
-        }
+        plain = asdict(self)
+        plain["recall_at_fpr"] = {f"{limit:g}": recall for limit, recall in plain.pop("recalls").items()}
+        return plain
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any, Final
 
@@ -35,13 +35,7 @@ class Share:
 
     def to_json(self) -> dict[str, Any]:
         """Give the share as a JSON document."""
-        return {
-            "count": self.count,
-            "total": self.total,
-            "share": self.share,
-            "low": self.low,
-            "high": self.high,
-        }
+        return asdict(self)
 
 
 def share_of(count: int, total: int) -> Share:
@@ -147,13 +141,9 @@ class Uncertainty:
 
     def to_json(self) -> dict[str, Any]:
         """Give the intervals as a JSON document: the keys of the metrics."""
-        return {
-            "roc_auc": self.roc_auc.to_json(),
-            "average_precision": self.average_precision.to_json(),
-            "brier": self.brier.to_json(),
-            "log_loss": self.log_loss.to_json(),
-            "recall_at_fpr": {f"{limit:g}": recall.to_json() for limit, recall in self.recalls.items()},
-        }
+        plain = asdict(self)
+        plain["recall_at_fpr"] = {f"{limit:g}": ends for limit, ends in plain.pop("recalls").items()}
+        return plain
 
 
 def measure_uncertainty(

@@ -166,7 +166,7 @@ def _journal(job: Job) -> Path:
 def _write(job: Job, training: Training) -> dict[str, Path]:
     texts = {
         "split": ("split.json", _json([asdict(segment) for segment in training.split.summaries])),
-        "leakage_checks": ("leakage_checks.json", _json(training.leakage.to_json())),
+        "leakage": ("leakage_checks.json", _json(training.leakage.to_json())),
         "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
         "summary": ("evaluation.md", _summary(job, training)),
         "thresholds": (_THRESHOLDS, training.alternatives.to_csv()),
