@@ -124,13 +124,13 @@ async def _answer(streams: Streams) -> None:
     await streams[0].readexactly(int(length))
 
 
-async def _one(run_leakage_checks: Attack, port: int, credentials: bytes) -> None:
+async def _one(attack: Attack, port: int, credentials: bytes) -> None:
     """Attack on one connection, and on another one whenever it is cut."""
     while True:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             streams = await asyncio.open_connection("127.0.0.1", port)
             try:
-                await run_leakage_checks(streams, credentials)
+                await attack(streams, credentials)
             finally:
                 streams[1].transport.abort()
         await asyncio.sleep(0.2)
@@ -140,8 +140,8 @@ def attack_for_ever(name: str, port: int, credentials: bytes, is_under_way: Even
     """Attack until the process is killed."""
 
     async def run() -> None:
-        run_leakage_checks, count, _ = ATTACKS[name]
-        tasks = [asyncio.create_task(_one(run_leakage_checks, port, credentials)) for _ in range(count)]
+        attack, count, _ = ATTACKS[name]
+        tasks = [asyncio.create_task(_one(attack, port, credentials)) for _ in range(count)]
         await asyncio.sleep(2)
         is_under_way.set()
         await asyncio.gather(*tasks)
@@ -217,8 +217,7 @@ def main() -> None:
             client = Stranger(port_of(service), new_credentials(folder, database))
             print(f"{'':28}{'requests':>8}{'failed':>8}{'p50 ms':>10}{'p99 ms':>10}{'MiB':>10}")
             held = [
-                measure(name, service, client, options.seconds)
-                for name in options.run_leakage_checks or list(ATTACKS)
+                measure(name, service, client, options.seconds) for name in options.attack or list(ATTACKS)
             ]
             with attacked("unread responses", client.port, b""):
                 began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The manifest: an exact round trip, and a refusal that tells everything that is wrong."""
+"""The manifest: an exact round trip, and an error with all violations."""
 
 import copy
 from collections.abc import Callable
@@ -133,9 +133,9 @@ def test_a_cut_manifest_is_refused(length: int) -> None:
         (lambda d: d.pop("protocol"), "protocol: must be an integer of at least 1, got null"),
     ],
 )
-def test_each_rule_is_told_by_its_field(change: Callable[[dict[str, Any]], object], told: str) -> None:
+def test_each_violation_names_its_field(change: Callable[[dict[str, Any]], object], expected: str) -> None:
     """A field that breaks its rule is named with the rule, though the manifest is sealed as it is."""
-    with pytest.raises(ManifestInvalid, match=told):
+    with pytest.raises(ManifestInvalid, match=expected):
         Manifest.from_bytes(altered(change))
 
 
@@ -152,7 +152,7 @@ def test_names_of_files_are_plain(name: str) -> None:
     assert "files." in problems(altered(lambda document: document["files"].update({name: seal})))
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_violations_are_reported_at_once() -> None:
     """Three faults are three problems of one error, in which no value stands."""
 
     def change(document: dict[str, Any]) -> None:
@@ -160,9 +160,9 @@ def test_all_problems_are_told_at_once() -> None:
         document["data"]["records"] = "many"
         document["files"]["../x"] = 1
 
-    told = problems(altered(change))
-    assert len(told.splitlines()) == 4  # the name of the file and its seal are two
-    assert "Canary" not in told
+    expected = problems(altered(change))
+    assert len(expected.splitlines()) == 4  # the name of the file and its seal are two
+    assert "Canary" not in expected
 
 
 def test_a_manifest_that_was_edited_by_hand_is_refused() -> None:

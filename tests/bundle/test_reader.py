@@ -234,7 +234,7 @@ def test_the_signature_of_another_key_is_refused(signed: Path) -> None:
 
 
 def test_a_signature_is_reported_without_a_key(signed: Path, bundle: Path) -> None:
-    """Without a key a signature is left unchecked, but it is told whether there is one."""
+    """Without a key a signature is left unchecked, but its presence is reported."""
     flip(signed / "manifest.sig", 3, 1)
     assert read_bundle(signed).signed
     assert not read_bundle(bundle).signed

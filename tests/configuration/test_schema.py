@@ -32,7 +32,7 @@ def test_the_schema_is_one() -> None:
 
 @pytest.mark.parametrize("use", USES)
 def test_committed_configurations_name_the_schema_and_keep_it(use: str) -> None:
-    """The first line tells editors where the schema is, and the rest keeps it."""
+    """The first line names the schema for editors, and the rest keeps it."""
     path = CONFIGS / f"{use}.yaml"
     assert path.read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=schema.json\n")
     assert accepts(read_yaml(path)) == (True, True)

@@ -118,7 +118,7 @@ def test_looked_up_and_computed_values_are_the_same_bits(shape: str) -> None:
 
 
 def test_tables_take_no_more_than_they_may() -> None:
-    """The sizes of all tables stay below what is allowed, and no path is left out or told of twice."""
+    """The sizes of all tables stay below what is allowed, and every path is counted once."""
     _, forest = model("deep")
     paths = list(walk(forest))
     for table_bytes in (0, 5_000, 100_000, TABLE_BYTES):

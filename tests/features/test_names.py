@@ -64,7 +64,7 @@ def test_form_of_a_common_name() -> None:
     ],
 )
 def test_strange_names_show_in_their_feature(name: str, feature: str, value: float) -> None:
-    """Walks over keys, heaps of consonants, repeats, initials and case are told of either name."""
+    """Walks over keys, heaps of consonants, repeats, initials and case show for either name."""
     assert of(name)[f"first_name_{feature}"] == value
     assert of(None, name)[f"last_name_{feature}"] == value
 

@@ -139,7 +139,7 @@ def test_texts_of_a_joined_part_do_not_run_into_each_other() -> None:
 
 
 def test_a_plain_part_is_the_normalised_value() -> None:
-    """Without reductions a key is what it always was: the normalised values, in their order."""
+    """Without encodings a key is what it always was: the normalised values, in their order."""
     row = {"lastName": "Núñez", "address.line1": "1 Main Street", "imageUrls": ("https://A.example/1?x",)}
     key = LinkKey(name="k", parts=("lastName", "address.line1", "imageUrls"))
     assert key_of(row, key) == ("nunez", "1 main st", "a.example/1")

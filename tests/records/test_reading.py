@@ -358,7 +358,7 @@ def test_the_former_name_of_a_column_is_read() -> None:
 
 
 def test_a_label_needs_a_time_at_which_it_was_known() -> None:
-    """The file's own time, or the schema's delay; told may move it later; a bad time is one problem only."""
+    """The file's own time, or the schema's delay; a report may move it later; a bad time is one violation only."""
     row = {"eventTime": TIME, "firstName": "Ann", "label": "fraud"}
     rows: list[dict[str, object]] = [
         {**row, "labelKnownAt": "2024-05-03", "labelReportedAt": "2024-05-02"},

@@ -145,15 +145,15 @@ def test_every_part_matters(table: RecordTable) -> None:
     times[last] += 1
     labels = table.labels.copy()
     labels[last] = 1 - labels[last]
-    told = table.label_times.copy()
-    told[0] -= 1
+    reported = table.label_times.copy()
+    reported[0] -= 1
     city = table.column("address.city")
     moved = replace(city, codes=np.where(np.arange(len(table)) == last, -1, city.codes).astype(np.int32))
     others = [
         replace(table, record_ids=(*table.record_ids[:-1], "other")),
         replace(table, event_times=times),
         replace(table, labels=labels),
-        replace(table, label_times=told),
+        replace(table, label_times=reported),
         replace(table, columns={**table.columns, "address.city": moved}),
         table.take(np.arange(len(table))[::-1]),
     ]

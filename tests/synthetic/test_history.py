@@ -66,7 +66,7 @@ def test_every_row_is_a_valid_record(history: pa.Table) -> None:
 
 
 def test_it_says_that_it_is_invented(history: pa.Table) -> None:
-    """Ids, images, mail domains and the metadata tell that nothing is real."""
+    """Ids, images, mail domains and the metadata say that nothing is real."""
     assert history.schema.metadata[b"scoring_model.synthetic"].decode() == NOTICE
     for column in ("recordId", "subjectId", "externalId", "signals.deviceId", "truth.person"):
         assert pc.all(pc.starts_with(history[column].drop_null(), "syn-")).as_py()
