@@ -84,7 +84,7 @@ def check_place(out: Path, *, replace: bool) -> None:
     """Raise, as `write_bundle` would, unless `out` is free, or a bundle that may be replaced."""
     if os.path.lexists(out):
         if not replace:
-            raise BundleExists(f"{out}: exists, and it was not asked to replace it")
+            raise BundleExists(f"{out} exists; pass --replace (replace=True) to overwrite it")
         _names_of_standing(out)
 
 
