@@ -137,8 +137,8 @@ def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(
     assert "error: no thresholds of the fitted model keep the bounds of the policy\n\n" in error
     folder = tmp_path / "out.training"
     parameters, thresholds = folder / "parameters.yaml", folder / "thresholds.csv"
-    assert f"what each pair of thresholds gives: {thresholds}\n" in error
-    assert f"nothing is searched anew: --params {parameters}\n" in error
+    assert f"results of each pair of thresholds: {thresholds}\n" in error
+    assert f"without a new search: --params {parameters}\n" in error
     rows = list(csv.DictReader(thresholds.read_text().splitlines()))
     assert len(rows) > 800
     assert {(row["chosen"], row["certified"]) for row in rows} == {("0", "0")}

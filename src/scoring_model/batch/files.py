@@ -91,4 +91,4 @@ FORMATS: Final[Mapping[str, Callable[[pa.Table, Path], None]]] = {
     ".csv": pyarrow.csv.write_csv,
     ".jsonl": _json_lines,
 }
-"""How each ending is written."""
+"""Writers by file ending."""

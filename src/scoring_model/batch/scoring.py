@@ -21,7 +21,7 @@ MAX_BAD_SHARE: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredFile:
-    """What scoring a file gave.
+    """The result of scoring a file.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ def score_file(
         Parquet, CSV or JSON Lines.
     out : Path
         Parquet, CSV or JSON Lines: one row for each good record, in the order of the source, with the versions
-        of what decided. It appears whole or not at all.
+        of what decided. It is written atomically.
     histories : sequence of Path
         Earlier records, labelled or not, which are not scored.
     reasons : bool
-        Whether to say why for STEPPED_UP and FAILED.
+        Whether to add reasons for STEPPED_UP and FAILED.
     max_bad_share : float
         Share of bad rows above which nothing is scored.
     guard_formulas : bool

@@ -1,4 +1,4 @@
-"""The manifest: what a bundle is, where it comes from and which bytes belong to it."""
+"""The manifest: identity, origin and files of a bundle."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ SEAL_FIELD = "seal"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
-    """What a bundle is, where it comes from and which bytes belong to it.
+    """Identity, origin and files of a bundle.
 
     Parameters
     ----------

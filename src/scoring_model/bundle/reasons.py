@@ -24,7 +24,7 @@ _ONES: Final = {"1d": "24 hours", "1h": "60 minutes", "1m": "60 seconds", "1s": 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Use:
-    """What sentences call those who are scored and what they do.
+    """Words of sentences for the subject and the event of a record.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def reason_factors(matrix: FeatureMatrix, *, use: Use, share: float) -> Factors:
 
 
 def _statements(topic: _Topic, names: Sequence[str], use: Use) -> tuple[Statement, ...]:
-    """What a factor can say, the most specific first."""
+    """The statements of a factor, the most specific first."""
 
     def statement(code: str, sentence: str, *facts: Fact) -> Statement:
         return Statement(code=code, sentence=sentence.replace("{event}", use.event), facts=facts)

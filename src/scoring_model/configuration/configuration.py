@@ -25,7 +25,7 @@ from scoring_model.records.near_misses import near_misses
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordSettings:
-    """How a file holds its records.
+    """Columns and labels of a file of records.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Configuration:
 
     @property
     def schema(self) -> RecordSchema:
-        """What records hold and where."""
+        """The schema of the records."""
         return RecordSchema(
             columns=self.records.columns,
             signals={name: settings.type for name, settings in self.signals.items()},
@@ -101,7 +101,7 @@ class Configuration:
 
     @property
     def feature_settings(self) -> FeatureSettings:
-        """What decides which features there are."""
+        """The settings of the features."""
         return FeatureSettings(
             signals=self.signals,
             links=self.links,

@@ -8,7 +8,7 @@ from scoring_model.contract.violation import check_fields
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CostSettings:
-    """What the errors of a policy cost, in any one unit: only their ratios matter.
+    """Costs of the errors of a policy, in any one unit: only their ratios matter.
 
     Of thresholds that keep all bounds, those are chosen whose expected cost per applicant is least:
 

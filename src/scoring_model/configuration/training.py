@@ -1,4 +1,4 @@
-"""How a model is trained: split, search, and the parameters that a search found."""
+"""Settings of a training: split, leakage checks, search, and the parameters that a search found."""
 
 import math
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ class SplitSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TuningSettings:
-    """How long to search, and for what.
+    """Limits and target of the search.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class TuningSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuned:
-    """What a search found, with which the same model is trained again without searching.
+    """Parameters that a search found; they train the same model again without a search.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class LeakageSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSettings:
-    """How a model is trained.
+    """Settings of a training.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What each feature adds to the margin of one row: exact Shapley values of trees.
+"""Contributions of features to the margin of one row: exact Shapley values of trees.
 
 They are the path-dependent TreeSHAP values of Lundberg et al. 2020 (doi:10.1038/s42256-019-0138-9), the same
 that LightGBM's ``pred_contrib`` gives. A leaf of value v whose path reads M features adds to the value of j

@@ -24,7 +24,7 @@ _CODE: Final = re.compile(r"[A-Z0-9_]{1,200}")
 
 
 class Rule(StrEnum):
-    """What a fact asks of at least one of its columns."""
+    """The condition of a fact on at least one of its columns."""
 
     PRESENT = "present"  # not NaN
     POSITIVE = "positive"  # above 0

@@ -1,4 +1,4 @@
-"""A boosted forest as flat arrays: what the graph is written from and what reasons are computed with."""
+"""A boosted forest as flat arrays: the source of the graph and of reasons."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -15,7 +15,7 @@ ZERO: Final = float(np.float32(1e-35))
 
 
 class Missing(IntEnum):
-    """What a numeric split takes for a missing value (LightGBM, `missing_type`)."""
+    """Values that a numeric split treats as missing (LightGBM, `missing_type`)."""
 
     NONE = 0
     """Nothing: NaN is read as 0."""
@@ -180,7 +180,7 @@ def _shape_problems(forest: Forest) -> Iterator[str]:
 
 
 def _link_problems(forest: Forest) -> Iterator[str]:
-    """What is wrong with the ways from the roots to the leaves."""
+    """Check the paths from the roots to the leaves."""
     splits, leaves = np.diff(forest.tree_splits), np.diff(forest.tree_leaves)
     if len(splits) != len(leaves) or (leaves != splits + 1).any():
         yield "each tree must have one leaf more than it has splits"

@@ -153,7 +153,7 @@ def _codes_of(factor: Factor) -> set[str]:
 
 
 def _taking(places: Sequence[int]) -> Callable[[Sequence[float]], tuple[float, ...]]:
-    """What takes some values as a tuple; `itemgetter` gives no tuple for one of them."""
+    """Make a function that takes some values as a tuple; `itemgetter` gives no tuple for one value."""
     if len(places) == 1:
         return lambda values: (values[places[0]],)
     return itemgetter(*places)

@@ -13,7 +13,7 @@ from scoring_model.decision.scale import ScoreScale
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
-    """What was decided about n rows.
+    """The decisions about n rows.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Decisions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecisionRules:
-    """What turns a margin into a decision."""
+    """The rules that turn a margin into a decision."""
 
     scale: ScoreScale
     calibration: Calibration

@@ -1,4 +1,4 @@
-"""What a policy and its scores did on records with known labels."""
+"""Evaluation of decisions on records with known labels."""
 
 from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
 from scoring_model.evaluation.evaluation import Evaluation, EvaluationError, evaluate

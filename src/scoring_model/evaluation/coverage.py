@@ -52,7 +52,7 @@ class LeftOut(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coverage:
-    """How many rows of a source an evaluation judges, and why it leaves out the others.
+    """Numbers of rows that an evaluation judges, and of those that it leaves out, by reason.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Coverage:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes the evaluated records differ from those of their period.
+        """Reasons why the evaluated records differ from those of their period.
 
         An immature record counts only if its label is known early, which depends on the label: the share of frauds
         among such records is not that of their period.

@@ -27,7 +27,7 @@ class EvaluationError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measures:
-    """What the decisions on one set of records were worth.
+    """Measures of the decisions on one set of records.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def evaluate(
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
     rules : DecisionRules
-        Those that decided: what they promise stands beside what came of it.
+        Those that decided; their promises are compared with the results.
 
     Raises
     ------
@@ -235,5 +235,5 @@ def _measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
 
 
 def _outcome_counts(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
-    """How many records get each outcome."""
+    """Number of records of each outcome."""
     return dict(zip(OUTCOMES, np.bincount(outcomes, minlength=len(OUTCOMES)).tolist(), strict=True))

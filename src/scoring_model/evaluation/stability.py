@@ -1,4 +1,4 @@
-"""How an error of the policy moves over time: what an interval for independent records would hide."""
+"""Stability of the errors of the policy over time, which an interval for independent records would hide."""
 
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What a feature is: the entries of the catalogue."""
+"""Entries of the catalogue of features, and names that follow from the configuration."""
 
 import re
 from collections.abc import Callable, Hashable
@@ -9,7 +9,7 @@ Direction = Literal[-1, 0, 1]
 """1 where a larger value can only raise the risk, -1 where it can only lower it, 0 where either may be."""
 
 MISSING = float("nan")
-"""What a value function gives for a value that is not there."""
+"""The result of a value function for a missing value."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

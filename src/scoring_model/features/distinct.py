@@ -62,7 +62,7 @@ def number_column(numbers: IntArray) -> Column:
 
 
 def _viewed(column: Column, view: Callable[[Any], Hashable]) -> Column:
-    """What a view leaves of the values, each distinct one once."""
+    """Apply a view to the values of a column; equal results share a code."""
     index: dict[Hashable, int] = {}
     seen = [None if value is None else view(value) for value in column.values]
     renumbered = np.array([index.setdefault(value, len(index)) for value in seen], dtype=np.int32)

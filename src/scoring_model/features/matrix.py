@@ -255,7 +255,7 @@ class FeatureMatrix:
 
     @cached_property
     def _plan(self) -> tuple[_Step, ...]:
-        """What `start` does, without a look-up more than it needs."""
+        """`start` for one record, with as few look-ups as possible."""
         return tuple(
             (
                 use.group.function,

@@ -24,7 +24,7 @@ DAY = 24 * HOUR
 
 
 class Trend(StrEnum):
-    """How the risk may move with a numeric signal."""
+    """Monotone direction of the risk in a numeric signal."""
 
     FREE = "free"
     INCREASING = "increasing"

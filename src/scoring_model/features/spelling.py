@@ -1,4 +1,4 @@
-"""How text is written: what the families of names and addresses look at alike."""
+"""Spelling of text: functions that the families of names and addresses share."""
 
 import itertools
 import operator
@@ -115,7 +115,7 @@ class _Kept(dict[int, str]):
 
     @staticmethod
     def answer(character: str) -> str:
-        """What a character becomes."""
+        """The replacement of a character."""
         raise NotImplementedError
 
 

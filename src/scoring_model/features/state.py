@@ -125,7 +125,7 @@ _DIGITS: Final = str.maketrans("123456789", "000000000")
 
 
 class NgramTable:
-    """How often three characters follow each other.
+    """Frequencies of character trigrams.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from scoring_model.records.reading import Reading
 from scoring_model.records.record import RowViolation
 
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
-"""What a text cell begins with that a spreadsheet takes for a formula, or strips to find one."""
+"""First characters of text that a spreadsheet runs as a formula, or strips to find one."""
 
 GUARD: Final = "'"
 """In front of a cell it makes a spreadsheet read the rest as text."""

@@ -28,7 +28,7 @@ INSTANTS: Final = ("eventTime", "labelKnownAt", "labelReportedAt")
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading a source gave.
+    """The result of reading a source.
 
     Parameters
     ----------

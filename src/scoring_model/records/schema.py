@@ -15,7 +15,7 @@ MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: m
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelSchema:
-    """How a file spells its labels, and when they were known.
+    """Spelling of labels in a file, and the delay until they are known.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class LabelSchema:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordSchema:
-    """What the records of one use hold, and where a file keeps it.
+    """Fields of the records of one use, and their columns in a file.
 
     Parameters
     ----------

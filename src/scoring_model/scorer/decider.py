@@ -26,7 +26,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided about one record.
+    """The decision about one record.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Decision:
     reasons : tuple of Reason
         At most five, strongest first; none for PASSED.
     model_version, policy_version : str
-        What decided.
+        Of the bundle that decided.
     """
 
     score: int
@@ -146,12 +146,12 @@ class Decider:
         )
 
     def reasons(self, row: FloatArray) -> tuple[Reason, ...]:
-        """What pushed the margin of one row up, strongest first, by exact TreeSHAP values."""
+        """Give the reasons of one row, strongest first, by exact TreeSHAP values."""
         codes = self._reasons.choose(row, self.contributions(row))
         return tuple(Reason(code, self._reasons.sentences[code]) for code in codes)
 
     def contributions(self, row: FloatArray) -> FloatArray:
-        """What each feature of one row adds to its margin.
+        """Give the contribution of each feature of one row to its margin.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Decider:
         return self._contributions.base
 
     def reasons_of(self, rows: FloatArray) -> list[tuple[Reason, ...]]:
-        """What pushed the margins of some rows up: of each what `reasons` gives.
+        """Give the `reasons` of some rows.
 
         Parameters
         ----------

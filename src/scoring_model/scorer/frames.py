@@ -80,7 +80,7 @@ def score_table(
     history : RecordTable, optional
         Further earlier records, which are not scored.
     reasons : bool
-        Whether to say why for STEPPED_UP and FAILED.
+        Whether to add reasons for STEPPED_UP and FAILED.
     """
     before = 0 if history is None else len(history)
     rows = scorer.matrix.rows(table if history is None else history.append(table))[before:]
@@ -111,7 +111,7 @@ def read_histories(scorer: "Scorer", sources: Sequence[Any]) -> RecordTable | No
 
 
 def _aligned(scored: pa.Table, reading: Reading) -> pa.Table:
-    """One row for each row read, null where it was refused, and why."""
+    """One row for each row read, null where it was rejected, with its violations."""
     place = np.full(reading.rows, -1, dtype=np.int64)
     place[reading.table.source_rows] = np.arange(len(reading.table))
     taken = scored.take(pa.array(place, mask=place < 0))

@@ -77,7 +77,7 @@ class Scorer(Decider):
         return self.decide_row(self._row(record, history))
 
     def explain(self, body: Mapping[str, object], *, history: RecordTable | None = None) -> Explanation:
-        """Say what was weighed about one record, and how much.
+        """Explain the score of one record.
 
         Parameters
         ----------

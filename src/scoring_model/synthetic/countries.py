@@ -1,4 +1,4 @@
-"""Where invented people live: 37 countries with their weight, culture, cities and postal codes."""
+"""Countries of invented people: 37 countries with their weight, culture, cities and postal codes."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What becomes known of a record, and when: late, seldom, and sometimes wrong."""
+"""Labels of invented records: late, rare, and sometimes wrong."""
 
 from dataclasses import dataclass
 

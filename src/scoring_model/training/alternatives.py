@@ -1,4 +1,4 @@
-"""What other thresholds would have given: a table to choose bounds and costs by."""
+"""Results of other thresholds: a table to choose bounds and costs by."""
 
 import csv
 import io
@@ -128,7 +128,7 @@ def find_alternatives(
     confidence: float,
     cost: ExpectedCost | None = None,
 ) -> Alternatives:
-    """Say of a grid of pairs what they give.
+    """Compute the results of a grid of pairs.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ from scoring_model.training.scale import fit_scale
 from scoring_model.training.thresholds import choose_policy, expected_cost
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
-"""Whose versions a bundle names: what its numbers were computed with."""
+"""Libraries whose versions a bundle names: those that computed its numbers."""
 
 GOLDEN_ROWS: Final = 256
 _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS

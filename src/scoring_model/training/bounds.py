@@ -98,7 +98,7 @@ class BoundTest:
         return range(1, 1 + (NEVER_REACHED if passed.all() else int(np.argmin(passed))))
 
     def promise(self, threshold: int) -> Promise:
-        """Say what is promised of the errors at a certified threshold."""
+        """Make the promise of a certified threshold."""
         return Promise(
             bound=self.bound,
             limit=self.limit,
@@ -145,7 +145,7 @@ def fraud_test(bound: str, scores: IntArray, *, limit: float, delta: float) -> B
 
 
 def records_needed(share: float, *, limit: float, delta: float) -> int | None:
-    """How many records would certify a limit if this share of them were errors.
+    """Number of records that would certify a limit if this share of them were errors.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
 
 
 def at_or_above(scores: IntArray) -> IntArray:
-    """How many scores reach each threshold.
+    """Number of scores that reach each threshold.
 
     Parameters
     ----------

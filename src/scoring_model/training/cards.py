@@ -97,7 +97,7 @@ def describe(
 
 
 def _choice(policy: Policy, alternatives: Alternatives, event: str) -> str:
-    """How the thresholds were chosen, with which confidence, and whom the promises are about."""
+    """Describe the choice of thresholds, its confidence and the population of the promises."""
     cost, prevalence = alternatives.chosen.expected_cost, alternatives.prevalence
     text = "These are the lowest thresholds that are certified to keep what is promised."
     if cost is not None:

@@ -1,4 +1,4 @@
-"""Which thresholds keep the bounds, and what could be kept where none do."""
+"""Thresholds that keep the bounds, and the nearest bounds that could be kept."""
 
 import itertools
 import math
@@ -49,7 +49,7 @@ class Shortfall:
 
     @property
     def setting(self) -> str:
-        """What to write in the configuration."""
+        """The line for the configuration."""
         value = "null" if self.possible is None else f"{self.possible:g}"
         return f"{'or ' if self.is_choice else ''}policy.{self.bound}: {value}"
 
@@ -118,7 +118,7 @@ class Certification:
         return step_up_from <= fail_from and step_up_from in self.step_up and fail_from in self.fail
 
     def promises(self, step_up_from: int, fail_from: int) -> tuple[Promise, ...]:
-        """Say what a certified pair promises."""
+        """Make the promises of a certified pair."""
         at = {FALSE_REJECT: fail_from, STEP_UP: step_up_from, MISSED_FRAUD: step_up_from}
         return tuple(test.promise(at[bound]) for bound, test in self.tests.items())
 

@@ -1,4 +1,4 @@
-"""A training as a job: a file in, a bundle and what belongs to it out, a run in MLflow."""
+"""A training as a job: reads a file, writes a bundle and its reports, logs a run to MLflow."""
 
 import json
 import tempfile
@@ -30,7 +30,7 @@ _THRESHOLDS: Final = "thresholds.csv"
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to train on, and where to.
+    """Input and output of a training.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Job:
     resume : bool
         Whether to go on with the search of an earlier, interrupted job.
     replace : bool
-        Whether to replace a bundle that stands at `out`.
+        Whether to replace a bundle at `out`.
     signing_key : Path, optional
         Ed25519 private key, PEM.
     track : bool
@@ -65,7 +65,7 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """What belongs to the training and not to the bundle."""
+        """The folder of files of the training beside the bundle."""
         return self.out.with_name(self.out.name + ".training")
 
     @property
@@ -76,7 +76,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDone:
-    """Where a job left what it made.
+    """The files that a job wrote.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class JobDone:
     split, leakage : Path
         The segments of the split, and the results of the leakage checks, as JSON.
     thresholds : Path
-        What other thresholds would have given on the validation part, as CSV.
+        The results of other thresholds on the validation part, as CSV.
     """
 
     bundle: Path
@@ -112,7 +112,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     TooManyBadRows
         After the refused rows were written to ``quarantine.csv``.
     LeakageError
-        After what was found was written to ``leakage_checks.json``.
+        After the results were written to ``leakage_checks.json``.
     InfeasiblePolicy
         Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
     TrackingError
@@ -145,8 +145,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     except InfeasiblePolicy as error:
         if error.alternatives is not None:
             thresholds = _write_file(job, _THRESHOLDS, error.alternatives.to_csv())
-            report(f"what each pair of thresholds gives: {thresholds}")
-            report(f"with another policy nothing is searched anew: --params {job.folder / _PARAMETERS}")
+            report(f"results of each pair of thresholds: {thresholds}")
+            report(f"to try another policy without a new search: --params {job.folder / _PARAMETERS}")
         raise
     paths = _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)

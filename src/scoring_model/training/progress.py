@@ -1,4 +1,4 @@
-"""How far a search is: a bar at a terminal, a line every half minute everywhere else."""
+"""Progress of a search, with an estimate of the time left: a bar at a terminal, elsewhere a line every half minute."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -96,7 +96,7 @@ BAR_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
-    """How far a search is.
+    """The progress of a search.
 
     Parameters
     ----------

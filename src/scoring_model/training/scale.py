@@ -56,7 +56,7 @@ def fit_scale(genuine_margins: FloatArray) -> ScoreScale:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScaleUncertainty:
-    """How well the sample determines what one score means.
+    """Uncertainty of the meaning of one score.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _check(margins: FloatArray) -> None:
 
 
 def _records_allowed(genuine: int) -> IntArray:
-    """How many of the sample may reach each score 1..1000: the nominal share, rounded down."""
+    """Number of records of the sample that may reach each score 1..1000: the nominal share, rounded down."""
     # Dividing by 10^(s/250) is exact where it is a power of ten; multiplying by 0.001 is not.
     return np.array([int(genuine / math.pow(10.0, s / 250)) for s in range(1, MAX_SCORE + 1)], dtype=np.int64)
 

@@ -130,7 +130,7 @@ _REASONS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartSummary:
-    """What one segment of the split holds.
+    """The records of one segment of the split.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ _SECONDS = "seconds"  # of each rung, kept with the trial
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuning:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class _Search:
         self._running: dict[int, _Stopwatch] = {}
 
     def status(self) -> Status:
-        """How far the search is; safe to call from any thread."""
+        """The progress of the search; safe to call from any thread."""
         with self._lock:
             done, limit, budget = _finished(self._study), self._settings.trials, self._settings.budget_seconds
             share = len(done) / limit if limit is not None else self._elapsed / (budget or 1.0)

@@ -1,4 +1,4 @@
-"""What is logged of a training."""
+"""The description of a training that is logged."""
 
 import json
 import math
