@@ -77,17 +77,16 @@ def read_settings(kind: type[T], plain: object) -> T:
     ConfigurationError
         With the first `MOST_VIOLATIONS` violations and the number of the others.
     """
-    renamed: list[Violation] = []
-    plain = _with_new_names(kind, {} if plain is None else plain, (), renamed)
-    unknown = [*renamed, *_unknown_keys(kind, plain, ())]
+    of_keys: list[_UnknownKey | Violation] = []
+    known = _with_known_keys(kind, {} if plain is None else plain, (), of_keys)
     try:
-        settings = TypeAdapter(kind).validate_python(plain)
+        settings = TypeAdapter(kind).validate_python(known)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
         found = [violation for item in errors for violation in _violations(item)]
-        raise _limited(unknown, found) from error
-    if unknown:
-        raise _limited(unknown, [])
+        raise _limited([*of_keys, *found]) from error
+    if of_keys:
+        raise _limited(of_keys)
     return settings
 
 
@@ -115,40 +114,32 @@ class _UnknownKey(NamedTuple):
         return Violation(pointer(*self.section, self.key), "unknown_key", f"unknown key; {hint}")
 
 
-def _limited(first: Sequence[_UnknownKey | Violation], others: Sequence[Violation]) -> ConfigurationError:
-    """Describe only as many violations as are kept: finding the nearest name of a key takes most of the time."""
-    found = [*first, *others]
+def _limited(found: Sequence[_UnknownKey | Violation]) -> ConfigurationError:
+    """Describe only the violations that are kept: finding the nearest name of a key takes most of the time."""
     kept = [item.violation() if isinstance(item, _UnknownKey) else item for item in found[:MOST_VIOLATIONS]]
     return ConfigurationError(kept, omitted=len(found) - len(kept))
 
 
-def _with_new_names(kind: Any, plain: object, where: tuple[str, ...], found: list[Violation]) -> object:
-    """Replace old names of keys; the old and the new name of one key at once are a violation."""
+def _with_known_keys(
+    kind: Any, plain: object, where: tuple[str, ...], found: list[_UnknownKey | Violation]
+) -> object:
+    """Replace former names of keys and leave out unknown ones, which are reported."""
     if not isinstance(plain, Mapping):
         return plain
-    parts = _parts(kind)
-    new_names = {f.metadata[FORMERLY]: f.name for f in _fields(kind) if FORMERLY in f.metadata}
+    settings, part = _fields(kind), _parts(kind)
+    known = tuple(f.name for f in settings)
+    former = {f.metadata[FORMERLY]: f.name for f in settings if FORMERLY in f.metadata}
     result: dict[object, object] = {}
     for key, value in plain.items():
-        name = new_names.get(key, key)
-        if name != key and name in plain:
+        name = former.get(key, key)
+        if settings and name not in known:
+            found.append(_UnknownKey(where, str(key), known))
+        elif name != key and name in plain:
             detail = f"is the old name of {name}, which is there too"
             found.append(Violation(pointer(*where, key), "repeated_key", detail))
         else:
-            result[name] = _with_new_names(parts(name), value, (*where, str(name)), found)
+            result[name] = _with_known_keys(part(name), value, (*where, str(name)), found)
     return result
-
-
-def _unknown_keys(kind: Any, plain: object, where: tuple[str, ...]) -> Iterator[_UnknownKey]:
-    if not isinstance(plain, Mapping):
-        return
-    known = tuple(f.name for f in _fields(kind))
-    parts = _parts(kind)
-    for key, value in plain.items():
-        if is_dataclass(kind) and key not in known:
-            yield _UnknownKey(where, str(key), known)
-        else:
-            yield from _unknown_keys(parts(key), value, (*where, str(key)))
 
 
 def _fields(kind: Any) -> Sequence[Field[Any]]:
