@@ -266,7 +266,7 @@ def test_parts_without_a_class_are_refused() -> None:
     chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=1)
     with pytest.raises(SplitError) as caught:
         split(times, np.full_like(labels, -1), np.full_like(reported, NEVER), persons, chosen)
-    assert sum("no rate to tell" in reason for reason in caught.value.reasons) == 3
+    assert sum("cannot be estimated" in reason for reason in caught.value.reasons) == 3
     with pytest.raises(SplitError) as caught:
         split(times, np.ones_like(labels), times, persons, chosen)
     assert sum("has no genuine record" in reason for reason in caught.value.reasons) == 3
@@ -276,7 +276,7 @@ def test_settings_out_of_range_are_named_together() -> None:
     """Every field that is wrong is in the text."""
     with pytest.raises(ValueError, match=r"burn_in.*train: must.*sum 1.*min_frauds") as caught:
         SplitSettings(label_maturity=-1, burn_in=-1, train=1.5, min_frauds=0)
-    assert "label_maturity must be at least 0" in str(caught.value)
+    assert "label_maturity: must be at least 0" in str(caught.value)
 
 
 def test_columns_of_different_length_are_refused() -> None:
