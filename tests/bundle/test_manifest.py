@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from scoring_model.bundle.codec import json_bytes, read_json
 from scoring_model.bundle.errors import ManifestInvalid, NewerProtocol
-from scoring_model.bundle.manifest import PROTOCOL, Manifest, shape_of
+from scoring_model.bundle.manifest import PROTOCOL, Manifest
 from scoring_model.bundle.seal import FileSeal, seal_file, sha256_hex
+from scoring_model.decision.document import shape_of
 
 SEALS = {"model.onnx": seal_file(b"graph"), "policy.json": seal_file(b"{}")}
 EXAMPLE = Manifest(

@@ -89,7 +89,7 @@ def read(
     return read_records(pd.DataFrame(objects), schema, labelled=labelled)
 
 
-def found(reading: Reading) -> list[tuple[int, str, Rule]]:
+def found(reading: Reading) -> list[tuple[int, str, str]]:
     """List row, field and rule of all problems."""
     return [(row, found.field, found.code) for row, found in reading.violations]
 

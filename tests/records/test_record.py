@@ -32,7 +32,7 @@ BODY: Mapping[str, object] = {
 }
 
 
-def found(body: Mapping[str, object], *, now: int | None = None) -> list[tuple[str, Rule]]:
+def found(body: Mapping[str, object], *, now: int | None = None) -> list[tuple[str, str]]:
     """List the fields and rules that a body breaks."""
     with pytest.raises(InvalidRecord) as caught:
         parse_record(body, SCHEMA, now=now)

@@ -149,7 +149,8 @@ def _fields(kind: Any) -> Sequence[Field[Any]]:
 def _parts(kind: Any) -> Callable[[object], Any]:
     """Make a function from a key to the type of its value; of what has no keys it gives None."""
     if is_dataclass(kind):
-        return get_type_hints(kind).get
+        hints = get_type_hints(kind)
+        return lambda key: hints.get(str(key))
     if get_origin(kind) is not None and get_args(kind) and issubclass(get_origin(kind), Mapping):
         return lambda _key: get_args(kind)[1]
     return lambda _key: None

@@ -1,6 +1,7 @@
 """The calibrated probability of fraud: Platt's sigmoid of the margin, or the beta family."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
@@ -70,8 +71,51 @@ _ATANH: Final = tuple(1.0 / (2 * power + 1) for power in range(17, -1, -1))
 _slope: Final = must_be("a number of at least 0", lambda value: is_number(value) and value >= 0)
 
 
+class _Probability(ABC):
+    """Chance of fraud as the logistic function of a log-odds that a subclass computes."""
+
+    __slots__ = ()
+
+    def probability(self, margin: float) -> float:
+        """Chance of fraud of one margin.
+
+        Parameters
+        ----------
+        margin : float
+            Log-odds of the booster; may be infinite.
+
+        Returns
+        -------
+        float
+            In [0, 1], a multiple of 2^-30.
+
+        Raises
+        ------
+        ValueError
+            If the margin is NaN.
+        """
+        if math.isnan(margin):
+            raise ValueError("margin: must be a number, got NaN")
+        return sigmoid(self._logit(float(margin)))
+
+    def probabilities(self, margins: FloatArray) -> FloatArray:
+        """Chances of fraud of many margins, of shape (n,), the same bits that `probability` gives."""
+        missing = int(np.count_nonzero(np.isnan(margins)))
+        if missing:
+            raise ValueError(f"margins: must be numbers, got NaN in {missing} of {len(margins)}")
+        return sigmoids(self._logits(margins))
+
+    @abstractmethod
+    def _logit(self, margin: float) -> float:
+        """Calibrated log-odds of one margin."""
+
+    @abstractmethod
+    def _logits(self, margins: FloatArray) -> FloatArray:
+        """Calibrated log-odds of many margins."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Beta:
+class Beta(_Probability):
     """Calibrated chance of fraud whose log-odds are below * ln(s) - above * ln(1 - s) + intercept.
 
     Here s = 1 / (1 + exp(-margin)), so that the log-odds rise with `below` per unit of a low margin and with
@@ -115,56 +159,18 @@ class Beta:
                 f"got below={self.below}, above={self.above}, intercept={self.intercept}"
             )
 
-    def probability(self, margin: float) -> float:
-        """Chance of fraud of one margin.
-
-        Parameters
-        ----------
-        margin : float
-            Log-odds of the booster; may be infinite.
-
-        Returns
-        -------
-        float
-            In [0, 1], a multiple of 2^-30.
-
-        Raises
-        ------
-        ValueError
-            If the margin is NaN.
-        """
-        if math.isnan(margin):
-            raise ValueError("margin: must be a number, got NaN")
-        place = round(max(-_FARTHEST, min(_FARTHEST, float(margin))) / _MARGIN_STEP) * _MARGIN_STEP
+    def _logit(self, margin: float) -> float:
+        place = round(max(-_FARTHEST, min(_FARTHEST, margin)) / _MARGIN_STEP) * _MARGIN_STEP
         excess = _log_one_plus(exponential(-abs(place)))
         up, down = max(place, 0.0) + excess, max(-place, 0.0) + excess
-        logit = (self.above * up - self.below * down) + self.intercept
-        return sigmoid(_steps_of(logit))
+        return _steps_of((self.above * up - self.below * down) + self.intercept)
 
-    def probabilities(self, margins: FloatArray) -> FloatArray:
-        """Chances of fraud of many margins, the same bits that `probability` gives.
-
-        Parameters
-        ----------
-        margins : ndarray of shape (n,), float64
-
-        Returns
-        -------
-        ndarray of shape (n,), float64, multiples of 2^-30 in [0, 1]
-
-        Raises
-        ------
-        ValueError
-            If a margin is NaN.
-        """
-        missing = int(np.count_nonzero(np.isnan(margins)))
-        if missing:
-            raise ValueError(f"margins: must be numbers, got NaN in {missing} of {len(margins)}")
+    def _logits(self, margins: FloatArray) -> FloatArray:
         places = np.rint(np.clip(margins, -_FARTHEST, _FARTHEST) / _MARGIN_STEP) * _MARGIN_STEP
         excess = _log_one_plus(exponentials(-np.abs(places)))
         up, down = np.maximum(places, 0.0) + excess, np.maximum(-places, 0.0) + excess
         logits = (self.above * up - self.below * down) + self.intercept
-        return sigmoids(np.rint(np.clip(logits, -_FARTHEST, _FARTHEST) / _LOGIT_STEP) * _LOGIT_STEP)
+        return np.rint(np.clip(logits, -_FARTHEST, _FARTHEST) / _LOGIT_STEP) * _LOGIT_STEP
 
     def to_json(self) -> dict[str, Any]:
         """Give the parameters as a JSON document that reads back exactly."""
@@ -209,7 +215,7 @@ def _log_one_plus(value: _Real) -> _Real:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Platt:
+class Platt(_Probability):
     """Calibrated chance of fraud, 1 / (1 + exp(-(slope * margin + intercept))).
 
     It is for costs and for people; no outcome depends on it. The exponential is computed with
@@ -245,49 +251,12 @@ class Platt:
                 f"got slope={self.slope}, intercept={self.intercept}"
             )
 
-    def probability(self, margin: float) -> float:
-        """Chance of fraud of one margin.
+    def _logit(self, margin: float) -> float:
+        return self.slope * margin + self.intercept
 
-        Parameters
-        ----------
-        margin : float
-            Log-odds of the booster; may be infinite.
-
-        Returns
-        -------
-        float
-            In [0, 1], a multiple of 2^-30.
-
-        Raises
-        ------
-        ValueError
-            If the margin is NaN.
-        """
-        if math.isnan(margin):
-            raise ValueError("margin: must be a number, got NaN")
-        return sigmoid(self.slope * float(margin) + self.intercept)
-
-    def probabilities(self, margins: FloatArray) -> FloatArray:
-        """Chances of fraud of many margins, the same bits that `probability` gives.
-
-        Parameters
-        ----------
-        margins : ndarray of shape (n,), float64
-
-        Returns
-        -------
-        ndarray of shape (n,), float64, multiples of 2^-30 in [0, 1]
-
-        Raises
-        ------
-        ValueError
-            If a margin is NaN.
-        """
-        missing = int(np.count_nonzero(np.isnan(margins)))
-        if missing:
-            raise ValueError(f"margins: must be numbers, got NaN in {missing} of {len(margins)}")
+    def _logits(self, margins: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):  # an overflow is a saturated probability
-            return sigmoids(self.slope * margins + self.intercept)
+            return self.slope * margins + self.intercept
 
     def to_json(self) -> dict[str, Any]:
         """Give the parameters as a JSON document that reads back exactly."""

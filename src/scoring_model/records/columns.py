@@ -85,8 +85,9 @@ def parse_column(field: str, raw: Column, parse: Callable[[object], object | Non
 
 def parse_instants(field: str, raw: Column) -> Parsed:
     """Parse a column of times to microseconds, all at once where the source has a type for them."""
-    if isinstance(raw.values, np.ndarray):
-        micros: IntArray = raw.values.astype(np.int64)
+    values: object = raw.values
+    if isinstance(values, np.ndarray):
+        micros: IntArray = values.astype(np.int64)
         if ((micros >= times.EARLIEST) & (micros <= times.LATEST)).all():
             return Parsed(Column(micros.tolist(), raw.codes))
     return parse_column(field, raw, lambda cell: instant(cells.plain(cell)))
