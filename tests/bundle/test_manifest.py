@@ -96,7 +96,7 @@ def test_a_cut_manifest_is_refused(length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (lambda d: d.update(colour="red"), "colour: unknown"),
         (lambda d: d.pop("name"), "name: missing"),
