@@ -6,13 +6,12 @@ sees at most the latest ``cap`` records in it, and with them all that share the 
 A record counts as fraud when its latest label known strictly before ``t`` is fraud. One numeric signal may be
 summed, in whole units, over the records that a window sees.
 
-`law` counts for one record; `sweep`, which is imported by its own name since it brings a compiler, for all
+`windows` counts for one record; `sweep`, which is imported by its own name since it brings a compiler, for all
 records of a table at once. They agree exactly.
 """
 
 from scoring_model.history.amounts import MOST_UNITS, Amount, TableAmounts, table_amounts
 from scoring_model.history.keys import PERSON, LinkKey, key_codes, key_of, person_codes, person_of
-from scoring_model.history.sweep import past_counts
 from scoring_model.history.windows import (
     NOTHING_BEFORE,
     Counts,
@@ -24,6 +23,7 @@ from scoring_model.history.windows import (
     WindowSpec,
     count_before,
     pack_label,
+    past_counts,
 )
 
 __all__ = [

@@ -1,6 +1,5 @@
 """Point-in-time counts over a whole table, in one linear sweep with pointers that only advance."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,18 +7,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.history.amounts import TableAmounts, table_amounts
-from scoring_model.history.keys import LinkKey, key_codes, person_codes
+from scoring_model.history.amounts import TableAmounts
 from scoring_model.history.windows import (
-    Counts,
     LinkCounts,
     LinkSums,
-    PastRecord,
     WindowSpec,
-    count_before,
-    pack_label,
 )
-from scoring_model.records import NEVER, RecordTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,40 +204,3 @@ def _sweep_sorted(
             frauds[order[i], w] = n_frauds[w]
         if high > low[n_windows - 1]:
             since_last[order[i]] = at - times[high - 1]
-
-
-def past_counts(
-    table: RecordTable, row: int, keys: Sequence[LinkKey], spec: WindowSpec
-) -> Mapping[str, Counts]:
-    """Count what a table holds before one of its records.
-
-    Parameters
-    ----------
-    table : RecordTable
-        The record and its history, in any order.
-    row : int
-        Of the record.
-
-    Returns
-    -------
-    mapping of str to Counts
-        By the name of the key. The same counts as the sweep over the whole table gives.
-    """
-    at = int(table.event_times[row])
-    persons = person_codes(table, alone=True)
-    amounts = None if spec.amount is None else table_amounts(table, spec.amount)
-    counts = {}
-    for key in keys:
-        codes = key_codes(table, key)
-        linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
-        latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
-        past = [_past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()]
-        counts[key.name] = count_before(past, at=at, spec=spec)
-    return counts
-
-
-def _past_record(table: RecordTable, row: int, person: int, amounts: TableAmounts | None) -> PastRecord:
-    known = int(table.label_times[row])
-    labels = None if known == NEVER else pack_label(known, fraud=bool(table.labels[row] == 1))
-    amount = int(amounts.units[row]) if amounts is not None and amounts.present[row] else None
-    return PastRecord(int(table.event_times[row]), person, labels, amount)

@@ -1,7 +1,7 @@
 """Velocity features of one record: point-in-time counts over windows of its past."""
 
 from bisect import bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.contract.violation import check_fields
-from scoring_model.history.amounts import Amount
+from scoring_model.history.amounts import Amount, TableAmounts, table_amounts
+from scoring_model.history.keys import LinkKey, key_codes, person_codes
+from scoring_model.records import NEVER, RecordTable
 
 _LABEL: Final = Struct("<qb")
 
@@ -321,3 +323,40 @@ def _sums(past: Past, first: int, ends: Sequence[int], scale: float) -> Sums:
         records.append(records[-1] + len(found))
         start = end
     return Sums(tuple(units[1:]), tuple(records[1:]), scale)
+
+
+def past_counts(
+    table: RecordTable, row: int, keys: Sequence[LinkKey], spec: WindowSpec
+) -> Mapping[str, Counts]:
+    """Count what a table holds before one of its records.
+
+    Parameters
+    ----------
+    table : RecordTable
+        The record and its history, in any order.
+    row : int
+        Of the record.
+
+    Returns
+    -------
+    mapping of str to Counts
+        By the name of the key. The same counts as the sweep over the whole table gives.
+    """
+    at = int(table.event_times[row])
+    persons = person_codes(table, alone=True)
+    amounts = None if spec.amount is None else table_amounts(table, spec.amount)
+    counts = {}
+    for key in keys:
+        codes = key_codes(table, key)
+        linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
+        latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
+        past = [_past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()]
+        counts[key.name] = count_before(past, at=at, spec=spec)
+    return counts
+
+
+def _past_record(table: RecordTable, row: int, person: int, amounts: TableAmounts | None) -> PastRecord:
+    known = int(table.label_times[row])
+    labels = None if known == NEVER else pack_label(known, fraud=bool(table.labels[row] == 1))
+    amount = int(amounts.units[row]) if amounts is not None and amounts.present[row] else None
+    return PastRecord(int(table.event_times[row]), person, labels, amount)
