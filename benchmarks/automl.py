@@ -44,7 +44,7 @@ from benchmarks.periods import CONFIGS, Period, signup_period, synthetic_period
 
 import scoring_model
 from scoring_model.arrays import BoolArray, FloatArray
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking
 from scoring_model.records.atomic import atomic_file
 
 OURS: Final = "ours"

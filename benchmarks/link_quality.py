@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import load_configuration
-from scoring_model.features.invented import record_at
+from scoring_model.features.fingerprint import record_at
 from scoring_model.history import LinkKey, key_codes, key_of
 from scoring_model.records import RecordSchema, RecordTable
 from scoring_model.records.reading import read_records
@@ -73,8 +73,10 @@ def read_set(directory: Path, number: int) -> tuple[RecordTable, IntArray]:
     """Read one set as records, and whose they are."""
     rows = [row for name in FILES[number] for row in _rows(directory, name)]
     reading = read_records(_frame(rows), RecordSchema(), labelled=False)
-    if reading.problems:
-        raise ValueError(f"set {number}: {len(reading.problems)} problems, the first {reading.problems[0]}")
+    if reading.violations:
+        raise ValueError(
+            f"set {number}: {len(reading.violations)} violations, the first {reading.violations[0]}"
+        )
     persons = np.array([int(row["rec_id"].split("-")[1]) for row in rows], dtype=np.int64)
     return reading.table, persons
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking
 
 MEASURES: Final = ("average precision", "recall at 1 % FPR", "recall at 5 % FPR")
 FALSE_POSITIVE_RATES: Final = (0.01, 0.05)

@@ -17,7 +17,7 @@ from typing import Final
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from promise_simulation import ANY, CHEAPEST, LOWEST, World, fresh_shares_outside, simulate
-from scoring_model.training.clopper_pearson import exact_share
+from scoring_model.training.bounds import exact_share
 
 NOMINAL: Final = 0.05
 WITH_RINGS: Final = 0.07

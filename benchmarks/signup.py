@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import Configuration, load_configuration
 from scoring_model.evaluation import known_targets
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.records import RecordTable, format_duration
 from scoring_model.records.reading import read_records

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scoring_model.scorer import Scorer as Scorer
     from scoring_model.training.run import train as train
 
-_ROOMS: Final = {
+_PACKAGES: Final = {
     "Bundle": "scoring_model.bundle",
     "Scorer": "scoring_model.scorer",
     "load_configuration": "scoring_model.configuration",
@@ -28,6 +28,6 @@ __all__ = ["Bundle", "Scorer", "load_configuration", "train"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOMS:
+    if name not in _PACKAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_ROOMS[name]), name)
+    return getattr(import_module(_PACKAGES[name]), name)

@@ -1,4 +1,4 @@
-"""Names for the array types that pass between rooms."""
+"""Names for the array types that pass between packages."""
 
 from typing import TypeAlias
 

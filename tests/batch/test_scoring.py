@@ -74,7 +74,7 @@ def test_few_bad_rows_are_put_aside(scorer: Scorer, table: pa.Table, tmp_path: P
 
 
 def test_many_bad_rows_stop_the_job(scorer: Scorer, table: pa.Table, tmp_path: Path) -> None:
-    """Three of 200 are too many: the quarantine tells which, and there is no output unless more are accepted."""
+    """Three of 200 are too many: the quarantine lists them, and there is no output unless more are accepted."""
     source, out = written(table, tmp_path / "in.parquet", bad=3), tmp_path / "out.parquet"
     with pytest.raises(TooManyBadRows, match=r"1\.50% of the rows"):
         score_file(scorer, source, out)
@@ -84,7 +84,7 @@ def test_many_bad_rows_stop_the_job(scorer: Scorer, table: pa.Table, tmp_path: P
 
 
 def test_an_old_quarantine_does_not_stay(scorer: Scorer, table: pa.Table, tmp_path: Path) -> None:
-    """Scored again without bad rows, nothing tells of those of the last time."""
+    """Scored again without bad rows, the file of the last time is gone."""
     out = tmp_path / "out.parquet"
     score_file(scorer, written(table, tmp_path / "in.parquet", bad=1), out)
     assert (tmp_path / "out.quarantine.csv").exists()

@@ -102,7 +102,7 @@ def test_absent_parts_are_said_to_be_absent() -> None:
 
 
 def test_extrapolation_is_stated_only_where_it_happens() -> None:
-    """The first extrapolated score is told, and a scale that the sample shows whole says nothing of it."""
+    """The card names the first extrapolated score, unless the sample determines the whole scale."""
     assert "From 800 on the scale is extrapolated." in CARD.to_markdown()
     assert "extrapolated" not in replace(CARD, extrapolated_from=1001).to_markdown()
 

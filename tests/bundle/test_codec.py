@@ -31,7 +31,7 @@ ARCHIVE = npz_bytes({"rows": np.arange(6.0).reshape(2, 3), "outcomes": np.array(
 
 
 def bits(value: Any) -> Any:
-    """Return a value in which doubles are told apart by their bits."""
+    """Return a value in which doubles are distinguished by their bits."""
     if isinstance(value, float):
         return value.hex()
     if isinstance(value, list):
@@ -127,7 +127,7 @@ def test_objects_are_not_written() -> None:
 
 
 class Trap:
-    """An object that tells when it is unpickled."""
+    """An object that records when it is unpickled."""
 
     sprung = False
 

@@ -1,4 +1,4 @@
-"""Golden rows: an exact round trip, and every changed bit is told."""
+"""Golden rows: an exact round trip, and every changed bit is found."""
 
 import re
 from collections.abc import Callable

@@ -115,12 +115,12 @@ def test_a_missing_value_of_few_persons_is_not_told(rows: FloatArray) -> None:
 
 
 def test_one_person_is_no_crowd(rows: FloatArray) -> None:
-    """From any number of rows of four persons nothing is told at all."""
+    """From any number of rows of four persons nothing is reported."""
     invented = invent(rows, np.arange(len(rows)) % 4)
     assert np.isnan(invented[0::4]).all()
 
 
 def test_persons_are_needed(rows: FloatArray) -> None:
-    """Without a person for each row nothing is invented, and the shapes are told."""
+    """Without a person for each row nothing is invented, and the error names the shapes."""
     with pytest.raises(ValueError, match=r"\(3000, 5\), persons \(2999,\)"):
         invent(rows, np.arange(len(rows) - 1))

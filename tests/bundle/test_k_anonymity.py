@@ -103,8 +103,8 @@ def test_an_outlier_can_not_be_computed() -> None:
     bounded, extreme = values.copy(), values.copy()
     extreme[-1] = 1e9
     persons = np.arange(20)
-    told = k_anonymous_quantiles(bounded, persons, most=4).values
-    assert told.tobytes() == k_anonymous_quantiles(extreme, persons, most=4).values.tobytes()
+    found = k_anonymous_quantiles(bounded, persons, most=4).values
+    assert found.tobytes() == k_anonymous_quantiles(extreme, persons, most=4).values.tobytes()
 
 
 def test_rows_of_one_person_are_one_person() -> None:

@@ -1,4 +1,4 @@
-"""The manifest: an exact round trip, and a refusal that tells everything that is wrong."""
+"""The manifest: an exact round trip, and an error with all violations."""
 
 import copy
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scoring_model.bundle.codec import json_bytes, read_json
 from scoring_model.bundle.errors import ManifestInvalid, NewerProtocol
 from scoring_model.bundle.manifest import PROTOCOL, Manifest
-from scoring_model.bundle.rules import shape_of
 from scoring_model.bundle.seal import FileSeal, seal_file, sha256_hex
+from scoring_model.decision.document import shape_of
 
 SEALS = {"model.onnx": seal_file(b"graph"), "policy.json": seal_file(b"{}")}
 EXAMPLE = Manifest(
@@ -47,7 +47,7 @@ def problems(data: bytes) -> str:
     """Return what is wrong with these bytes of a manifest."""
     with pytest.raises(ManifestInvalid) as caught:
         Manifest.from_bytes(data)
-    return "\n".join(caught.value.problems)
+    return "\n".join(map(str, caught.value.violations))
 
 
 @given(
@@ -96,7 +96,7 @@ def test_a_cut_manifest_is_refused(length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (lambda d: d.update(colour="red"), "colour: unknown"),
         (lambda d: d.pop("name"), "name: missing"),
@@ -134,9 +134,9 @@ def test_a_cut_manifest_is_refused(length: int) -> None:
         (lambda d: d.pop("protocol"), "protocol: must be an integer of at least 1, got null"),
     ],
 )
-def test_each_rule_is_told_by_its_field(change: Callable[[dict[str, Any]], object], told: str) -> None:
+def test_each_violation_names_its_field(change: Callable[[dict[str, Any]], object], expected: str) -> None:
     """A field that breaks its rule is named with the rule, though the manifest is sealed as it is."""
-    with pytest.raises(ManifestInvalid, match=told):
+    with pytest.raises(ManifestInvalid, match=expected):
         Manifest.from_bytes(altered(change))
 
 
@@ -153,7 +153,7 @@ def test_names_of_files_are_plain(name: str) -> None:
     assert "files." in problems(altered(lambda document: document["files"].update({name: seal})))
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_violations_are_reported_at_once() -> None:
     """Three faults are three problems of one error, in which no value stands."""
 
     def change(document: dict[str, Any]) -> None:
@@ -161,9 +161,9 @@ def test_all_problems_are_told_at_once() -> None:
         document["data"]["records"] = "many"
         document["files"]["../x"] = 1
 
-    told = problems(altered(change))
-    assert len(told.splitlines()) == 4  # the name of the file and its seal are two
-    assert "Canary" not in told
+    expected = problems(altered(change))
+    assert len(expected.splitlines()) == 4  # the name of the file and its seal are two
+    assert "Canary" not in expected
 
 
 def test_a_manifest_that_was_edited_by_hand_is_refused() -> None:

@@ -37,33 +37,33 @@ def features(profile: Profile) -> tuple[NumberProfile, CodeProfile]:
     return number, code
 
 
-def crowd(persons: IntArray) -> bool:
+def is_group(persons: IntArray) -> bool:
     """Return whether these are nobody's rows or those of five persons."""
     return persons.size == 0 or len(set(persons.tolist())) >= MIN_GROUP_SIZE
 
 
 @given(tables)
 def test_nothing_is_told_of_few_persons(table: tuple[FloatArray, FloatArray, IntArray, IntArray]) -> None:
-    """Every bin, code, rest, gap and score that is told of is nobody's or of five persons at least."""
+    """Every bin, code, rest, gap and score covers no person or at least five."""
     numbers, codes, scores, persons = table
     profile = measure(*table)
     number, code = features(profile)
     values, owners = numbers[~np.isnan(numbers)], persons[~np.isnan(numbers)]
     if number.missing < 1.0:
         bins = np.searchsorted(number.borders, values)
-        assert all(crowd(owners[bins == place]) for place in range(len(number.shares)))
+        assert all(is_group(owners[bins == place]) for place in range(len(number.shares)))
     known, owners = codes[~np.isnan(codes)], persons[~np.isnan(codes)]
     if code.missing < 1.0:
-        assert all(crowd(owners[known == value]) and (known == value).any() for value in code.codes)
-        assert crowd(owners[~np.isin(known, code.codes)])
+        assert all(is_group(owners[known == value]) and (known == value).any() for value in code.codes)
+        assert is_group(owners[~np.isin(known, code.codes)])
     for column, feature in ((numbers, number), (codes, code)):
         missing = np.isnan(column)
         shown = missing.mean() if missing.size else 1.0
-        whole = crowd(persons[missing]) and crowd(persons[~missing])
+        whole = is_group(persons[missing]) and is_group(persons[~missing])
         assert feature.missing == (pytest.approx(shown) if whole else pytest.approx(feature.missing))
         assert whole or feature.missing in (0.0, 1.0)
     for place in np.flatnonzero(profile.scores):
-        assert crowd(persons[scores // 10 == place])
+        assert is_group(persons[scores // 10 == place])
 
 
 @given(tables)
@@ -145,8 +145,8 @@ def test_scores_are_counted_in_tens() -> None:
     scores = np.repeat([0, 9, 10, 999, 1000, 500], [10, 10, 40, 20, 20, 4])
     zeros = np.zeros(len(scores))
     profile = measure(zeros, zeros, scores, np.arange(len(scores)))
-    told = {int(place): profile.scores[place] for place in np.flatnonzero(profile.scores)}
-    assert told == {0: 0.2, 1: 0.4, 99: 0.2, 100: 0.2}
+    shown = {int(place): profile.scores[place] for place in np.flatnonzero(profile.scores)}
+    assert shown == {0: 0.2, 1: 0.4, 99: 0.2, 100: 0.2}
     assert len(profile.scores) == 101
 
 

@@ -113,7 +113,7 @@ def test_a_missing_file_is_refused(bundle: Path) -> None:
     (bundle / "empty").unlink()
     error = refusal(bundle)
     assert isinstance(error, MissingFile)
-    assert [problem.name for problem in error.problems] == ["empty"]
+    assert [found.field for found in error.violations] == ["empty"]
 
 
 @pytest.mark.parametrize("name", ["extra", ".hidden", "manifest.json.bak", "b\udcff"])
@@ -122,7 +122,7 @@ def test_an_unexpected_file_is_refused(bundle: Path, name: str) -> None:
     Path(os.fsdecode(os.fsencode(bundle / name))).touch()
     error = refusal(bundle)
     assert isinstance(error, UnexpectedFile)
-    assert [problem.name for problem in error.problems] == [name]
+    assert [found.field for found in error.violations] == [ascii(name)[1:-1]]
     assert str(error).isascii()
 
 
@@ -132,16 +132,20 @@ def test_an_unexpected_directory_is_refused(bundle: Path) -> None:
     assert isinstance(refusal(bundle), UnexpectedFile)
 
 
-def test_all_file_problems_are_told_at_once(bundle: Path) -> None:
-    """One error tells all that is wrong; its class is that of the gravest problem."""
+def test_all_file_violations_are_reported_at_once(bundle: Path) -> None:
+    """One error lists all violations; its class is that of the gravest one."""
     (bundle / "empty").unlink()
     (bundle / "extra").touch()
     flip(bundle / "model.onnx", 5, 1)
     error = refusal(bundle)
     assert isinstance(error, AlteredFile)
-    told = {problem.name: problem.kind for problem in error.problems}
-    assert told == {"empty": MissingFile, "extra": UnexpectedFile, "model.onnx": AlteredFile}
-    assert all(name in str(error) for name in told)
+    found = {violation.field: violation.code for violation in error.violations}
+    assert found == {
+        "empty": MissingFile.code,
+        "extra": UnexpectedFile.code,
+        "model.onnx": AlteredFile.code,
+    }
+    assert all(name in str(error) for name in found)
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "manifest.json", "manifest.sig"])
@@ -213,7 +217,7 @@ def test_a_huge_manifest_is_not_read(bundle: Path) -> None:
     os.truncate(bundle / "manifest.json", 2**40)
     error = refusal(bundle)
     assert isinstance(error, FilesRefused)
-    assert [problem.name for problem in error.problems] == ["manifest.json"]
+    assert [found.field for found in error.violations] == ["manifest.json"]
 
 
 def test_a_signature_is_asked_for_with_a_key(bundle: Path, key: Ed25519PrivateKey) -> None:
@@ -230,7 +234,7 @@ def test_the_signature_of_another_key_is_refused(signed: Path) -> None:
 
 
 def test_a_signature_is_reported_without_a_key(signed: Path, bundle: Path) -> None:
-    """Without a key a signature is left unchecked, but it is told whether there is one."""
+    """Without a key a signature is left unchecked, but its presence is reported."""
     flip(signed / "manifest.sig", 3, 1)
     assert read_bundle(signed).signed
     assert not read_bundle(bundle).signed

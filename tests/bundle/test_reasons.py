@@ -52,7 +52,7 @@ READ = sorted(
 )
 """Columns that facts read: without one of them a row shows less."""
 
-Told = tuple[dict[str, object], int, int, int]
+Drawn = tuple[dict[str, object], int, int, int]
 """Values, time, label (-1 none, 0 genuine, 1 fraud) and from when it is known."""
 
 instants = st.integers(0, 12).map(lambda n: START + n * STEP)
@@ -76,21 +76,21 @@ def said_of_each_factor(
     return found
 
 
-def untrue(matrix: FeatureMatrix, told: Sequence[Told]) -> list[str]:
+def untrue(matrix: FeatureMatrix, drawn: Sequence[Drawn]) -> list[str]:
     """Sentences that are not true of the record that they are said of."""
     table: RecordTable = table_of(
-        [values for values, *_ in told],
-        [time for _, time, *_ in told],
-        [(label, known) for *_, label, known in told],
+        [values for values, *_ in drawn],
+        [time for _, time, *_ in drawn],
+        [(label, known) for *_, label, known in drawn],
     )
     history = History(matrix.link_keys)
-    for values, time, label, known in told:
+    for values, time, label, known in drawn:
         history.add(values, Earlier(time, label == 1, known))
     reasons = FactualReasons(reason_factors(matrix, use=Use(), share=0.1), matrix.names)
     rows = matrix.rows(table)
     return [
         f"{code}: {sentence}"
-        for (values, time, *_), row in zip(told, rows, strict=True)
+        for (values, time, *_), row in zip(drawn, rows, strict=True)
         for code, sentence in said_of_each_factor(matrix, reasons, row)
         if not is_true(sentence, values, time, history)
     ]
@@ -98,17 +98,17 @@ def untrue(matrix: FeatureMatrix, told: Sequence[Told]) -> list[str]:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(records, min_size=1, max_size=14))
-def test_nothing_untrue_is_said(told: list[Told]) -> None:
+def test_nothing_untrue_is_said(drawn: list[Drawn]) -> None:
     """Of records with any pattern of missing values and any history, whichever factor counted."""
-    assert untrue(MATRIX, told) == []
+    assert untrue(MATRIX, drawn) == []
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(records, min_size=1, max_size=8), st.data())
-def test_nothing_untrue_is_said_where_features_are_left_out(told: list[Told], data: st.DataObject) -> None:
+def test_nothing_untrue_is_said_where_features_are_left_out(drawn: list[Drawn], data: st.DataObject) -> None:
     """A row that does not show whether something was given claims neither."""
     out = data.draw(st.lists(st.sampled_from(READ), unique=True, max_size=12))
-    assert untrue(FeatureMatrix(replace(MATRIX.settings, exclude=tuple(out)), STATE), told) == []
+    assert untrue(FeatureMatrix(replace(MATRIX.settings, exclude=tuple(out)), STATE), drawn) == []
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_every_sentence_is_said_of_some_record() -> None:
     draw = np.random.default_rng(5)
     found = {reasons.factors.otherwise.code}
     for _ in range(20):
-        told = [
+        drawn = [
             {n: pool[int(draw.integers(len(pool)))] for n, pool in POOLS.items() if draw.random() < 0.8}
             for _ in range(12)
         ]
         times = [START + int(n) * STEP for n in draw.integers(0, 12, 12)]
-        table = table_of(told, times, [(int(n), START) for n in draw.integers(-1, 2, 12)])
+        table = table_of(drawn, times, [(int(n), START) for n in draw.integers(-1, 2, 12)])
         rows = [*matrix.rows(table), matrix.rows(table_of([{"subjectId": "s"}], [START], [(-1, 0)]))[0]]
         found |= {code for row in rows for code, _ in said_of_each_factor(matrix, reasons, row)}
     assert found == set(reasons.sentences)
@@ -179,5 +179,5 @@ def test_codes_that_collide_are_refused() -> None:
 @pytest.mark.parametrize("words", [{"event": "Payment"}, {"subject": "a{b}"}, {"event": ""}])
 def test_words_of_a_use_are_plain(words: dict[str, str]) -> None:
     """Capitals, signs and no word at all are refused by name."""
-    with pytest.raises(ValueError, match=f"^{next(iter(words))} must be"):
+    with pytest.raises(ValueError, match=f"^{next(iter(words))}: must be"):
         Use(**words)

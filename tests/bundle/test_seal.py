@@ -128,9 +128,9 @@ def test_keys_of_another_kind_are_named(tmp_path: Path) -> None:
         (load_public_key, public[:40] + b"!" + public[41:], "not a readable public key"),
     ]
     path = tmp_path / "key.pem"
-    for load, content, told in cases:
+    for load, content, expected in cases:
         path.write_bytes(content)
-        with pytest.raises(KeyInvalid, match=told):
+        with pytest.raises(KeyInvalid, match=expected):
             load(path)
     with pytest.raises(KeyInvalid, match="can not be read"):
         load_private_key(tmp_path / "absent.pem")

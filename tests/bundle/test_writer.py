@@ -199,13 +199,13 @@ def test_a_failing_disk_leaves_the_old_or_the_new(
     """Whichever call fails a whole bundle stands; the old one is kept beside a new one that is not synced."""
     if way == "two renames":
         request.getfixturevalue("no_exchange")
-    seen, told = [], set()
+    seen, errors = [], set()
     for fail_at in itertools.count(1):
         write(bundle, model_version="old", replace=True)
         try:
             calls = _calls(bundle, write, monkeypatch, fail_at)
         except OSError as error:
-            told.add(error.errno)
+            errors.add(error.errno)
             seen.append(read_bundle(bundle).manifest.model_version)
             left = [read_bundle(path).manifest.model_version for path in bundle.parent.glob(".bundle.*")]
             assert left == ([] if seen[-1] == "old" else ["old"])
@@ -213,7 +213,7 @@ def test_a_failing_disk_leaves_the_old_or_the_new(
         else:
             if calls < fail_at:  # every call has failed once; that the parent can not be made may be no error
                 break
-    assert told == {errno.ENOSPC}
+    assert errors == {errno.ENOSPC}
     assert len(seen) >= 6
     assert seen == sorted(seen, reverse=True)  # first old, and new once it stands
     assert {"old", "new"} == set(seen)

@@ -148,4 +148,4 @@ def test_an_invalid_record_tells_nothing(data: pa.Table, scorer: Scorer) -> None
         with pytest.raises(InvalidRecord) as caught:
             scorer.score(wrong)
         assert not [needle for needle in needles() if needle in str(caught.value).encode()]
-        assert {problem.field for problem in caught.value.problems} == {"dob", "documentType", "imageUrls"}
+        assert {found.field for found in caught.value.violations} == {"dob", "documentType", "imageUrls"}

@@ -44,7 +44,7 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
         assert stretch["records"] == stretch["genuine"] + stretch["frauds"] + sum(
             stretch["left_out"].values()
         )
-    found = json.loads((folder / "attacks.json").read_text())
+    found = json.loads((folder / "leakage_checks.json").read_text())
     assert (found["run"], [finding["verdict"] for finding in found["findings"]]) == (True, ["sound"] * 4)
     assert "### Leaks" in summary
     assert "warning: a fraud is known" in error
@@ -88,11 +88,12 @@ def test_a_leak_is_refused_and_told(capsys: pytest.CaptureFixture[str], small: P
     assert (code, "Traceback" in error) == (1, False)
     assert "single_features: on its own signal_form_seconds has an AUC of 1.0000" in error
     assert (
-        "To train all the same, for the card to tell: training.attacks.tolerate: [single_features]" in error
+        "To train all the same, with a note in the card: training.leakage_checks.tolerate: [single_features]"
+        in error
     )
     assert not (tmp_path / "out").exists()
-    found = json.loads((tmp_path / "out.training" / "attacks.json").read_text())
-    verdicts = {finding["attack"]: finding["verdict"] for finding in found["findings"]}
+    found = json.loads((tmp_path / "out.training" / "leakage_checks.json").read_text())
+    verdicts = {finding["check"]: finding["verdict"] for finding in found["findings"]}
     assert verdicts == {
         "shuffled_labels": "sound",
         "single_features": "leak",
@@ -136,8 +137,8 @@ def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(
     assert "error: no thresholds of the fitted model keep the bounds of the policy\n\n" in error
     folder = tmp_path / "out.training"
     parameters, thresholds = folder / "parameters.yaml", folder / "thresholds.csv"
-    assert f"what each pair of thresholds gives: {thresholds}\n" in error
-    assert f"nothing is searched anew: --params {parameters}\n" in error
+    assert f"results of each pair of thresholds: {thresholds}\n" in error
+    assert f"without a new search: --params {parameters}\n" in error
     rows = list(csv.DictReader(thresholds.read_text().splitlines()))
     assert len(rows) > 800
     assert {(row["chosen"], row["certified"]) for row in rows} == {("0", "0")}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.configuration import ConfigurationError, load_configuration
-from scoring_model.configuration.reading import MOST_PROBLEMS
+from scoring_model.configuration.reading import MOST_VIOLATIONS
 from scoring_model.history import Amount
 from scoring_model.records import SignalType
 
@@ -70,7 +70,7 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             ["signals.a.typ: unknown key", "signals.a.type: Field required"],
         ),
         ("name: x\nlinks: {windows: [1 hour]}", ["links.windows.0", "such as 90d"]),
-        ("name: x\nlinks: {windows: [2d, 1h]}", ["links", "windows must ascend strictly"]),
+        ("name: x\nlinks: {windows: [2d, 1h]}", ["links.windows: must be strictly ascending"]),
         ("name: x\nlinks: {keys: {address: []}}", ["links.keys.address: no fields"]),
         (
             "name: x\nlinks: {keys: {a: [], person: [dob], b: [dob, dob]}, windows: [1h, 1h], cap: 0}",
@@ -78,13 +78,13 @@ def test_signals_are_typed(tmp_path: Path) -> None:
                 "links.keys.a: no fields",
                 "links.keys.person: the person is built in",
                 "links.keys.b: dob stands twice",
-                "windows must ascend strictly",
-                "cap must be at least 1, got 0",
+                "links.windows: must be strictly ascending",
+                "links.cap: must be at least 1, got 0",
             ],
         ),
         (
             "name: x\nlinks: {keys: {a: [adress.line1], b: [eventTime]}}",
-            ["link key a", "adress.line1", "did you mean address.line1?", "link key b", "eventTime"],
+            ["links.keys.a", "adress.line1", "did you mean address.line1?", "links.keys.b", "eventTime"],
         ),
         (
             "name: x\nsignals: {deviceId: {type: identifier}}\nlinks: {keys: {a: [signals.device_id], b: [signals.x]}}",
@@ -96,12 +96,15 @@ def test_signals_are_typed(tmp_path: Path) -> None:
         ("name: x\nlinks: {amount: {signal: paid}}", ["links.amount.decimals: Field required"]),
         (
             "name: x\nlinks: {amount: {signal: paid, decimals: 7}}",
-            ["links.amount", "decimals must be 0 to 6, got 7"],
+            ["links.amount.decimals: must be 0 to 6, got 7"],
         ),
-        ("name: x\nlinks: {amount: {signal: paid, decimals: -1}}", ["decimals must be 0 to 6, got -1"]),
+        (
+            "name: x\nlinks: {amount: {signal: paid, decimals: -1}}",
+            ["links.amount.decimals: must be 0 to 6, got -1"],
+        ),
         (
             "name: x\nrecords: {columns: {a: b}}\nlinks: {amount: {signal: paid, decimals: 2}}",
-            ["links.amount.signal: there is no signal paid", "records.columns"],
+            ["links.amount.signal: there is no signal paid", "records.columns.a: unknown field"],
         ),
         (
             "name: x\nsignals: {paid: {type: identifier}}\nlinks: {amount: {signal: paid, decimals: 2}}",
@@ -109,13 +112,24 @@ def test_signals_are_typed(tmp_path: Path) -> None:
         ),
         (
             "name: x\npolicy: {max_step_up: 2, confidence: 1}",
-            ["max_step_up must fulfil", "confidence must fulfil"],
+            ["policy.max_step_up: must be in (0, 1), got 2.0", "policy.confidence: must be in (0, 1)"],
         ),
         ("name: x\nfeatures: {families: [nams]}", ["features.families.0", "'names', 'dates'"]),
         ("name: x\nname: y", ["keys stand twice: name"]),
-        ("name: x\nrecords: {columns: {fistName: a}}", ["records.columns", "fistName"]),
+        ("name: x\nrecords: {columns: {fistName: a}}", ["records.columns.fistName: unknown field"]),
         ("name: [x", ["use.yaml"]),
         ("", ["name: Field required"]),
+        (
+            "name: x\ntraining: {attacks: {run: false}, leakage_checks: {max_auc: 2}}",
+            [
+                "training.attacks: is the old name of leakage_checks, which is there too",
+                "training.leakage_checks.max_auc: must be in (0.5, 1], got 2.0",
+            ],
+        ),
+        (
+            "name: x\nrecords: {columns: {labelToldAt: a, labelReportedAt: b}}",
+            ["records.columns.labelToldAt: is the old name of labelReportedAt, which is there too"],
+        ),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: list[str]) -> None:
@@ -124,6 +138,14 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: list[str]) -> 
         load_configuration(written(tmp_path, text))
     for word in words:
         assert word in str(caught.value)
+
+
+def test_old_names_of_keys_are_read(tmp_path: Path) -> None:
+    """A configuration may use a former name of a key or a field."""
+    text = "name: x\ntraining: {attacks: {run: false}}\nrecords: {columns: {labelToldAt: told}}"
+    configuration = load_configuration(written(tmp_path, text))
+    assert configuration.training.leakage_checks.run is False
+    assert configuration.schema.column_of("labelReportedAt") == "told"
 
 
 @pytest.mark.parametrize(
@@ -150,5 +172,5 @@ def test_thirty_thousand_problems_are_counted_in_a_second(
     assert time.thread_time() - begun < 3  # a third of it on a quiet machine, and minutes without the bounds
     assert first in str(caught.value)
     assert caught.value.omitted == omitted
-    assert len(caught.value.problems) <= MOST_PROBLEMS
+    assert len(caught.value.violations) <= MOST_VIOLATIONS
     assert not omitted or str(caught.value).endswith(f"- and {omitted} more")

@@ -32,7 +32,7 @@ def test_the_schema_is_one() -> None:
 
 @pytest.mark.parametrize("use", USES)
 def test_committed_configurations_name_the_schema_and_keep_it(use: str) -> None:
-    """The first line tells editors where the schema is, and the rest keeps it."""
+    """The first line names the schema for editors, and the rest keeps it."""
     path = CONFIGS / f"{use}.yaml"
     assert path.read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=schema.json\n")
     assert accepts(read_yaml(path)) == (True, True)
@@ -47,8 +47,8 @@ def test_committed_configurations_name_the_schema_and_keep_it(use: str) -> None:
         "{name: x, training: {split: {gap: 3 weeks}}}",
         "{name: x, training: {split: {gap: 3w}}}",
         "{name: x, training: {split: {as_of: soon}}}",
-        "{name: x, training: {attacks: {tolerate: [everything]}}}",
-        "{name: x, training: {attacks: {run: perhaps}}}",
+        "{name: x, training: {leakage_checks: {tolerate: [everything]}}}",
+        "{name: x, training: {leakage_checks: {run: perhaps}}}",
         "{name: x, training: {tuned: {rounds: 3}}}",
         "{name: x, training: {tuned: {rounds: 3, params: {num_leaves: many}}}}",
         "{name: x, signals: {a: {}}}",
@@ -72,7 +72,8 @@ def test_what_the_reader_refuses_for_its_shape_the_schema_refuses(text: str) -> 
         "{name: x, training: {split: {gap: 0d, burn_in: null, as_of: '2026-01-31'}}}",
         "{name: x, training: {split: {as_of: '2026-01-31T12:00:00Z'}, tuning: {trials: null, budget: 10m}}}",
         "{name: x, training: {tuned: {rounds: 3, params: {num_leaves: 7, learning_rate: 0.1}}}}",
-        "{name: x, training: {attacks: {run: false, tolerate: [future]}}}",
+        "{name: x, training: {attacks: {run: false}}}",
+        "{name: x, training: {leakage_checks: {run: false, tolerate: [future]}}}",
         "{name: x, links: {keys: {person: [], device: [signals.d]}, windows: [30s, 24h]}}",
         "{name: x, policy: {max_false_reject: null}}",
     ],

@@ -134,7 +134,7 @@ def factors_json() -> dict[str, Any]:
     ("path", "value", "text"),
     [
         (("share",), 1.5, r"share: must be in \[0, 1\]"),
-        (("share",), "x", "share: must be a number"),
+        (("share",), "x", "share: must be a finite number"),
         (("unheard",), 1, "unheard: unknown"),
         (("otherwise",), [], "otherwise: must be an object"),
         (("otherwise", "facts"), [{"rule": "present", "columns": ["A"]}], "otherwise: must need no fact"),
@@ -146,7 +146,7 @@ def factors_json() -> dict[str, Any]:
             "unusual",
             "rule: must be one of present, positive",
         ),
-        (("factors", 0, "statements", 0, "facts", 0, "columns"), [], "columns: must be a list of text"),
+        (("factors", 0, "statements", 0, "facts", 0, "columns"), [], "columns: must be a list of 1 or more"),
         (("factors", 0, "statements"), [], "must need no fact"),
     ],
 )

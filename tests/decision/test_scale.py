@@ -94,10 +94,10 @@ def test_document_names_all_its_problems() -> None:
     """A document is refused with every unknown, missing and malformed field at once."""
     with pytest.raises(DocumentError) as refused:
         ScoreScale.from_json({"cuts": [1.0, True], "colour": 1})
-    assert [problem.split(":")[0] for problem in refused.value.problems] == [
-        "colour",
-        "cuts",
-        "extrapolated_from",
+    assert sorted(found.pointer for found in refused.value.violations) == [
+        "/colour",
+        "/cuts",
+        "/extrapolated_from",
     ]
 
 

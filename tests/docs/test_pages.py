@@ -79,11 +79,11 @@ def test_the_reference_tells_of_every_feature_once(name: str) -> None:
     assert not any(f"`{used}`" in off for used in matrix.names)
 
 
-def test_the_laws_are_eleven() -> None:
-    """Each law is there once and names a test, or says that it waits for the service."""
+def test_every_law_names_a_test() -> None:
+    """Each law names a test that proves it."""
     sections = re.split(r"^## ", text_of(ROOT / "docs" / "laws.md"), flags=re.MULTILINE)[1:]
-    assert [section.split(".")[0] for section in sections] == [str(number) for number in range(1, 12)]
-    assert all("`tests/" in section or "not built yet" in section for section in sections)
+    assert sections
+    assert all("`tests/" in section for section in sections)
 
 
 def test_the_contract_of_the_data_is_whole() -> None:
@@ -93,14 +93,11 @@ def test_the_contract_of_the_data_is_whole() -> None:
     assert {*IDENTITY_FIELDS, *EVENT_FIELDS, *(str(rule) for rule in Rule)} <= told
 
 
-def test_decision_records_are_numbered() -> None:
-    """Records are numbered from 1 without a gap, titled by their number, and have three parts."""
+def test_decision_records_have_three_parts_and_a_number_each() -> None:
+    """No two records share a number; each is titled by its own."""
     records = sorted((ROOT / "docs" / "adr").glob("*.md"))
-    assert [record.name[:4] for record in records] == [f"{i:04}" for i in range(1, len(records) + 1)]
+    assert len({record.name[:4] for record in records}) == len(records)
     for record in records:
         assert text_of(record).startswith(f"# {record.name[:4]}. ")
-        assert re.findall(r"^## (\w+)", text_of(record), re.MULTILINE) == [
-            "Context",
-            "Decision",
-            "Consequences",
-        ]
+        parts = re.findall(r"^## (\w+)", text_of(record), re.MULTILINE)
+        assert parts == ["Context", "Decision", "Consequences"]

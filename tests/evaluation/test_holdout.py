@@ -25,10 +25,10 @@ def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> No
     """Frauds are those known before the instant, genuine the mature others; the young and unknown are left out."""
     decisions = score_table(scorer, table, reasons=False).decisions
     rows, labels = [], []
-    for row, (time, label, told) in enumerate(
+    for row, (time, label, reported) in enumerate(
         zip(table.event_times.tolist(), table.labels.tolist(), table.label_times.tolist(), strict=True)
     ):
-        known = label if told < AS_OF else -1
+        known = label if reported < AS_OF else -1
         if time >= AS_OF or (known < 0 and time >= AS_OF - MATURITY):
             continue
         rows.append(row)
@@ -46,13 +46,13 @@ def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> No
     assert found.overall.records < len(table)
 
 
-def test_a_label_told_at_the_instant_is_not_known(scorer: Scorer, table: RecordTable) -> None:
-    """A fraud told at the very instant does not count, one told a microsecond before does."""
+def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: RecordTable) -> None:
+    """A fraud reported at the very instant does not count, one reported a microsecond before does."""
     fraud = int(np.flatnonzero((table.labels == 1) & (table.event_times < AS_OF - MATURITY))[0])
 
-    def frauds(told: int) -> int:
+    def frauds(reported: int) -> int:
         times = table.label_times.copy()
-        times[fraud] = told
+        times[fraud] = reported
         found = evaluate_table(scorer, replace(table, label_times=times), maturity=MATURITY, as_of=AS_OF)
         return found.evaluation.overall.frauds
 
@@ -60,7 +60,7 @@ def test_a_label_told_at_the_instant_is_not_known(scorer: Scorer, table: RecordT
 
 
 def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -> None:
-    """Without an instant every label counts, the last one told too."""
+    """Without an instant every label counts, the last one reported too."""
     last = int(max(table.event_times.max(), table.label_times[table.label_times != NEVER].max()))
     found = evaluate_table(scorer, table, maturity=MATURITY)
     assert found.to_json() == evaluate_table(scorer, table, maturity=MATURITY, as_of=last + 1).to_json()

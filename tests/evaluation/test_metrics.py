@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as oracle
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.metrics import brier, log_loss
+from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 
 # Few distinct values, so that ties within and between classes are the rule.
 ranked = st.lists(st.tuples(st.integers(-4, 4), st.integers(0, 1)), min_size=1, max_size=60).map(
@@ -35,19 +37,105 @@ def test_log_loss_is_that_of_sklearn(sample: Sample) -> None:
     assert log_loss(probabilities, sample[1]) == pytest.approx(expected, abs=1e-9)
 
 
-METRICS = (brier, log_loss)
+PROBABILITY_METRICS = (brier, log_loss)
 
 
 @given(ranked, st.integers(0, 2**32))
-def test_order_of_records_changes_no_bit(sample: Sample, seed: int) -> None:
+def test_order_of_records_changes_no_bit_of_a_probability_metric(sample: Sample, seed: int) -> None:
     """Shuffled records give the same bits of both metrics."""
     probabilities, labels = _probabilities(sample).clip(0, 1) / 3, sample[1]  # thirds, whose sums are rounded
     order = np.random.default_rng(seed).permutation(len(labels))
-    for metric in METRICS:
+    for metric in PROBABILITY_METRICS:
         assert metric(probabilities[order], labels[order]) == metric(probabilities, labels)
 
 
 def test_metric_without_records_is_none() -> None:
     """Without records nothing can be said, and nothing warns."""
     nothing = np.empty(0)
-    assert [metric(nothing, nothing.astype(np.int64)) for metric in METRICS] == [None, None]
+    assert [metric(nothing, nothing.astype(np.int64)) for metric in PROBABILITY_METRICS] == [None, None]
+
+
+both = ranked.filter(lambda sample: 0 < sample[1].sum() < len(sample[1]))
+
+
+@given(both)
+def test_roc_auc_is_that_of_sklearn(sample: Sample) -> None:
+    """The area under the curve agrees with sklearn, ties included."""
+    assert Ranking.of(*sample).roc_auc() == pytest.approx(
+        oracle.roc_auc_score(sample[1], sample[0]), abs=1e-12
+    )
+
+
+@given(both)
+def test_roc_auc_of_negated_margins_is_the_complement(sample: Sample) -> None:
+    """Turning the ranking around turns the area to one minus itself."""
+    area, turned = Ranking.of(*sample).roc_auc(), Ranking.of(-sample[0], sample[1]).roc_auc()
+    assert area is not None
+    assert turned == pytest.approx(1 - area, abs=1e-12)
+
+
+@given(both)
+def test_average_precision_is_that_of_sklearn(sample: Sample) -> None:
+    """Average precision agrees with sklearn, ties included."""
+    expected = oracle.average_precision_score(sample[1], sample[0])
+    assert Ranking.of(*sample).average_precision() == pytest.approx(expected, abs=1e-12)
+
+
+@given(both, st.sampled_from([0.0, 0.001, 0.05, 0.1, 0.25, 0.5, 1.0]))
+def test_recall_is_the_highest_of_all_thresholds_that_keep_the_limit(sample: Sample, limit: float) -> None:
+    """Every distinct margin is tried as threshold, as is none, and the best that keeps the limit is taken."""
+    margins, labels = sample
+    best = 0.0
+    for threshold in margins:
+        flagged = margins >= threshold
+        if np.mean(flagged[labels == 0]) <= limit:
+            best = max(best, float(np.mean(flagged[labels == 1])))
+    assert Ranking.of(margins, labels).recall_at_fpr(limit) == pytest.approx(best, abs=1e-12)
+
+
+@given(both, st.sampled_from([0.0, 0.05, 0.25, 0.5]))
+def test_recall_lies_on_the_roc_curve_of_sklearn(sample: Sample, limit: float) -> None:
+    """The recall is the highest of sklearn's curve left of the limit."""
+    false_positives, recalls, _ = oracle.roc_curve(sample[1], sample[0], drop_intermediate=False)
+    expected = recalls[false_positives <= limit].max()
+    assert Ranking.of(*sample).recall_at_fpr(limit) == pytest.approx(expected, abs=1e-12)
+
+
+@given(ranked, st.integers(0, 2**32))
+def test_weights_are_repetitions(sample: Sample, seed: int) -> None:
+    """A record with a weight counts as often as if it stood there so many times, with none as if it were absent."""
+    margins, labels = sample
+    weights = np.random.default_rng(seed).integers(0, 4, len(labels))
+    weighted = Ranking.of(margins, labels).weighted(weights)
+    repeated = Ranking.of(np.repeat(margins, weights), np.repeat(labels, weights))
+    for metric in RANKING_METRICS:
+        assert metric(weighted) == pytest.approx(metric(repeated), abs=1e-12)
+
+
+RANKING_METRICS: list[Callable[[Ranking], float | None]] = [
+    Ranking.roc_auc,
+    Ranking.average_precision,
+    lambda ranking: ranking.recall_at_fpr(0.25),
+]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), max_size=40), st.integers(0, 2**32))
+def test_order_of_records_changes_no_bit(pairs: list[tuple[float, int]], seed: int) -> None:
+    """Shuffled records give the same bits of every metric."""
+    values, labels = (
+        np.array([pair[0] for pair in pairs]),
+        np.array([pair[1] for pair in pairs], dtype=np.int64),
+    )
+    order = np.random.default_rng(seed).permutation(len(pairs))
+    for metric in RANKING_METRICS:
+        assert metric(Ranking.of(values[order], labels[order])) == metric(Ranking.of(values, labels))
+
+
+@pytest.mark.parametrize(
+    ("labels", "absent"),
+    [([], [True] * 3), ([0, 0], [True] * 3), ([1, 1], [True, False, True])],
+)
+def test_metric_without_its_class_is_none(labels: list[int], absent: list[bool]) -> None:
+    """Without records everything is None, without a class what needs it, and nothing warns or is NaN."""
+    ranking = Ranking.of(np.linspace(0.2, 0.8, len(labels)), np.array(labels, dtype=np.int64))
+    assert [metric(ranking) is None for metric in RANKING_METRICS] == absent

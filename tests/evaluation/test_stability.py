@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.evaluation.blocks import MIN_DAYS
-from scoring_model.evaluation.intervals import share_of
 from scoring_model.evaluation.stability import (
     RECENT_DAYS,
     WINDOW_DAYS,
     Stability,
     measure_stability,
 )
+from scoring_model.evaluation.uncertainty import MIN_DAYS, share_of
 
 DAY = 86_400_000_000
 
@@ -35,7 +34,7 @@ def drawn(seed: int, days: int, records: int) -> tuple[Any, Any]:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 150), st.integers(1, 400))
 def test_worst_window_is_that_of_a_search(seed: int, days: int, records: int) -> None:
-    """Of all stretches of 14 days in the last 90, the one with the highest lower end, the latest of equals."""
+    """Of all periods of 14 days in the last 90, the one with the highest lower end, the latest of equals."""
     day, errors = drawn(seed, days, records)
     start = max(int(day.max()) - RECENT_DAYS + 1, int(day.min()))
     length = min(WINDOW_DAYS, int(day.max()) - start + 1)

@@ -2,11 +2,22 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
 from sklearn import metrics as oracle
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.blocks import DAY, MIN_DAYS, draw_days, interval_of
-from scoring_model.evaluation.uncertainty import REPEATS, Uncertainty, measure_uncertainty
+from scoring_model.evaluation.uncertainty import (
+    DAY,
+    MIN_DAYS,
+    REPEATS,
+    Uncertainty,
+    draw_days,
+    interval_of,
+    measure_uncertainty,
+    share_of,
+)
 
 LIMITS = (0.05, 0.2)
 
@@ -87,3 +98,33 @@ def test_nothing_is_said_of_few_days_or_one_class(days: int, labels: list[int]) 
     ends = measured((np.linspace(0, 1, len(truth)), np.full(len(truth), 0.5), truth, times))
     assert ends.roc_auc.low is ends.average_precision.high is ends.recalls[0.05].low is None
     assert (ends.brier.low is None) == (ends.log_loss.high is None) == (days < MIN_DAYS)
+
+
+counts = st.integers(1, 10**6).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
+
+
+@given(counts)
+def test_interval_is_that_of_scipy(pair: tuple[int, int]) -> None:
+    """Share and interval agree with scipy's binomial proportion by Wilson's method."""
+    share = share_of(*pair)
+    expected = binomtest(*pair).proportion_ci(confidence_level=0.95, method="wilson")
+    assert share.share == pair[0] / pair[1]
+    assert (share.low, share.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@given(counts)
+def test_interval_holds_the_share_and_stays_in_the_unit_interval(pair: tuple[int, int]) -> None:
+    """0 <= low <= share <= high <= 1 whatever the rounding, and 0 of n and n of n reach the ends."""
+    share = share_of(*pair)
+    assert share.share is not None
+    assert share.low is not None
+    assert share.high is not None
+    assert 0 <= share.low <= share.share <= share.high <= 1
+    assert (share.low == 0) == (pair[0] == 0)
+    assert (share.high == 1) == (pair[0] == pair[1])
+
+
+def test_share_of_nothing_is_none() -> None:
+    """Without records there is neither a share nor an interval."""
+    nothing = share_of(0, 0)
+    assert (nothing.share, nothing.low, nothing.high) == (None, None, None)

@@ -18,8 +18,8 @@ from link_tables import (
     STEPS,
     Label,
     Row,
-    crowd,
     file_rows,
+    group,
     labels,
     link_features_of,
     read,
@@ -64,7 +64,7 @@ def test_links_of_a_file_are_those_of_the_loops(rows: list[Row]) -> None:
 
 def test_links_of_a_crowd_are_those_of_the_loops() -> None:
     """With a key that a fifth of the records share, frauds, caps and amounts of all kinds, too."""
-    rows = crowd(400, seed=5)
+    rows = group(400, seed=5)
     found = MATRIX.rows(read(rows))
     assert bits(found) == bits(oracle(rows))
     hot = found[:, MATRIX.names.index("link_device_1h_records")]
@@ -74,7 +74,7 @@ def test_links_of_a_crowd_are_those_of_the_loops() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(file_rows)
-@example(crowd(60, seed=2))
+@example(group(60, seed=2))
 def test_one_record_has_the_links_it_has_in_the_file(rows: list[Row]) -> None:
     """Law 2: a record alone, its past counted from the other records, has the same bits."""
     table = read(rows)
@@ -99,7 +99,7 @@ def test_neither_order_nor_files_matter(rows: list[Row], random: Random, files: 
 
 @settings(max_examples=60, deadline=None)
 @given(file_rows, st.integers(1, 6))
-@example(crowd(60, seed=4), 17)
+@example(group(60, seed=4), 17)
 def test_batches_with_what_came_before_are_the_whole(rows: list[Row], size: int) -> None:
     """Law 2: in batches of any size by time, each with all earlier ones as history, each record has the same bits."""
     by_time = sorted(rows, key=lambda row: row.step)
@@ -111,9 +111,9 @@ def test_batches_with_what_came_before_are_the_whole(rows: list[Row], size: int)
 
 @settings(max_examples=60, deadline=None)
 @given(file_rows)
-@example(crowd(60, seed=3))
+@example(group(60, seed=3))
 def test_a_store_that_grows_gives_the_rows_of_the_file(rows: list[Row]) -> None:
-    """Law 3: one by one, seeing what was stored and told before, records have the bits that they have in the file."""
+    """Law 3: one by one, seeing what was stored and reported before, records have the same bits as in the file."""
     table = read(rows)
     store: dict[object, list[tuple[int, PastRecord]]] = {}
     found = np.empty((len(rows), len(MATRIX.names)))
@@ -125,7 +125,7 @@ def test_a_store_that_grows_gives_the_rows_of_the_file(rows: list[Row]) -> None:
             if value is None:
                 continue
             past = store.setdefault((key.name, value), [])
-            seen = [told(table, row, stored, record.event_time) for row, stored in past]
+            seen = [reported(table, row, stored, record.event_time) for row, stored in past]
             counts = count_before(seen, at=record.event_time, spec=MATRIX.spec)
             assert (counts.since_last == NOTHING_BEFORE) == (max(counts.records) == 0)
             history[key.name] = counts
@@ -135,7 +135,7 @@ def test_a_store_that_grows_gives_the_rows_of_the_file(rows: list[Row]) -> None:
 
 
 def stored_record(table: RecordTable, row: int) -> PastRecord:
-    """What a store keeps of a record as it comes, before anything is told of it."""
+    """What a store keeps of a record as it comes, before its label is reported."""
     record = record_at(table, row)
     assert MATRIX.spec.amount is not None
     value = record.values.get(MATRIX.spec.amount.field)
@@ -144,8 +144,8 @@ def stored_record(table: RecordTable, row: int) -> PastRecord:
     return PastRecord(record.event_time, person, None, MATRIX.spec.amount.units(value))
 
 
-def told(table: RecordTable, row: int, stored: PastRecord, now: int) -> PastRecord:
-    """The same record with its label, if that was told by now."""
+def reported(table: RecordTable, row: int, stored: PastRecord, now: int) -> PastRecord:
+    """The same record with its label, if that was reported by now."""
     known = int(table.label_times[row])
     return stored._replace(
         labels=pack_label(known, fraud=bool(table.labels[row] == 1)) if known <= now else None
@@ -157,7 +157,7 @@ def told(table: RecordTable, row: int, stored: PastRecord, now: int) -> PastReco
 def test_nothing_at_or_after_an_instant_changes_a_row_before(
     rows: list[Row], others: list[Row], step: int, relabelled: list[Label | None]
 ) -> None:
-    """Law 5: events removed and added, labels taken back, turned round and told anew, from an instant on."""
+    """Law 5: events removed and added, labels withdrawn, reversed and reported again, from an instant on."""
     every = FeatureMatrix(
         dataclasses.replace(MATRIX.settings, families=("names", "addresses", "signals")), STATE
     )
@@ -173,7 +173,7 @@ def relabel(row: Row, label: Label | None, step: int) -> Row:
     """Another label, or none, that counts from `step` on, in the place of none or of one that does."""
     if row.label is not None and row.label.counts_from < step:
         return row
-    later = label if label is None or label.counts_from >= step else dataclasses.replace(label, told=step)
+    later = label if label is None or label.counts_from >= step else dataclasses.replace(label, reported=step)
     return dataclasses.replace(row, label=later)
 
 
@@ -199,5 +199,5 @@ def test_combinations_tie_only_what_shares_all_parts() -> None:
         FeatureSettings(signals=SIGNALS, links=LinkSettings(keys=keys, windows=(9_000_000,)), families=()),
         STATE,
     )
-    rows = crowd(60, seed=11)
+    rows = group(60, seed=11)
     assert bits(matrix.rows(read(rows))) == bits(oracle(rows, matrix))

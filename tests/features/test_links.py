@@ -1,4 +1,4 @@
-"""Link features of one record against those of a table, and what a past says when it is told in full."""
+"""Link features of one record against those of a table, and the counts of a full past."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -139,29 +139,29 @@ def test_the_fingerprint_tells_what_is_summed() -> None:
 
 
 events = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 4), amounts), min_size=1, max_size=40)
-told_labels = st.lists(st.tuples(st.integers(0, 39), st.integers(0, 70), st.booleans()), max_size=40)
+report_lists = st.lists(st.tuples(st.integers(0, 39), st.integers(0, 70), st.booleans()), max_size=40)
 
 
 @pytest.mark.parametrize("key", KEYS)
 @settings(max_examples=200, deadline=None)
-@given(events, told_labels)
+@given(events, report_lists)
 def test_a_packed_past_gives_the_row_of_the_table(
     key: LinkKey, table: list[tuple[int, int, int | None]], labels: list[tuple[int, int, bool]]
 ) -> None:
-    """Law 2 of links: with ties, caps, amounts and labels told late or twice, a store's past gives the table's bits."""
+    """Law 2 of links: with ties, caps, amounts and late or repeated labels, a store's past gives the table's bits."""
     times, persons = np.array([row[:2] for row in table], dtype=np.int64).T
     paid = [row[2] for row in table]
     summed = TableAmounts(
         np.array([units or 0 for units in paid]), np.array([units is not None for units in paid])
     )
-    told = [label for label in labels if label[0] < len(table)]
-    rows, instants, said = np.array(told, dtype=np.int64).reshape(-1, 3).T
+    reported = [label for label in labels if label[0] < len(table)]
+    rows, instants, said = np.array(reported, dtype=np.int64).reshape(-1, 3).T
     marks = TableLabels(rows, instants, said == 1)
     swept = sweep(np.zeros(len(table), np.int64), times, persons, marks, SPEC, summed)
     of_table = links.link_rows(key, swept)
     past = [
         PastRecord(
-            time, person, b"".join(pack_label(t, fraud=f) for r, t, f in told if r == row) or None, units
+            time, person, b"".join(pack_label(t, fraud=f) for r, t, f in reported if r == row) or None, units
         )
         for row, (time, person, units) in enumerate(table)
     ]

@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from feature_tables import values_of
 from scoring_model.features import names, spelling
-from scoring_model.features.ngrams import MIN_PERSONS, NgramTable
-from scoring_model.features.rounding import GRID
+from scoring_model.features.state import GRID, MIN_PERSONS, NgramTable
 
 FAMILY = names.family(NgramTable.fit([("Anna", 50), ("Hannah", 30), ("Johanna", 20)]))
+
+# The definitions, written out apart from the tables of the package.
+VOWELS = "aeiouyаеёиоуыэюяіїєαεηιουω"
+KEYBOARD = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
+PLACES = {key: (row, place) for row, keys in enumerate(KEYBOARD) for place, key in enumerate(keys)}
 
 text = st.text(min_size=1, max_size=100)
 marked_text = st.text("aéЯ .-'’_7", min_size=1, max_size=10)
@@ -60,7 +64,7 @@ def test_form_of_a_common_name() -> None:
     ],
 )
 def test_strange_names_show_in_their_feature(name: str, feature: str, value: float) -> None:
-    """Walks over keys, heaps of consonants, repeats, initials and case are told of either name."""
+    """Walks over keys, heaps of consonants, repeats, initials and case show for either name."""
     assert of(name)[f"first_name_{feature}"] == value
     assert of(None, name)[f"last_name_{feature}"] == value
 
@@ -131,8 +135,27 @@ def test_every_name_has_numbers_in_range(name: str) -> None:
     assert 0 <= found["name_entropy"] <= math.log2(400)
 
 
-def stretch(marks: list[bool]) -> int:
-    """Characters of the longest stretch of which every one but the first is marked."""
+def folded(full: str) -> str:
+    """Text without case and accents, by Unicode alone."""
+    decomposed = unicodedata.normalize("NFKD", full.casefold())
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
+
+
+def script_of(character: str) -> str:
+    """The first word of a character's name in Unicode."""
+    return unicodedata.name(character, "UNKNOWN").split(" ")[0].split("-")[0]
+
+
+def are_neighbours(one: str, other: str) -> bool:
+    """Whether two keys of a keyboard are beside each other."""
+    if one not in PLACES or other not in PLACES:
+        return False
+    (row, place), (other_row, other_place) = PLACES[one], PLACES[other]
+    return row == other_row and abs(place - other_place) == 1
+
+
+def run_length(marks: list[bool]) -> int:
+    """Characters of the longest run of which every one but the first is marked."""
     return max((len(run) + 1 for run in "".join("x" if m else " " for m in marks).split()), default=1)
 
 
@@ -141,21 +164,20 @@ def test_numbers_are_those_of_the_definition(first: str, last: str) -> None:
     """Short cuts for ASCII and for common names change nothing: all is as a page would define it."""
     together = f"{first} {last}"
     found = of(first, last)
-    plain = spelling.plain(first)
+    plain = folded(first)
     pairs = list(itertools.pairwise(plain))
-    letters = [c for c in plain if c.isalpha() and spelling.script(c) in {"LATIN", "CYRILLIC", "GREEK"}]
+    letters = [c for c in plain if c.isalpha() and script_of(c) in {"LATIN", "CYRILLIC", "GREEK"}]
     if letters:
-        share = sum(c in spelling._VOWELS for c in letters) / len(letters)
-        assert found["first_name_vowel_share"] == share
-    keys = [a + b in spelling._NEIGHBOUR_KEYS for a, b in pairs]
-    assert found["first_name_keyboard_walk"] == (stretch(keys) if plain else 0)
-    assert found["first_name_longest_run"] == (stretch([a == b for a, b in pairs]) if plain else 0)
+        assert found["first_name_vowel_share"] == sum(c in VOWELS for c in letters) / len(letters)
+    keys = [are_neighbours(*pair) for pair in pairs]
+    assert found["first_name_keyboard_walk"] == (run_length(keys) if plain else 0)
+    assert found["first_name_longest_run"] == (run_length([a == b for a, b in pairs]) if plain else 0)
     bare = [c for c in together if c not in " -'’."]
     assert found["name_digits"] == sum(c.isdigit() for c in bare)
     assert found["name_symbols"] == sum(not c.isalnum() for c in bare)
     assert found["name_hidden"] == sum(not c.isprintable() for c in bare)
-    assert found["name_scripts"] == len({spelling.script(c) for c in together if c.isalpha()})
-    counts = Counter(spelling.plain(together)).values()
+    assert found["name_scripts"] == len({script_of(c) for c in together if c.isalpha()})
+    counts = Counter(folded(together)).values()
     bits = -math.fsum(n / sum(counts) * math.log2(n / sum(counts)) for n in counts)
     assert math.isclose(found["name_entropy"], bits, abs_tol=4 / GRID)
 
@@ -163,8 +185,7 @@ def test_numbers_are_those_of_the_definition(first: str, last: str) -> None:
 @given(st.text(max_size=60))
 def test_text_is_folded_as_a_whole_or_by_the_character(full: str) -> None:
     """A table of single characters gives what Unicode gives for the text: no case, no accents."""
-    decomposed = unicodedata.normalize("NFKD", full.casefold())
-    assert spelling.plain(full) == "".join(c for c in decomposed if not unicodedata.combining(c))
+    assert spelling.plain(full) == folded(full)
 
 
 def test_rare_ngrams_are_dropped() -> None:

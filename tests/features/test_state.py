@@ -12,7 +12,7 @@ from scoring_model.records import RecordTable
 SETTINGS = FeatureSettings(signals=SIGNALS, links=LINKS)
 
 
-def crowd(size: int, **values: object) -> RecordTable:
+def group(size: int, **values: object) -> RecordTable:
     """Records of `size` persons who share some values."""
     rows = [{"subjectId": f"s{i}", **values} for i in range(size)]
     return table_of(rows, range(size), [(-1, 0)] * size)
@@ -21,7 +21,7 @@ def crowd(size: int, **values: object) -> RecordTable:
 def test_values_of_fewer_than_five_persons_are_dropped() -> None:
     """Four persons leave no trace; five do."""
     shared = {"signals.channel": "kiosk", "firstName": "Zoë", "address.country": "NA"}
-    few, enough = fit_state(crowd(4, **shared), SETTINGS), fit_state(crowd(5, **shared), SETTINGS)
+    few, enough = fit_state(group(4, **shared), SETTINGS), fit_state(group(5, **shared), SETTINGS)
     assert few.vocabulary("signals.channel").values == ()
     assert few.names.counts == {}
     assert enough.vocabulary("signals.channel").values == ("kiosk",)
@@ -30,8 +30,8 @@ def test_values_of_fewer_than_five_persons_are_dropped() -> None:
 
 
 def test_one_person_who_comes_often_is_one_person() -> None:
-    """Repeated records of a person do not make a crowd."""
-    table = crowd(4, **{"signals.channel": "kiosk"})
+    """Repeated records of a person do not make a group."""
+    table = group(4, **{"signals.channel": "kiosk"})
     often = table.take(np.array([0, 0, 0, 1, 2, 3]))
     assert fit_state(often, SETTINGS).vocabulary("signals.channel").values == ()
 

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from feature_tables import values_of
 from scoring_model.contract.countries import COUNTRIES
 from scoring_model.features import addresses, dates, documents, images, postal
-from scoring_model.features.ngrams import NgramTable
-from scoring_model.features.shares import ShareTable
-from scoring_model.features.vocabulary import MAX_LEVELS, MIN_PERSONS, Vocabulary
+from scoring_model.features.state import MAX_LEVELS, MIN_PERSONS, NgramTable, ShareTable, Vocabulary
 
 
 def test_birth_has_day_month_and_patterns() -> None:
@@ -173,7 +171,7 @@ def test_postal_codes_are_those_of_their_country(
 
 
 def test_countries_of_the_post_are_countries_of_the_contract() -> None:
-    """No code is misspelt, none is told of twice; a country without codes says nothing."""
+    """No code is misspelt or repeated; a country without codes has no entry."""
     listed = [c for patterns in postal._ALL for countries in patterns.values() for c in countries.split()]
     asked = [country for countries in postal._REQUIRED.values() for country in countries.split()]
     for countries in (listed, asked):

@@ -78,5 +78,5 @@ def test_amounts_are_not_shown() -> None:
 @pytest.mark.parametrize("places", [-1, 7])
 def test_units_out_of_range_are_refused(places: int) -> None:
     """The error says the rule and what was given."""
-    with pytest.raises(ValueError, match=f"decimals must be 0 to 6, got {places}"):
+    with pytest.raises(ValueError, match=f"decimals: must be 0 to 6, got {places}"):
         Amount(signal="paid", decimals=places)

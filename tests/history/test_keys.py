@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from feature_tables import table_of
 from scoring_model.configuration import load_configuration
 from scoring_model.history import PERSON, LinkKey, key_codes, key_of
-from scoring_model.history.parts import combined_codes, part_problems
+from scoring_model.history.parts import combined_codes, part_violations
 from scoring_model.records.key_encodings import DATE_ENCODINGS, TEXT_ENCODINGS
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets
@@ -139,7 +139,7 @@ def test_texts_of_a_joined_part_do_not_run_into_each_other() -> None:
 
 
 def test_a_plain_part_is_the_normalised_value() -> None:
-    """Without reductions a key is what it always was: the normalised values, in their order."""
+    """Without encodings a key is what it always was: the normalised values, in their order."""
     row = {"lastName": "Núñez", "address.line1": "1 Main Street", "imageUrls": ("https://A.example/1?x",)}
     key = LinkKey(name="k", parts=("lastName", "address.line1", "imageUrls"))
     assert key_of(row, key) == ("nunez", "1 main st", "a.example/1")
@@ -172,7 +172,7 @@ def test_references_in_a_key_are_of_their_client(parts: tuple[str, ...]) -> None
         ("lastName:year", "known are digits, letters, phonetic, sorted, start1,"),
         ("dob:start4", "dob takes no 'start4'"),
         ("dob:unorderd", "did you mean unordered?"),
-        ("address.country:letters", "address.country takes no 'letters', nor any other reduction"),
+        ("address.country:letters", "address.country takes no 'letters', nor any other encoding"),
         ("imageUrls:letters", "imageUrls takes no 'letters'"),
         ("signals.a+externalId", "externalId is a client's own reference"),
         ("subjectId:start3", "subjectId takes no 'start3'"),
@@ -186,17 +186,17 @@ def test_references_in_a_key_are_of_their_client(parts: tuple[str, ...]) -> None
     ],
 )
 def test_what_is_no_part_is_refused_by_name(part: str, words: str) -> None:
-    """An error names key and part, says what is wrong and tells the nearest name."""
+    """An error names key and part, the rule and the nearest name."""
     with pytest.raises(ValueError, match=r"^link key household: ") as caught:
         LinkKey(name="household", parts=("firstName", part))
     assert f"part {part!r}: " in str(caught.value)
     assert words in str(caught.value)
 
 
-def test_all_problems_of_a_key_are_told_at_once() -> None:
-    """Every field, reduction and repetition that is wrong has a sentence of its own."""
+def test_all_violations_of_a_key_are_reported_at_once() -> None:
+    """Every field, encoding and repetition that is wrong has a sentence of its own."""
     parts = ("fristName+lastName:phonetik:yeer", "dob", "dob:words")
-    assert len(part_problems(parts)) == 4
+    assert len(part_violations(parts)) == 4
     with pytest.raises(ValueError, match=r"fristName.*phonetik.*yeer.*words"):
         LinkKey(name="k", parts=parts)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import IntArray
 from scoring_model.history import Amount, Counts, LinkCounts, Sums, TableAmounts, WindowSpec
 from scoring_model.history.sweep import TableLabels, sweep
-from window_oracle import Event, amounts, by_definition, laws
+from window_oracle import Event, amounts, by_definition, specs
 
 CENTS = Amount(signal="paid", decimals=2)
 SPEC = WindowSpec(windows=(3, 10, 40), cap=4, amount=CENTS)
@@ -20,11 +20,11 @@ Row = tuple[int, int, int, int | None]
 """Key, time, person and amount of one record."""
 
 Label = tuple[int, int, bool]
-"""Row, instant and whether it says fraud; the later in a list, the later told."""
+"""Row, instant and whether it says fraud; the later in a list, the later reported."""
 
 # Few keys, persons and instants, so that ties, hot keys and returning persons are the rule.
 records = st.tuples(st.integers(-1, 2), st.integers(0, 60), st.integers(0, 4), amounts)
-# Few rows and instants of labels, so that a record is told of twice, at one instant too.
+# Few rows and instants of labels, so that a record has two labels, also at one instant.
 instants = st.integers(0, 10).map(lambda tenth: 7 * tenth)
 labels = st.lists(st.tuples(st.integers(0, 11), instants, st.booleans()), max_size=40)
 tables = st.tuples(st.lists(records, min_size=1, max_size=40), labels)
@@ -74,8 +74,8 @@ def counts_at(found: LinkCounts, i: int) -> Counts:
 
 def one_by_one(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -> list[Counts]:
     """The oracle: for each record the law by its words, over all that have its key."""
-    told = [tuple((t, f) for row, t, f in marked if row == i) for i in range(len(table))]
-    events = [Event(time, person, told[i], paid) for i, (_, time, person, paid) in enumerate(table)]
+    reported = [tuple((t, f) for row, t, f in marked if row == i) for i in range(len(table))]
+    events = [Event(time, person, reported[i], paid) for i, (_, time, person, paid) in enumerate(table)]
     return [
         by_definition([e for e, row in zip(events, table, strict=True) if row[0] == key >= 0], time, spec)
         for key, time, _, _ in table
@@ -83,7 +83,7 @@ def one_by_one(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -
 
 
 @settings(max_examples=400, deadline=None)
-@given(tables, laws)
+@given(tables, specs)
 def test_sweep_equals_the_law_for_every_record(drawn: Drawn, spec: WindowSpec) -> None:
     """Law 2 of counts: in one sweep every record has what the law says, word by word."""
     assert swept(*drawn, spec) == one_by_one(*drawn, spec)
@@ -120,7 +120,7 @@ def test_order_of_the_table_changes_nothing(drawn: Drawn, random: Random) -> Non
 @settings(max_examples=200, deadline=None)
 @given(tables, st.integers(0, 60), tables)
 def test_the_future_changes_nothing(drawn: Drawn, instant: int, other: Drawn) -> None:
-    """Law 5 of counts: with anything else at or after an instant, told or done, records before have the same counts."""
+    """Law 5 of counts: with other events or labels at or after an instant, records before have the same counts."""
     (table, marked), (others, _) = drawn, other
     kept = [i for i, row in enumerate(table) if row[1] < instant]
     future = [row for row in others if row[1] >= instant]

@@ -1,4 +1,4 @@
-"""The law of windows, told by examples on its edges."""
+"""Window counts: edge cases by example."""
 
 import struct
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from scoring_model.history import (
     count_before,
     pack_label,
 )
-from window_oracle import Event, Told, by_definition, events, laws, past_of
+from window_oracle import Event, Reports, by_definition, events, past_of, specs
 
 CENTS = Amount(signal="paid", decimals=2)
 SPEC = WindowSpec(windows=(10, 100), cap=3)
@@ -24,7 +24,7 @@ SUMMING = WindowSpec(windows=(10, 100), cap=3, amount=CENTS)
 
 
 def counts(
-    records: Sequence[tuple[int, str] | tuple[int, str, Told]], at: int
+    records: Sequence[tuple[int, str] | tuple[int, str, Reports]], at: int
 ) -> tuple[list[int], list[int], list[int], int]:
     """Counts of one record as plain lists."""
     found = count_before(past_of([Event(*record) for record in records]), at=at, spec=SPEC)
@@ -41,16 +41,16 @@ pasts = st.lists(events, max_size=30)
 
 
 @settings(max_examples=500, deadline=None)
-@given(pasts, st.integers(0, 65), laws)
+@given(pasts, st.integers(0, 65), specs)
 @example([Event(5, "a")] * 9, 6, WindowSpec(windows=(1,), cap=8))
 @example([Event(5, "a", (), 2**40)] * 9, 6, WindowSpec(windows=(1,), cap=8, amount=CENTS))
 def test_counts_are_those_of_the_definition(past: list[Event], at: int, spec: WindowSpec) -> None:
-    """Ties, caps, labels told late or twice, amounts: the count is what the law says, word by word."""
+    """Ties, caps, labels reported late or twice, amounts: the count is that of the definition."""
     assert count_before(past_of(past), at=at, spec=spec) == by_definition(past, at, spec)
 
 
 @settings(max_examples=200, deadline=None)
-@given(pasts, st.integers(0, 65), laws)
+@given(pasts, st.integers(0, 65), specs)
 def test_what_the_longest_window_sees_is_enough(past: list[Event], at: int, spec: WindowSpec) -> None:
     """A store may cut the past off at the longest window and behind the ties of the cap, and nothing changes."""
     whole = past_of(past)
@@ -68,7 +68,7 @@ def test_order_within_an_instant_changes_nothing(past: list[Event], at: int, ran
     assert count_before(plain, at=at, spec=SUMMING) == count_before(past_of(past), at=at, spec=SUMMING)
 
 
-@given(pasts, st.integers(0, 65), laws)
+@given(pasts, st.integers(0, 65), specs)
 def test_without_an_amount_tuples_of_three_will_do(past: list[Event], at: int, spec: WindowSpec) -> None:
     """Where nothing is summed a record has no need of an amount, and one that is there changes nothing."""
     plain = WindowSpec(windows=spec.windows, cap=spec.cap)
@@ -108,7 +108,7 @@ def test_label_counts_strictly_after_it_became_known(known: int, frauds: int) ->
 
 
 def test_latest_known_label_counts() -> None:
-    """A withdrawn fraud is none, whatever the order in which the labels were told."""
+    """A withdrawn fraud is none, in any order of the reports."""
     withdrawn = ((96, True), (98, False))
     assert counts([(95, "a", withdrawn)], 100)[2] == [0, 0]
     assert counts([(95, "a", withdrawn[::-1])], 100)[2] == [0, 0]
@@ -116,7 +116,7 @@ def test_latest_known_label_counts() -> None:
 
 
 def test_of_labels_known_at_one_instant_the_last_told_counts() -> None:
-    """A tie in time is settled by the order of telling."""
+    """A tie in time is settled by the order of the reports."""
     assert counts([(95, "a", ((96, True), (96, False)))], 100)[2] == [0, 0]
     assert counts([(95, "a", ((96, False), (96, True)))], 100)[2] == [1, 1]
 
@@ -160,13 +160,13 @@ def test_cap_counts_over_all_windows_alike() -> None:
 @pytest.mark.parametrize(
     ("windows", "cap", "words"),
     [
-        ((), 1, "must not be empty"),
+        ((), 1, "one or more lengths"),
         ((0,), 1, "longer than 0"),
-        ((5, 5), 1, "ascend strictly"),
-        ((5,), 0, "cap must be at least 1, got 0"),
+        ((5, 5), 1, "strictly ascending"),
+        ((5,), 0, "cap: must be at least 1, got 0"),
     ],
 )
-def test_impossible_laws_are_refused(windows: tuple[int, ...], cap: int, words: str) -> None:
+def test_impossible_specifications_are_refused(windows: tuple[int, ...], cap: int, words: str) -> None:
     """The error says which rule is broken."""
     with pytest.raises(ValueError, match=words):
         WindowSpec(windows=windows, cap=cap)

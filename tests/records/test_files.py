@@ -58,7 +58,7 @@ def test_ragged_csv_rows_are_problems_of_their_own(write: Write) -> None:
     sheet = file_sheet(write("a.csv", b'a,b\n1\n2,"x\ny"\n\n3,4,5\n6,7\n8'))
     assert sheet.rows == 5
     assert cells(sheet) == {"a": [None, "2", None, "6", None], "b": [None, "x\ny", None, "7", None]}
-    assert [(problem.row, problem.field, problem.rule, problem.detail) for problem in sheet.problems] == [
+    assert [(row, found.field, found.code, found.detail) for row, found in sheet.violations] == [
         (0, "", Rule.MALFORMED_ROW, "must have 2 columns, got 1"),
         (2, "", Rule.MALFORMED_ROW, "must have 2 columns, got 3"),
         (4, "", Rule.MALFORMED_ROW, "must have 2 columns, got 1"),
@@ -146,7 +146,7 @@ def test_a_malformed_line_is_a_problem_of_its_row(write: Write, line: bytes) -> 
     """Broken JSON, other values than objects, repeated names and broken UTF-8 spoil one row only."""
     sheet = file_sheet(write("a.jsonl", b'\xef\xbb\xbf{"b": 1}\n\n' + line + b'\n{"b": 2}'))
     assert cells(sheet) == {"b": [1, None, 2]}
-    assert [(problem.row, problem.field, problem.rule) for problem in sheet.problems] == [
+    assert [(row, found.field, found.code) for row, found in sheet.violations] == [
         (1, "", Rule.MALFORMED_ROW)
     ]
 

@@ -1,4 +1,4 @@
-"""What link keys take away: each reduction against the errors that it is for, and all of them against anything."""
+"""Encodings of link keys: each against the typos that it ignores, and all against any text."""
 
 import unicodedata
 from collections import Counter
@@ -11,9 +11,9 @@ from scoring_model.contract.fields import IDENTITY_FIELDS
 from scoring_model.records.key_encodings import (
     DATE_ENCODINGS,
     TEXT_ENCODINGS,
+    encode_phonetic,
     encoded_normaliser,
     encodings_of,
-    reduce_phonetic,
 )
 from scoring_model.records.normalisation import fold, normalise_line, normalise_name, normaliser
 
@@ -30,7 +30,7 @@ DIGITS = {
 
 
 def reduced(text: str, *names: str) -> str | None:
-    """A signal's value after these reductions."""
+    """A signal's value after these encodings."""
     return encoded_normaliser("signals.x", names)(text)
 
 
@@ -48,7 +48,7 @@ def test_any_text_is_reduced_to_text_or_nothing(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", [name for name in TEXT_ENCODINGS if name != "phonetic"])
 @given(text=texts)
 def test_what_is_reduced_stays(name: str, text: str) -> None:
-    """A reduction takes nothing more away the second time."""
+    """An encoding changes nothing the second time."""
     assert reduced(text, name, name) == reduced(text, name)
 
 
@@ -80,7 +80,7 @@ def test_soundex_is_as_its_rules_say(name: str) -> None:
         digit = DIGITS.get(letter, "")
         code += digit if digit != before else ""
         before = digit
-    assert reduce_phonetic(name) == code
+    assert encode_phonetic(name) == code
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_dates_are_taken_apart(day: object) -> None:
 
 
 def test_reductions_follow_the_normaliser_and_each_other() -> None:
-    """The plain normaliser comes first, then the reductions as they stand."""
+    """The plain normaliser comes first, then the encodings in order."""
     line = encoded_normaliser("address.line1", ("letters", "start5"))
     assert line("12, Main Street") == "mains"
     assert encoded_normaliser("address.postalCode", ("start2",))("SW1A-1AA") == "sw"
@@ -178,7 +178,7 @@ def test_without_reductions_a_field_is_normalised_as_ever(field: str) -> None:
 
 
 def test_text_and_dates_are_reduced_and_codes_are_not() -> None:
-    """What people type has reductions, dates have their own, codes, URLs and references have none."""
+    """Typed text has encodings, dates have their own, codes, URLs and references have none."""
     of = {field: encodings_of(field) for field in (*IDENTITY_FIELDS, "signals.x")}
     typed = {
         "firstName",

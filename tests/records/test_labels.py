@@ -61,17 +61,17 @@ def test_the_schema_says_what_labels_mean() -> None:
 def test_a_label_counts_from_the_later_of_known_and_told(
     rows: list[tuple[int, int, int, int]], delay: int | None
 ) -> None:
-    """By row: no label never counts; known is the file's word, else event and delay; told may be later."""
+    """By row: no label never counts; known is the file's word, else event and delay; reported may be later."""
 
-    def counted(label: int, event: int, known: int, told: int) -> int:
+    def counted(label: int, event: int, known: int, reported: int) -> int:
         if known == NEVER and delay is not None and event != NEVER:
             known = event + delay
         if label < 0 or known == NEVER:
             return NEVER
-        return known if told == NEVER else max(known, told)
+        return known if reported == NEVER else max(known, reported)
 
-    labels, events, known, told = (
+    labels, events, known, reported = (
         np.array([row[place] for row in rows], dtype=np.int64) for place in range(4)
     )
-    times = label_times(labels.astype(np.int8), events, known, told, delay)
+    times = label_times(labels.astype(np.int8), events, known, reported, delay)
     assert times.tolist() == [counted(*row) for row in rows]

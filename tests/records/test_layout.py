@@ -28,7 +28,7 @@ def test_an_event_time_and_one_value_are_enough() -> None:
 
 
 def test_labels_need_their_column_and_a_time() -> None:
-    """Asked for labels, a source must hold them and tell when they were known, unless the schema does."""
+    """Asked for labels, a source must hold them and the time when they were known, unless the schema does."""
     assert found(ENOUGH, labelled=True) == (
         "the column 'verdict' (to which columns maps label) is not in the source",
         "the column 'labelKnownAt' is not in the source, nor is a label delay set",

@@ -64,7 +64,7 @@ def test_accidents_of_a_name_do_not_part_it(one: str, other: str) -> None:
     [("が", "か"), ("कि", "का"), ("李", "王"), ("นี", "นา"), ("Ann", "Anne"), ("𠮷田", "吉田")],
 )
 def test_what_makes_another_name_is_kept(one: str, other: str) -> None:
-    """Voicing of kana, vowels of Indic scripts and Thai, and rare characters tell names apart."""
+    """Voicing of kana, vowels of Indic scripts and Thai, and rare characters distinguish names."""
     assert normalise_name(one) != normalise_name(other)
 
 

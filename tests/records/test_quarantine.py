@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from scoring_model.contract.rules import Rule
-from scoring_model.records.problems import RowProblem
 from scoring_model.records.quarantine import TooManyBadRows, accept, write_quarantine
 from scoring_model.records.reading import Reading, read_records
+from scoring_model.records.record import RowViolation, violation
 from scoring_model.records.schema import RecordSchema
 
 
@@ -18,35 +18,35 @@ def reading_of(*dates: str) -> Reading:
     return read_records(table, RecordSchema(), labelled=False)
 
 
-def test_a_quarantine_file_holds_every_problem(tmp_path: Path) -> None:
-    """Reading the file gives the problems back, whatever stands in them."""
+def test_a_quarantine_file_holds_every_violation(tmp_path: Path) -> None:
+    """Reading the file gives the violations back, with any characters."""
     path = tmp_path / "bad.csv"
-    problems = [
-        RowProblem(0, "dob", Rule.NOT_A_DATE, 'must, "so"\nbe'),
-        RowProblem(7, "", Rule.EMPTY_RECORD, "é"),
-        RowProblem(8, "\ud800", Rule.REPEATED_FIELD, "once"),
+    violations = [
+        RowViolation(0, violation("address.city", Rule.NOT_A_DATE, 'must, "so"\nbe')),
+        RowViolation(7, violation("", Rule.EMPTY_RECORD, "é")),
+        RowViolation(8, violation("a/b~c\ud800", Rule.REPEATED_FIELD, "once")),
     ]
-    write_quarantine(problems, path)
+    write_quarantine(violations, path)
     with path.open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [
             ["row", "field", "rule", "detail"],
-            ["0", "dob", "not_a_date", 'must, "so"\nbe'],
+            ["0", "address.city", "not_a_date", 'must, "so"\nbe'],
             ["7", "", "empty_record", "é"],
-            ["8", "\\ud800", "repeated_field", "once"],
+            ["8", "a/b~c?", "repeated_field", "once"],
         ]
 
 
 def test_a_field_that_is_a_formula_is_guarded(tmp_path: Path) -> None:
-    """A sender's name of a field is no formula to whoever opens the file."""
-    write_quarantine([RowProblem(0, "=1", Rule.REPEATED_FIELD, "once")], tmp_path / "bad.csv")
+    """A sender's name of a field is no formula in a spreadsheet."""
+    write_quarantine([RowViolation(0, violation("=1", Rule.REPEATED_FIELD, "once"))], tmp_path / "bad.csv")
     assert (tmp_path / "bad.csv").read_text().splitlines()[1] == "0,'=1,repeated_field,once"
 
 
 def test_a_quarantine_file_is_whole_or_not_there(tmp_path: Path) -> None:
-    """Problems that break off leave no file behind."""
+    """An error while writing leaves no file behind."""
 
     def broken() -> object:
-        yield RowProblem(0, "dob", Rule.NOT_A_DATE, "")
+        yield RowViolation(0, violation("dob", Rule.NOT_A_DATE, ""))
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -55,7 +55,7 @@ def test_a_quarantine_file_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_the_share_of_refused_rows_decides() -> None:
-    """The limit itself is accepted; a row counts once, whatever number of problems it has."""
+    """The limit itself is accepted; a row counts once, however many rules it breaks."""
     reading = reading_of("1990-01-01", "1990-01-02", "never", "2030-01-01")
     accept(reading, max_share=0.5)
     with pytest.raises(TooManyBadRows, match=r"50\.00% .* at most 49\.00%") as caught:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.records import cells
-from scoring_model.records.contract import InvalidRecord, parse_record
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import Reading, read_records
+from scoring_model.records.record import InvalidRecord, parse_record
 from scoring_model.records.schema import LabelSchema, RecordSchema
 from scoring_model.records.sheet import UnreadableSource
 from scoring_model.records.table import NEVER, RecordTable
@@ -89,9 +89,9 @@ def read(
     return read_records(pd.DataFrame(objects), schema, labelled=labelled)
 
 
-def found(reading: Reading) -> list[tuple[int, str, Rule]]:
+def found(reading: Reading) -> list[tuple[int, str, str]]:
     """List row, field and rule of all problems."""
-    return [(problem.row, problem.field, problem.rule) for problem in reading.problems]
+    return [(row, found.field, found.code) for row, found in reading.violations]
 
 
 def decoded(table: RecordTable, row: int) -> dict[str, object]:
@@ -138,10 +138,10 @@ def test_every_form_of_a_source_gives_the_same_table(tmp_path: Path) -> None:
         name: read_records(source, SCHEMA, labelled=True) for name, source in sources(tmp_path).items()
     }
     expected = readings["arrow"]
-    assert not expected.problems
+    assert not expected.violations
     assert len(readings) == 13
     for name, reading in readings.items():
-        assert reading.problems == (), name
+        assert reading.violations == (), name
         assert reading.table.take(np.arange(3)) == reading.table, name
         assert {**reading.table.columns} == {**expected.table.columns}, name
         assert reading == expected, name
@@ -192,7 +192,7 @@ def online(row: Mapping[str, object]) -> tuple[object, ...]:
     try:
         record = parse_record(body, SCHEMA)
     except InvalidRecord as error:
-        return tuple((problem.field, problem.rule, problem.detail) for problem in error.problems)
+        return tuple((found.field, found.code, found.detail) for found in error.violations)
     return record.event_time, record.values
 
 
@@ -212,7 +212,7 @@ def test_a_row_of_a_file_and_a_body_obey_the_same_rules(
     places = {row: place for place, row in enumerate(reading.table.source_rows.tolist())}
     for row, values in enumerate(rows):
         problems = tuple(
-            (found.field, found.rule, found.detail) for found in reading.problems if found.row == row
+            (found.field, found.code, found.detail) for at, found in reading.violations if at == row
         )
         if row in places:
             place = places[row]
@@ -234,15 +234,15 @@ def test_well_typed_bodies_need_no_reading_of_cells(texts: dict[str, str], risk:
     """Text that is not blank, numbers and booleans are the same to a file as to a body."""
     row = {"eventTime": TIME, **texts, "signals.risk": risk, "signals.vpn": vpn}
     reading = read([row])
-    if reading.problems:
+    if reading.violations:
         with pytest.raises(InvalidRecord) as caught:
             parse_record(row, SCHEMA)
-        assert [(0, problem.field, problem.rule) for problem in caught.value.problems] == found(reading)
+        assert [(0, found.field, found.code) for found in caught.value.violations] == found(reading)
     else:
         assert decoded(reading.table, 0) == parse_record(row, SCHEMA).values
 
 
-def test_all_problems_of_all_rows_are_told() -> None:
+def test_all_violations_of_all_rows_are_reported() -> None:
     """Good rows stay, bad ones say everything that is wrong with them, by row and field."""
     reading = read(
         [
@@ -330,7 +330,7 @@ def test_empty_files_are_empty_tables(tmp_path: Path, name: str) -> None:
     else:
         path.write_text(",".join(columns))
     reading = read_records(path, SCHEMA, labelled=True)
-    assert (len(reading.table), reading.rows, reading.problems) == (0, 0, ())
+    assert (len(reading.table), reading.rows, reading.violations) == (0, 0, ())
     assert reading.table.event_times.dtype == np.int64
     assert reading.table.labels.dtype == np.int8
     assert len(read_records(pd.DataFrame(), SCHEMA, labelled=False).table) == 0
@@ -343,13 +343,27 @@ def test_labels_without_a_positive_are_read() -> None:
     assert read([{**row, "label": None}] * 2, labelled=True).table.labels.tolist() == [-1, -1]
 
 
+def test_the_former_name_of_a_column_is_read() -> None:
+    """`labelToldAt` is an alias of `labelReportedAt`; both at once are an error, and a mapped field has no alias."""
+    row = {"eventTime": TIME, "firstName": "Ann", "label": 1, "labelKnownAt": TIME}
+    former, present = {"labelToldAt": "2024-05-04"}, {"labelReportedAt": "2024-05-04"}
+    table = read([{**row, **former}], labelled=True).table
+    assert table == read([{**row, **present}], labelled=True).table
+    with pytest.raises(MissingColumns, match="'labelToldAt' and 'labelReportedAt' hold the same field"):
+        read([{**row, **former, **present}], labelled=True)
+    schema = RecordSchema(columns={"labelToldAt": "told"})
+    mapped = read([{**row, **former, "told": "2024-05-05"}], schema, labelled=True)
+    assert mapped.unused_columns == ("labelToldAt",)
+    assert mapped.table.label_times[0] > table.label_times[0]
+
+
 def test_a_label_needs_a_time_at_which_it_was_known() -> None:
-    """The file's own time, or the schema's delay; told may move it later; a bad time is one problem only."""
+    """The file's own time, or the schema's delay; a report may move it later; a bad time is one violation only."""
     row = {"eventTime": TIME, "firstName": "Ann", "label": "fraud"}
     rows: list[dict[str, object]] = [
-        {**row, "labelKnownAt": "2024-05-03", "labelToldAt": "2024-05-02"},
-        {**row, "labelKnownAt": "2024-05-03", "labelToldAt": "2024-05-04"},
-        {**row, "labelKnownAt": None, "labelToldAt": "2024-05-04"},
+        {**row, "labelKnownAt": "2024-05-03", "labelReportedAt": "2024-05-02"},
+        {**row, "labelKnownAt": "2024-05-03", "labelReportedAt": "2024-05-04"},
+        {**row, "labelKnownAt": None, "labelReportedAt": "2024-05-04"},
         {**row, "labelKnownAt": "soon"},
         {**row, "label": None},
     ]

@@ -14,17 +14,17 @@ def test_a_field_is_read_from_its_own_name_unless_mapped() -> None:
 
 def test_all_mistakes_of_a_mapping_are_told_at_once() -> None:
     """An unknown field and a column that serves twice are both in the one error."""
-    with pytest.raises(ValueError, match=r"unknown field 'name'.*2 fields are read from column 'dob'"):
+    with pytest.raises(ValueError, match=r"columns.name: unknown field.*2 fields are read from column 'dob'"):
         RecordSchema(columns={"name": "x", "firstName": "dob"})
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"fraud": ()}, "fraud needs a value"),
+        ({"fraud": ()}, "fraud: must have a value"),
         ({"fraud": ("Bad",), "genuine": ("bad",)}, "'bad' is both"),
-        ({"delay": -1}, "delay must be"),
-        ({"delay": 10**18}, "delay must be"),
+        ({"delay": -1}, "delay: must be"),
+        ({"delay": 10**18}, "delay: must be"),
     ],
 )
 def test_labels_that_contradict_themselves_are_refused(arguments: dict[str, object], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Frames in, frames out: a row for each row, bad ones told apart."""
+"""Frames in, frames out: a row for each row, bad ones marked."""
 
 import pandas as pd
 import pyarrow as pa

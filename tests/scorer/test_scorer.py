@@ -174,9 +174,9 @@ def test_reasons_are_lightgbms_own_contributions(
     """Reasons are what factors say, by the sums of `pred_contrib`: those with a tenth of it all, unless PASSED."""
     rows = prepared.rows[prepared.split.test]
     outcomes = scorer.decide(rows).outcomes
-    told = np.concatenate([np.flatnonzero(outcomes == code)[:40] for code in (1, 2)])
-    contributions = refitted(training, prepared).predict(rows[told], pred_contrib=True)[:, :-1]
-    for place, row in zip(contributions, rows[told], strict=True):
+    given = np.concatenate([np.flatnonzero(outcomes == code)[:40] for code in (1, 2)])
+    contributions = refitted(training, prepared).predict(rows[given], pred_contrib=True)[:, :-1]
+    for place, row in zip(contributions, rows[given], strict=True):
         sums = sums_of_what_is_said(scorer, row, place)
         found = [reason.code for reason in scorer.decide_row(row).reasons]
         positive = sorted((value for value in sums.values() if value > 0), reverse=True)
@@ -209,10 +209,10 @@ def sums_of_what_is_said(scorer: Scorer, row: FloatArray, contributions: FloatAr
 
 
 def test_reasons_are_of_the_public_catalogue(scorer: Scorer, scored: Scored) -> None:
-    """Every reason that is told is an entry of the bundle's catalogue, sentence included."""
-    told = [reason for row in scored.reasons for reason in row]
-    assert told
-    assert {(reason.code, reason.description) for reason in told} <= set(scorer.sentences.items())
+    """Every reason is an entry of the bundle's catalogue, sentence included."""
+    given = [reason for row in scored.reasons for reason in row]
+    assert given
+    assert {(reason.code, reason.description) for reason in given} <= set(scorer.sentences.items())
     passed = scored.decisions.outcomes == 0
     assert all(bool(row) is not bool(p) for row, p in zip(scored.reasons, passed, strict=True))
 
@@ -220,9 +220,9 @@ def test_reasons_are_of_the_public_catalogue(scorer: Scorer, scored: Scored) -> 
 def test_reasons_of_several_rows_are_those_of_each(scorer: Scorer, records: RecordTable) -> None:
     """Rows that are explained together get the reasons that each gets alone; of no rows there are none."""
     rows = scorer.matrix.rows(records)[:20]
-    told = scorer.reasons_of(rows)
-    assert any(told)
-    assert told == [scorer.reasons(row) for row in rows]
+    given = scorer.reasons_of(rows)
+    assert any(given)
+    assert given == [scorer.reasons(row) for row in rows]
     assert scorer.reasons_of(rows[:0]) == []
 
 
@@ -235,7 +235,7 @@ def test_versions_are_those_of_the_manifest(scorer: Scorer, dense: pa.Table) -> 
 
 
 def test_a_broken_record_is_refused_with_all_problems(scorer: Scorer) -> None:
-    """One record that breaks the contract is an error that names every field and tells no value."""
+    """One record that breaks the contract is an error that names every field and no value."""
     body = {
         "firstName": "Canary" * 30,
         "dob": "31.12.1999",
@@ -244,7 +244,7 @@ def test_a_broken_record_is_refused_with_all_problems(scorer: Scorer) -> None:
     }
     with pytest.raises(InvalidRecord) as caught:
         scorer.score(body)
-    assert {problem.field for problem in caught.value.problems} == {
+    assert {found.field for found in caught.value.violations} == {
         "firstName",
         "dob",
         "eventTime",

@@ -12,9 +12,7 @@ from scoring_model.features import (
     SignalSettings,
     Trend,
 )
-from scoring_model.features.ngrams import NgramTable
-from scoring_model.features.shares import ShareTable
-from scoring_model.features.vocabulary import Vocabulary
+from scoring_model.features.state import NgramTable, ShareTable, Vocabulary
 from scoring_model.records import NEVER, Column, RecordTable, SignalType
 
 SIGNALS = {

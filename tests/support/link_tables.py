@@ -107,16 +107,16 @@ STEPS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What was told of a record: known and told at steps; told may be nobody's knowledge."""
+    """The label of a record: known and reported at steps; the second may be missing."""
 
     fraud: bool
     known: int
-    told: int | None
+    reported: int | None
 
     @property
     def counts_from(self) -> int:
         """The step from which on it counts."""
-        return self.known if self.told is None else max(self.known, self.told)
+        return self.known if self.reported is None else max(self.known, self.reported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,11 @@ def arrow(rows: Sequence[Row]) -> pa.Table:
         "labelKnownAt": pa.array(
             [None if label is None else instant(label.known) for label in labels], moments
         ),
-        "labelToldAt": pa.array(
-            [None if label is None or label.told is None else instant(label.told) for label in labels],
+        "labelReportedAt": pa.array(
+            [
+                None if label is None or label.reported is None else instant(label.reported)
+                for label in labels
+            ],
             moments,
         ),
     }
@@ -169,7 +172,7 @@ def arrow(rows: Sequence[Row]) -> pa.Table:
 def read(rows: Sequence[Row]) -> RecordTable:
     """The rows as parsed records; none of them may be refused."""
     reading = read_records(arrow(rows), SCHEMA, labelled=True)
-    assert reading.problems == ()
+    assert reading.violations == ()
     return reading.table
 
 
@@ -198,11 +201,11 @@ def _person(row: Row) -> Hashable:
 
 def _event(row: Row, place: int, links: LinkSettings) -> Event:
     person = _person(row)
-    told = () if row.label is None else ((micros(row.label.counts_from), row.label.fraud),)
+    reported = () if row.label is None else ((micros(row.label.counts_from), row.label.fraud),)
     amount = (
         None if links.amount is None else _units(row.spellings.get("signals.paid", NOTHING)[0], links.amount)
     )
-    return Event(micros(row.step), repr(("row", place) if person is None else person), told, amount)
+    return Event(micros(row.step), repr(("row", place) if person is None else person), reported, amount)
 
 
 def _units(value: object, amount: Amount) -> int | None:
@@ -247,7 +250,7 @@ file_rows = st.lists(st.builds(Row, steps, _spellings, st.none() | labels), min_
 """Few spellings and instants, so that ties, shared keys, gaps and caps are the rule."""
 
 
-def crowd(n: int, *, seed: int) -> list[Row]:
+def group(n: int, *, seed: int) -> list[Row]:
     """Many records, a fifth of them with one device, the others with devices and persons of few."""
     random = Random(seed)
     return [_of_crowd(random) for _ in range(n)]

@@ -81,7 +81,7 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
 def scored(scorer: Scorer, source: Path) -> dict[str, Verdict]:
     """Score a file of records, none of which may be refused; verdicts by record id."""
     reading = read_records(source, scorer.contents.schema, labelled=False)
-    assert reading.problems == ()
+    assert reading.violations == ()
     rows = scorer.matrix.rows(reading.table)
     out = source.with_suffix(".scored.parquet")
     score_file(scorer, source, out, reasons=True)

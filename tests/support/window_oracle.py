@@ -1,4 +1,4 @@
-"""The law of windows by its words, record by record and window by window: what all who count are held to."""
+"""Oracle of window counts: the definition, record by record and window by window."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,16 +16,16 @@ from scoring_model.history import (
     pack_label,
 )
 
-Told = tuple[tuple[int, bool], ...]
-"""Labels in the order told: from when each counts, and whether it says fraud."""
+Reports = tuple[tuple[int, bool], ...]
+"""Labels in the order of their reports: when each counts, and whether it is fraud."""
 
 
 class Event(NamedTuple):
-    """One record of the past with all that was ever told of it."""
+    """One record of the past with all its labels."""
 
     time: int
     person: str | int
-    told: Told = ()
+    reported: Reports = ()
     amount: int | None = None
 
 
@@ -36,7 +36,7 @@ def by_definition(past: Sequence[Event], at: int, spec: WindowSpec) -> Counts:
     return Counts(
         records=tuple(len(seen) for seen in windows),
         persons=tuple(len({event.person for event in seen}) for seen in windows),
-        frauds=tuple(sum(_is_fraud(event.told, at) for event in seen) for seen in windows),
+        frauds=tuple(sum(_is_fraud(event.reported, at) for event in seen) for seen in windows),
         since_last=at - max(times) if times else NOTHING_BEFORE,
         sums=None if spec.amount is None else _sums(windows, spec.amount),
     )
@@ -55,25 +55,27 @@ def _sums(windows: Sequence[Sequence[Event]], amount: Amount) -> Sums:
     return Sums(tuple(map(sum, found)), tuple(map(len, found)), float(10**amount.decimals))
 
 
-def _is_fraud(told: Told, at: int) -> bool:
-    """Whether the latest label that counted before says fraud; of labels of one instant, the one told last."""
-    known = [(instant, order, fraud) for order, (instant, fraud) in enumerate(told) if instant < at]
+def _is_fraud(reported: Reports, at: int) -> bool:
+    """Whether the latest label that counted before says fraud; of labels of one instant, the one reported last."""
+    known = [(instant, order, fraud) for order, (instant, fraud) in enumerate(reported) if instant < at]
     return bool(known) and max(known)[2]
 
 
 def past_of(events: Sequence[Event]) -> list[PastRecord]:
     """The same past as a store gives it: labels packed, the latest first."""
     return [
-        PastRecord(e.time, e.person, b"".join(pack_label(t, fraud=f) for t, f in e.told) or None, e.amount)
+        PastRecord(
+            e.time, e.person, b"".join(pack_label(t, fraud=f) for t, f in e.reported) or None, e.amount
+        )
         for e in sorted(events, key=lambda event: -event.time)
     ]
 
 
-# Few instants and persons, so that ties, caps and labels told late, twice or at the event are the rule.
-told = st.lists(st.tuples(st.integers(0, 70), st.booleans()), max_size=3).map(tuple)
+# Few instants and persons, so that ties, caps and labels reported late, twice or at the event are frequent.
+reported = st.lists(st.tuples(st.integers(0, 70), st.booleans()), max_size=3).map(tuple)
 amounts = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([-MOST_UNITS, MOST_UNITS]))
-events = st.builds(Event, st.integers(0, 60), st.integers(0, 4), told, amounts)
-laws = st.builds(
+events = st.builds(Event, st.integers(0, 60), st.integers(0, 4), reported, amounts)
+specs = st.builds(
     WindowSpec,
     windows=st.sets(st.integers(1, 80), min_size=1, max_size=4).map(lambda lengths: tuple(sorted(lengths))),
     cap=st.integers(1, 8),

@@ -28,7 +28,7 @@ def test_formats_agree(tmp_path: Path) -> None:
     for ending in ENDINGS:
         write(tmp_path / f"h.{ending}", records=3000, seed=8)
         reading = read_records(tmp_path / f"h.{ending}", options, labelled=True)
-        assert reading.problems == ()
+        assert reading.violations == ()
         tables.append(reading.table)
     first, *others = tables
     for other in others:

@@ -60,13 +60,13 @@ def test_records_are_in_order_of_time_inside_the_period(history: pa.Table) -> No
 def test_every_row_is_a_valid_record(history: pa.Table) -> None:
     """The contract of records finds nothing wrong, and uses every column but the truth."""
     reading = read_records(history, RecordSchema(signals=SIGNALS), labelled=True)
-    assert reading.problems == ()
+    assert reading.violations == ()
     assert reading.rows == history.num_rows == len(reading.table)
     assert set(reading.unused_columns) == {"truth.kind", "truth.person"}
 
 
 def test_it_says_that_it_is_invented(history: pa.Table) -> None:
-    """Ids, images, mail domains and the metadata tell that nothing is real."""
+    """Ids, images, mail domains and the metadata say that nothing is real."""
     assert history.schema.metadata[b"scoring_model.synthetic"].decode() == NOTICE
     for column in ("recordId", "subjectId", "externalId", "signals.deviceId", "truth.person"):
         assert pc.all(pc.starts_with(history[column].drop_null(), "syn-")).as_py()

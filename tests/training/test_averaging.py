@@ -174,5 +174,5 @@ def test_a_class_weight_leaves_probabilities_right(small: Path, tmp_path: Path) 
 
 def test_seeds_out_of_range_are_refused() -> None:
     """There is one booster at least; both fields that are wrong are named."""
-    with pytest.raises(ValueError, match=r"seed must be .*; seeds must be in 1\.\.100, got 0"):
+    with pytest.raises(ValueError, match=r"seed: must be .*; seeds: must be in 1\.\.100, got 0"):
         TrainingSettings(seed=-1, seeds=0)

@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.beta import Beta
-from scoring_model.decision.probability import Calibration
+from scoring_model.decision.probability import Beta, Calibration
 from scoring_model.training.calibration import CalibrationError, choose_calibration, fit_beta, fit_platt
 
 
@@ -151,7 +150,7 @@ def test_what_bends_is_calibrated_by_beta_and_what_does_not_by_platt() -> None:
 
 
 def test_losses_are_of_records_not_seen() -> None:
-    """Each stretch of time is judged by what was fitted on the others: computed here stretch by stretch."""
+    """Each time segment is judged by what was fitted on the others: computed here one by one."""
     margins, labels, times = _bent(4, 2000, 0.5, 1.5)
     choice = choose_calibration(margins, labels, times)
     losses = []
@@ -163,7 +162,7 @@ def test_losses_are_of_records_not_seen() -> None:
 
 
 def test_too_few_frauds_to_compare_leave_platt() -> None:
-    """Where a stretch of time holds all frauds nothing can be compared, and the text says so."""
+    """Where a time segment holds all frauds nothing can be compared, and the text says so."""
     margins, labels = _sample(5, records=500)
     labels = np.where(np.arange(500) < 20, 1, 0)
     margins = margins + 3 * labels

@@ -7,7 +7,7 @@ from scoring_model.training.run import Training
 
 
 def test_card_names_versions_parts_and_promises(training: Training) -> None:
-    """Versions, thresholds, every stretch of time, promise, feature and limit stand in the card."""
+    """Versions, thresholds, every segment, promise, feature and limit stand in the card."""
     bundle = training.bundle
     card = bundle.files["card.md"].decode()
     policy = bundle.contents.rules.policy

@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.forest import ZERO, Forest, Missing
-from scoring_model.decision.split_decisions import SplitDecisions
+from scoring_model.decision.paths import SplitDecisions
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.export import to_onnx
 from scoring_model.training.leaves import fix_leaves

@@ -21,7 +21,7 @@ from scoring_model.training.tracking import TrackingError
 LEFT = {
     "evaluation.json",
     "evaluation.md",
-    "attacks.json",
+    "leakage_checks.json",
     "split.json",
     "parameters.yaml",
     "quarantine.csv",
@@ -161,7 +161,7 @@ def test_a_wrong_key_is_refused_before_reading(identity: Configuration, tmp_path
 def test_too_many_bad_rows_leave_the_quarantine_alone(
     small: Path, configuration: Configuration, tmp_path: Path
 ) -> None:
-    """A run that stops for bad rows has told which, by row, field and rule, and left no bundle."""
+    """A run that stops for bad rows has listed them by row, field and rule, and left no bundle."""
     table = pq.read_table(small).slice(0, 50)
     births = pa.array(["canary"] * 2 + table.column("dob").to_pylist()[2:])
     pq.write_table(

@@ -34,7 +34,7 @@ def table(small: Path, use: Configuration, tmp_path_factory: pytest.TempPathFact
     found = pq.read_table(small)
     if use.records.labels.delay is not None:
         found = found.drop_columns(
-            [name for name in found.column_names if name in ("labelKnownAt", "labelToldAt")]
+            [name for name in found.column_names if name in ("labelKnownAt", "labelReportedAt")]
         )
     path = tmp_path_factory.mktemp("records") / "records.parquet"
     pq.write_table(found, path)

@@ -28,7 +28,7 @@ def instants(table: RecordTable) -> list[int]:
 
 @pytest.mark.parametrize("which", range(3))
 def test_the_future_may_be_removed(prepared: Prepared, history: RecordTable, which: int) -> None:
-    """Without the records from an instant on, and with no label told from then on, earlier rows are the same."""
+    """Without the records from an instant on, and with no label reported from then on, earlier rows are the same."""
     instant = instants(history)[which]
     earlier = np.flatnonzero(history.event_times < instant)
     known = history.label_times < instant
@@ -42,16 +42,16 @@ def test_the_future_may_be_removed(prepared: Prepared, history: RecordTable, whi
 
 @pytest.mark.parametrize("which", range(3))
 def test_the_future_may_be_exchanged(prepared: Prepared, history: RecordTable, which: int) -> None:
-    """With other values in all later records, and other labels told later, earlier rows are the same."""
+    """With other values in all later records, and other labels reported later, earlier rows are the same."""
     instant = instants(history)[which]
     later = np.flatnonzero(history.event_times >= instant)
     places = np.arange(len(history))
     places[later] = np.random.default_rng(which).permutation(later)
-    told_later = (history.label_times >= instant) & (history.label_times != NEVER)
+    reported_later = (history.label_times >= instant) & (history.label_times != NEVER)
     other = replace(
         history,
         columns=history.take(places).columns,
-        labels=np.where(told_later, 1 - history.labels, history.labels),
+        labels=np.where(reported_later, 1 - history.labels, history.labels),
     )
     rows = prepared.matrix.rows(other)
     earlier = history.event_times < instant

@@ -95,7 +95,7 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
         reached.append(1)
         return run_trial(*given)
 
-    monkeypatch.setattr(trial_workers, "climb", interrupted)
+    monkeypatch.setattr(trial_workers, "run_trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_training(table, search, journal=journal, threads=1)
     monkeypatch.undo()
@@ -127,7 +127,7 @@ def test_steps_are_reported(training: Training, small: Path, configuration: Conf
     found = run_training(table, configuration, threads=1, report=heard.append)
     assert heard.pop(0).startswith("warning: a fraud is known ")
     assert heard[0] == f"{len(found.bundle.contents.features.names)} features"
-    assert heard[1:-2] == [str(stretch) for stretch in found.split.summaries if stretch.records]
+    assert heard[1:-2] == [str(segment) for segment in found.split.summaries if segment.records]
     train = found.split.summaries[1]
     assert (
         f"train {train.start} to {train.end}: {train.records} records; {train.genuine} genuine, " in heard[2]

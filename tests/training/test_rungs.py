@@ -16,7 +16,7 @@ SLOW = {"learning_rate": 0.1, "num_leaves": 8, "max_depth": 4}
 
 
 def sample() -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
-    """Draw rows whose first feature tells frauds, and their times."""
+    """Draw rows whose first feature separates frauds, and their times."""
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(4000, 6))
     rows[:, 2] = rng.integers(0, 9, 4000)
@@ -50,7 +50,7 @@ def reached(
 def trees_of_the_first_rung(
     folds: list[Fold], settings: TuningSettings, monkeypatch: pytest.MonkeyPatch, **changed: float
 ) -> int:
-    """How many trees are trained until a climb is closed on its first rung."""
+    """How many trees are trained until a trial is closed on its first rung."""
     trees: list[int] = []
     update = lgb.Booster.update
 
@@ -101,7 +101,7 @@ def test_few_records_are_not_thinned() -> None:
 
 
 def test_only_the_last_rung_trains_on_everything(thinned: list[Fold]) -> None:
-    """The rungs on whole folds are those of a climb that was never thinned; the one below them is another."""
+    """The rungs on whole folds are those of a trial that was never thinned; the one below them is another."""
     rungs = reached(thinned)
     assert [rung.last for rung in rungs] == [False, False, False, True]
     assert [len(rung.rounds) for rung in rungs] == [1, 1, 1, 2]
@@ -187,7 +187,7 @@ def test_a_climb_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
 
 
 def test_what_is_not_asked_for_is_not_done(thinned: list[Fold], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever closes a climb after its first rung has trained its trees and no more."""
+    """A trial that is closed after its first rung has trained only the trees of that rung."""
     settings = TuningSettings(max_rounds=200, patience=1000)
     expected = math.ceil(FIRST_RUNG_BUDGET / 0.1 * math.sqrt(31 / 8))
     assert trees_of_the_first_rung(thinned, settings, monkeypatch) == expected

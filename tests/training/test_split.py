@@ -23,9 +23,9 @@ def histories(draw: st.DrawFn) -> History:
     n = 150
     times = rng.integers(0, 1000, n)
     labels = rng.choice(np.array([-1, 0, 1], dtype=np.int8), n, p=[0.3, 0.3, 0.4])
-    told = times + rng.integers(0, draw(st.integers(1, 400)), n)
+    reported = times + rng.integers(0, draw(st.integers(1, 400)), n)
     persons = rng.integers(-1, draw(st.integers(10, 2000)), n)
-    return times, labels, np.where(labels < 0, NEVER, told), persons
+    return times, labels, np.where(labels < 0, NEVER, reported), persons
 
 
 @st.composite
@@ -37,7 +37,7 @@ def options(draw: st.DrawFn) -> SplitSettings:
 
 
 def split_or_skip(history: History, chosen: SplitSettings) -> Split:
-    """Split, or tell Hypothesis that these records don't fill the parts."""
+    """Split, or inform Hypothesis that these records don't fill the parts."""
     try:
         return split(*history, chosen)
     except SplitError:
@@ -45,7 +45,7 @@ def split_or_skip(history: History, chosen: SplitSettings) -> Split:
         raise
 
 
-def laws(test: Callable[..., None]) -> Callable[..., None]:
+def specs(test: Callable[..., None]) -> Callable[..., None]:
     """Give a test many histories and settings."""
     relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
     return relaxed(given(histories(), options())(test))
@@ -53,17 +53,17 @@ def laws(test: Callable[..., None]) -> Callable[..., None]:
 
 def known(record: tuple[int, int, int], instant: int, maturity: int) -> int:
     """Say in plain words what is known of one record."""
-    time, label, told = record
-    if label == 1 and told < instant:
+    time, label, reported = record
+    if label == 1 and reported < instant:
         return 1
-    if (label == 0 and told < instant) or time + maturity < instant:
+    if (label == 0 and reported < instant) or time + maturity < instant:
         return 0
     return -1
 
 
-@laws
+@specs
 def test_each_part_lies_within_its_borders_in_order_of_time(history: History, chosen: SplitSettings) -> None:
-    """Parts are ordered, do not overlap and are a gap apart, and none sees the immature tail."""
+    """Parts are ordered, do not overlap and are a gap apart, and none sees the label maturity window."""
     times = history[0]
     cut = split_or_skip(history, chosen)
     b = cut.boundaries
@@ -71,20 +71,20 @@ def test_each_part_lies_within_its_borders_in_order_of_time(history: History, ch
     assert b.train_from - b.start == chosen.burn_in
     assert b.validation_from - b.train_to == b.test_from - b.validation_to == chosen.gap_length
     assert b.as_of - b.test_to == chosen.label_maturity
-    stretches = (
+    segments = (
         (cut.burn_in, b.start, b.train_from),
         (cut.train, b.train_from, b.train_to),
         (cut.validation, b.validation_from, b.validation_to),
         (cut.test, b.test_from, b.test_to),
     )
-    for rows, start, end in stretches:
+    for rows, start, end in segments:
         assert np.all(np.diff(times[rows]) >= 0)
         assert np.all((start <= times[rows]) & (times[rows] < end))
-    everything = np.concatenate([rows for rows, _, _ in stretches])
+    everything = np.concatenate([rows for rows, _, _ in segments])
     assert len(np.unique(everything)) == len(everything)
 
 
-@laws
+@specs
 def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> None:
     """Each part has its share of the time that is left, up to an instant of rounding."""
     b = split_or_skip(history, chosen).boundaries
@@ -94,7 +94,7 @@ def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> 
         assert abs(length - share * sum(lengths)) <= 2
 
 
-@laws
+@specs
 def test_no_person_trains_and_is_judged(history: History, chosen: SplitSettings) -> None:
     """A person of validation or test leaves the training rows; validation, test and all others stay whole."""
     times, _, _, persons = history
@@ -117,7 +117,7 @@ def test_no_person_trains_and_is_judged(history: History, chosen: SplitSettings)
     assert set(cut.train) == expected
 
 
-@laws
+@specs
 def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> None:
     """Training takes what was known when validation starts, validation and test what is known as of now."""
     cut = split_or_skip(history, chosen)
@@ -130,30 +130,30 @@ def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> 
         assert targets.tolist() == [known(records[i], instant, chosen.label_maturity) for i in rows]
 
 
-@laws
+@specs
 def test_later_labels_change_no_training_target(history: History, chosen: SplitSettings) -> None:
-    """What is told after the start of validation, whatever it says, is nothing to training."""
-    times, labels, told, persons = history
+    """Labels reported after the start of validation do not change training."""
+    times, labels, reported, persons = history
     cut = split_or_skip(history, chosen)
-    late = told >= cut.boundaries.validation_from
+    late = reported >= cut.boundaries.validation_from
     other_labels = np.where(late, 1 - np.abs(labels), labels).astype(np.int8)
-    other_told = np.where(late, np.maximum(times, cut.boundaries.validation_from), told)
-    other = split_or_skip((times, other_labels, other_told, persons), chosen)
+    other_reported = np.where(late, np.maximum(times, cut.boundaries.validation_from), reported)
+    other = split_or_skip((times, other_labels, other_reported, persons), chosen)
     assert other.train.tolist() == cut.train.tolist()
     assert other.train_targets.tolist() == cut.train_targets.tolist()
 
 
-@laws
+@specs
 def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: SplitSettings) -> None:
-    """Records that happen and labels that are told at the as-of instant or later change no part."""
-    times, labels, told, persons = history
+    """Records that happen and labels that are reported at the as-of instant or later change no part."""
+    times, labels, reported, persons = history
     cut = split_or_skip(history, chosen)
-    late, unheard = times >= AS_OF, told >= AS_OF
+    late, unheard = times >= AS_OF, reported >= AS_OF
     other = split_or_skip(
         (
             np.where(late, times + 77, times),
             np.where(unheard, -1, labels).astype(np.int8),
-            np.where(unheard, NEVER, told),
+            np.where(unheard, NEVER, reported),
             np.where(late, 3, persons),
         ),
         chosen,
@@ -170,7 +170,7 @@ def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: S
         assert getattr(other, part).tolist() == getattr(cut, part).tolist()
 
 
-@laws
+@specs
 def test_every_record_is_accounted_for(history: History, chosen: SplitSettings) -> None:
     """Each record stands in one row of the description, used or with the reason why not."""
     cut = split_or_skip(history, chosen)
@@ -184,19 +184,19 @@ def test_every_record_is_accounted_for(history: History, chosen: SplitSettings) 
         assert used[part] == (targets.count(0), targets.count(1))
 
 
-@laws
+@specs
 def test_the_order_of_the_table_does_not_matter(history: History, chosen: SplitSettings) -> None:
     """Reversing the table gives the same records in each part."""
     last = len(history[0]) - 1
     cut = split_or_skip(history, chosen)
-    times, labels, told, persons = history
-    reversed_cut = split(times[::-1], labels[::-1], told[::-1], persons[::-1], chosen)
+    times, labels, reported, persons = history
+    reversed_cut = split(times[::-1], labels[::-1], reported[::-1], persons[::-1], chosen)
     for part in ("burn_in", "train", "validation", "test"):
         assert sorted(last - getattr(reversed_cut, part)) == sorted(getattr(cut, part))
 
 
 def daily(days: int) -> History:
-    """Give 10 records a day, every tenth of them a fraud told on the next day, all of different persons."""
+    """Give 10 records a day, every tenth of them a fraud reported on the next day, all of different persons."""
     n = days * 10
     times = np.arange(n, dtype=np.int64) * (DAY // 10)
     labels = np.where(np.arange(n) % 10 == 5, 1, -1).astype(np.int8)
@@ -214,7 +214,7 @@ def test_an_example_by_hand() -> None:
         ("validation", 260, 234, 26),
         ("gap", 100, 0, 0),
         ("test", 260, 234, 26),
-        ("immature tail", 200, 0, 0),
+        ("label maturity window", 200, 0, 0),
         ("after as-of", 0, 0, 0),
     ]
     assert cut.describe()[3].start == "1970-04-29T00:00:00+00:00"
@@ -223,10 +223,13 @@ def test_an_example_by_hand() -> None:
 def test_defaults_are_resolved_from_the_data() -> None:
     """As-of is just after the last thing that happened or became known; gaps are as long as the maturity."""
     chosen = SplitSettings(label_maturity=10 * DAY, burn_in=0, min_frauds=1)
-    times, labels, told, persons = daily(200)
-    assert split(times, labels, told, persons, chosen).boundaries.as_of == max(times.max(), told[1995]) + 1
-    told = np.where(labels == 1, times, NEVER)
-    boundaries = split(times, labels, told, persons, chosen).boundaries
+    times, labels, reported, persons = daily(200)
+    assert (
+        split(times, labels, reported, persons, chosen).boundaries.as_of
+        == max(times.max(), reported[1995]) + 1
+    )
+    reported = np.where(labels == 1, times, NEVER)
+    boundaries = split(times, labels, reported, persons, chosen).boundaries
     assert boundaries.as_of == times.max() + 1
     assert boundaries.validation_from - boundaries.train_to == 10 * DAY
 
@@ -259,11 +262,11 @@ def test_thin_parts_are_refused_all_at_once() -> None:
 
 def test_parts_without_a_class_are_refused() -> None:
     """No fraud at all and nothing but frauds are both refused, for each part."""
-    times, labels, told, persons = daily(200)
+    times, labels, reported, persons = daily(200)
     chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=1)
     with pytest.raises(SplitError) as caught:
-        split(times, np.full_like(labels, -1), np.full_like(told, NEVER), persons, chosen)
-    assert sum("no rate to tell" in reason for reason in caught.value.reasons) == 3
+        split(times, np.full_like(labels, -1), np.full_like(reported, NEVER), persons, chosen)
+    assert sum("cannot be estimated" in reason for reason in caught.value.reasons) == 3
     with pytest.raises(SplitError) as caught:
         split(times, np.ones_like(labels), times, persons, chosen)
     assert sum("has no genuine record" in reason for reason in caught.value.reasons) == 3
@@ -271,13 +274,13 @@ def test_parts_without_a_class_are_refused() -> None:
 
 def test_settings_out_of_range_are_named_together() -> None:
     """Every field that is wrong is in the text."""
-    with pytest.raises(ValueError, match=r"burn_in.*train must lie.*sum 1.*min_frauds") as caught:
+    with pytest.raises(ValueError, match=r"burn_in.*train: must.*sum 1.*min_frauds") as caught:
         SplitSettings(label_maturity=-1, burn_in=-1, train=1.5, min_frauds=0)
-    assert "label_maturity must be at least 0" in str(caught.value)
+    assert "label_maturity: must be at least 0" in str(caught.value)
 
 
 def test_columns_of_different_length_are_refused() -> None:
     """The columns must describe the same records."""
-    times, labels, told, persons = daily(20)
+    times, labels, reported, persons = daily(20)
     with pytest.raises(ValueError, match="one length"):
-        split(times[:-1], labels, told, persons, SplitSettings(label_maturity=1, burn_in=1))
+        split(times[:-1], labels, reported, persons, SplitSettings(label_maturity=1, burn_in=1))

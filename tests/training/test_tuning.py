@@ -172,7 +172,7 @@ def test_rounds_grow_with_the_square_root_of_the_rows(
     def run_trial(*_: object) -> Iterator[Rung]:
         yield Rung(value=0.5, rounds=(10, 20, 30), last=True)
 
-    monkeypatch.setattr(trial_workers, "climb", run_trial)
+    monkeypatch.setattr(trial_workers, "run_trial", run_trial)
     assert search(tmp_path / "journal.log", limits={"trials": 1}).rounds == 26
 
 
@@ -192,7 +192,7 @@ def test_one_trial_in_two_climbs_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             reached[-1] = step
             yield Rung(value=1 - value if last else value, rounds=(10, 10, 10), last=last)
 
-    monkeypatch.setattr(trial_workers, "climb", run_trial)
+    monkeypatch.setattr(trial_workers, "run_trial", run_trial)
     found = search(tmp_path / "journal.log")
     assert reached == [2, 0, 2, 1, 2, 2, 2, 0, 2]
     assert found.value == 0.7
@@ -256,10 +256,10 @@ def test_where_all_were_stopped_by_one_that_died_another_is_made(
 
     journal = tmp_path / "journal.log"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuning, "climbers", lambda *_, **__: nullcontext([die, be_stopped]))
+        patch.setattr(tuning, "trial_workers", lambda *_, **__: nullcontext([die, be_stopped]))
         with pytest.raises(TrialWorkerError):
             search(journal, processes=2, limits={"trials": 2})
-    monkeypatch.setattr(trial_workers, "climb", be_complete)
+    monkeypatch.setattr(trial_workers, "run_trial", be_complete)
     found = search(journal, resume=True, limits=limits)
     assert [row["state"] for row in found.trials] == ["pruned", "complete"]
     assert found.value == 0.5
@@ -286,7 +286,7 @@ def test_a_search_reports_how_long_it_will_take(tmp_path: Path, monkeypatch: pyt
         yield Rung(value=0.5, rounds=(10, 10, 10), last=True)
 
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
-    monkeypatch.setattr(trial_workers, "climb", run_trial)
+    monkeypatch.setattr(trial_workers, "run_trial", run_trial)
     said: list[str] = []
     search(tmp_path / "journal.log", report=report, limits={"trials": 2})
     assert said[0] == "tuning: 0 of 2 trials, best none, estimating the time left"
@@ -311,7 +311,7 @@ def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
         yield Rung(value=0.5, rounds=(10, 10, 10), last=True)
 
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
-    monkeypatch.setattr(trial_workers, "climb", run_trial)
+    monkeypatch.setattr(trial_workers, "run_trial", run_trial)
     search(tmp_path / "journal.log", report=report, limits={"trials": None, "budget": 300_000})
     assert lines[0] == "tuning: 0 trials, best none, about 0:00 left"
 
@@ -328,5 +328,5 @@ def test_settings_out_of_range_are_named_together() -> None:
         TuningSettings(trials=None, fpr=0.5, folds=0, max_rounds=0, patience=0, thinning=0)
     with pytest.raises(ValueError, match="exactly one"):
         TuningSettings(trials=1, budget=1)
-    with pytest.raises(ValueError, match="budget must be above 0"):
+    with pytest.raises(ValueError, match="budget: must be above 0"):
         TuningSettings(trials=None, budget=0)

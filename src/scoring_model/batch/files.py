@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from scoring_model.records.atomic import atomic_file
-from scoring_model.records.formulas import FORMULA_STARTS, GUARD
+from scoring_model.records.quarantine import FORMULA_STARTS, GUARD
 
 _FORMULA: Final = rf"\A([{re.escape(''.join(FORMULA_STARTS))}])"
 
@@ -91,4 +91,4 @@ FORMATS: Final[Mapping[str, Callable[[pa.Table, Path], None]]] = {
     ".csv": pyarrow.csv.write_csv,
     ".jsonl": _json_lines,
 }
-"""How each ending is written."""
+"""Writers by file ending."""

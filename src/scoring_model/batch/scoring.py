@@ -21,7 +21,7 @@ MAX_BAD_SHARE: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredFile:
-    """What scoring a file gave.
+    """The result of scoring a file.
 
     Parameters
     ----------
@@ -58,24 +58,19 @@ def score_file(
 
     Parameters
     ----------
-    scorer : Scorer
     source : Path
         Parquet, CSV or JSON Lines.
     out : Path
         Parquet, CSV or JSON Lines: one row for each good record, in the order of the source, with the versions
-        of what decided. It appears whole or not at all.
+        of what decided. It is written atomically.
     histories : sequence of Path
         Earlier records, labelled or not, which are not scored.
     reasons : bool
-        Whether to say why for STEPPED_UP and FAILED.
+        Whether to add reasons for STEPPED_UP and FAILED.
     max_bad_share : float
         Share of bad rows above which nothing is scored.
     guard_formulas : bool
         Whether text in CSV that a spreadsheet would run as a formula gets an apostrophe in front.
-
-    Returns
-    -------
-    ScoredFile
 
     Raises
     ------
@@ -99,11 +94,11 @@ def score_file(
 
 
 def _quarantine(reading: Reading, path: Path) -> Path | None:
-    """List the refused rows; where there are none, what an earlier job listed does not stay."""
-    if not reading.problems:
+    """Write the rejected rows; without any, remove the file of an earlier job."""
+    if not reading.violations:
         path.unlink(missing_ok=True)
         return None
-    write_quarantine(reading.problems, path)
+    write_quarantine(reading.violations, path)
     return path
 
 

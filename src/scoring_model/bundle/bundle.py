@@ -12,6 +12,7 @@ from scoring_model.bundle.errors import ManifestInvalid
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.bundle.seal import sha256_hex
 from scoring_model.bundle.writer import write_bundle
+from scoring_model.contract.violation import Violation, pointer
 from scoring_model.features import fingerprint
 
 if TYPE_CHECKING:
@@ -92,7 +93,6 @@ def check_versions(sealed: SealedFiles, contents: DecisionPart) -> None:
 
     Parameters
     ----------
-    sealed : SealedFiles
     contents : DecisionPart
         Of these files.
 
@@ -110,4 +110,6 @@ def check_versions(sealed: SealedFiles, contents: DecisionPart) -> None:
         actual["configuration_sha256"] = sha256_hex(sealed.files[CONFIGURATION])
     wrong = [name for name, value in actual.items() if getattr(manifest, name) != value]
     if wrong:
-        raise ManifestInvalid([f"{name}: is not that of the files" for name in wrong])
+        raise ManifestInvalid(
+            Violation(pointer(name), "altered", "is not that of the files") for name in wrong
+        )

@@ -25,7 +25,7 @@ class SplitRow:
 class LeakageRow:
     """One search for leaks in the data, how it ended, and on how many records."""
 
-    attack: str
+    check: str
     verdict: str
     records: int
     detail: str
@@ -64,7 +64,7 @@ class ScaleRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeatureRow:
-    """A feature: what it says, whether a larger value may only raise or lower the risk, its reason code."""
+    """A feature: its meaning, whether a larger value may only raise or lower the risk, its reason code."""
 
     name: str
     sentence: str
@@ -74,7 +74,7 @@ class FeatureRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelCard:
-    """All that a card says. Dates are those of the data: nothing shows when or where the model was trained.
+    """The contents of a card. Dates are those of the data: nothing shows when or where the model was trained.
 
     Parameters
     ----------
@@ -84,8 +84,6 @@ class ModelCard:
         What the decisions are for, and what they are not for.
     subject : str
         Whom a record is of, such as ``applicant``.
-    data_sha256 : str
-    data_records : int
     data_from, data_to : str
         Event times of the first and last record.
     step_up_from, fail_from : int, 1 to 1001
@@ -96,7 +94,7 @@ class ModelCard:
         How the thresholds were chosen, and whom the promises are about.
     calibration : str
         How a margin becomes a probability, and why so.
-    splits, attacks, metrics, promises, scale, features : sequences of rows
+    splits, leakage, metrics, promises, scale, features : sequences of rows
         One table each.
     protected : sequence of str
         Protected attributes that the model reads, if any.
@@ -119,7 +117,7 @@ class ModelCard:
     choice: str = ""
     calibration: str = ""
     splits: Sequence[SplitRow] = ()
-    attacks: Sequence[LeakageRow] = ()
+    leakage: Sequence[LeakageRow] = ()
     metrics: Sequence[MetricRow] = ()
     promises: Sequence[PromiseRow] = ()
     scale: Sequence[ScaleRow] = ()
@@ -148,10 +146,10 @@ def _data(card: ModelCard) -> str:
 
 
 def _leaks(card: ModelCard) -> str:
-    if not card.attacks:
+    if not card.leakage:
         return "## Leaks\n\nThe configuration turned the search for leaks off."
-    rows = [(row.attack, row.verdict, row.records, row.detail) for row in card.attacks]
-    table = _table(("Attack", "Verdict", "Records", "Found"), rows)
+    rows = [(row.check, row.verdict, row.records, row.detail) for row in card.leakage]
+    table = _table(("Check", "Verdict", "Records", "Found"), rows)
     return (
         f"## Leaks\n\n{table}\n\nColumns that users supply were looked at one by one: whether their values "
         "were there before the decision can't be seen from the records."
@@ -184,7 +182,7 @@ def _scale(card: ModelCard) -> str:
 
 def _inputs(card: ModelCard) -> str:
     rows = [(row.name, row.sentence, row.direction, row.reason) for row in card.features]
-    table = _table(("Feature", "Says", "Direction", "Reason"), rows)
+    table = _table(("Feature", "Meaning", "Direction", "Reason"), rows)
     return f"## Features\n\n{table}\n\n{_list('Protected attributes read', card.protected)}"
 
 

@@ -29,10 +29,6 @@ def json_bytes(value: object) -> bytes:
     Keys are sorted by code point, floats are the shortest text that reads back as the same double, the
     encoding is UTF-8, and one line feed ends the text: equal values have equal bytes.
 
-    Parameters
-    ----------
-    value : None, bool, int, float, str, or a mapping with str keys or a list or tuple of these
-
     Raises
     ------
     TypeError
@@ -77,7 +73,7 @@ def read_json(data: bytes) -> Any:
     except RecursionError:
         raise ContentInvalid("JSON is nested too deeply") from None
     except ValueError as error:
-        # The error's own text would quote what stands in the file.
+        # The error's own text would quote the file.
         raise ContentInvalid(f"not JSON in UTF-8 ({type(error).__name__})") from None
 
 
@@ -118,7 +114,7 @@ def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(arrays):
             entry = zipfile.ZipInfo(name + ARRAY_SUFFIX, ZIP_EPOCH)
-            entry.create_system = 3  # Unix, whatever this system is
+            entry.create_system = 3  # Unix, on every system
             archive.writestr(entry, _npy_bytes(arrays[name]))
     return out.getvalue()
 

@@ -1,4 +1,4 @@
-"""What the files of a bundle hold, as the types of the rooms that use them."""
+"""The contents of a bundle's files, as the types of the packages that use them."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -17,13 +17,12 @@ from scoring_model.bundle.feature_file import (
 from scoring_model.bundle.golden import Golden
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.decision.factors import Factors
-from scoring_model.decision.forest import Forest
+from scoring_model.decision.forest import Forest, read_forest
 from scoring_model.decision.policy import Policy
 from scoring_model.decision.probability import calibration_json, read_calibration
 from scoring_model.decision.reasons import FactualReasons, Reasons, SummedReasons
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.decision.structure import read_forest
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema
 
@@ -62,8 +61,6 @@ class DecisionPart:
         The ONNX graph of the margin.
     forest : Forest
         The same trees with their counts, for the reasons.
-    rules : DecisionRules
-    reasons : FactualReasons or SummedReasons
     golden : Golden
         Invented rows and what is decided on them.
     """
@@ -76,7 +73,7 @@ class DecisionPart:
 
     @property
     def policy_version(self) -> str:
-        """Version of the thresholds, their evidence and what is said of decisions.
+        """Version of the thresholds, their evidence and the reasons.
 
         The first 16 hexadecimal digits of a SHA-256. Before protocol 3 reasons were no part of it.
         """
@@ -106,7 +103,6 @@ class Contents(DecisionPart):
     ----------
     schema : RecordSchema
         What records hold, and under which names a file keeps it.
-    features : FeatureMatrix
     """
 
     schema: RecordSchema

@@ -1,10 +1,11 @@
-"""What can be wrong with a bundle, one class each, so that a refusal has a name."""
+"""Errors of bundles: one class for each reason to refuse one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
+
+from scoring_model.contract.violation import Invalid, Violation, pointer
 
 
 class BundleError(Exception):
@@ -16,7 +17,7 @@ class NotABundle(BundleError):
 
 
 class BundleExists(BundleError):
-    """The writer would have to replace what stands at the path and was not asked to."""
+    """The path exists, and the writer was not asked to replace it."""
 
 
 class NewerProtocol(BundleError):
@@ -47,81 +48,69 @@ class SignatureInvalid(BundleError):
     """The signature is not one of this manifest under the given key, or is no signature at all."""
 
 
-class ManifestInvalid(BundleError):
-    """The manifest breaks its own rules.
+class ManifestInvalid(Invalid, BundleError):
+    """The manifest breaks its own rules."""
 
-    Parameters
-    ----------
-    problems : sequence of str
-        Everything that is wrong, each with the name of its field.
-    """
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("manifest refused: " + "; ".join(self.problems))
-
-
-@dataclass(frozen=True, slots=True)
-class FileProblem:
-    """One file that is not as sealed: its name, the class of the refusal and what was seen."""
-
-    name: str
-    kind: type[FilesRefused]
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.name!a} {self.detail}"
-
-
-class FilesRefused(BundleError):
-    """Files of the bundle are not those that were sealed. Raised as one of its subclasses.
-
-    Parameters
-    ----------
-    problems : sequence of FileProblem
-        Every file that is not as sealed, whatever is wrong with it, in order of names.
-    """
-
-    gravity: ClassVar[int] = 0
-
-    def __init__(self, problems: Sequence[FileProblem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("files refused: " + "; ".join(str(problem) for problem in self.problems))
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        super().__init__(violations, "manifest refused")
 
     @classmethod
-    def of(cls, problems: Sequence[FileProblem]) -> FilesRefused:
-        """Return one error that holds all problems; its class is that of the gravest among them."""
-        gravest = max((problem.kind for problem in problems), key=lambda kind: kind.gravity)
-        return gravest(problems)
+    def of_whole(cls, code: str, detail: str) -> Self:
+        """Make the error of one rule that the whole manifest breaks."""
+        return cls([Violation("", code, detail)])
+
+
+class FilesRefused(Invalid, BundleError):
+    """Files of the bundle are not those that were sealed; `violations` point at them by name.
+
+    Raised as one of its subclasses. The code of a violation is that of its own subclass.
+    """
+
+    code: ClassVar[str]
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        super().__init__(violations, "files refused")
+
+    @classmethod
+    def of(cls, violations: Sequence[Violation]) -> FilesRefused:
+        """Make one error of all violations; its class is that of the gravest among them."""
+        codes = {violation.code for violation in violations}
+        kinds = (AlteredFile, IrregularFile, MissingFile, UnexpectedFile)
+        return next(kind for kind in kinds if kind.code in codes)(violations)
 
     @classmethod
     def one(cls, name: str, detail: str) -> Self:
-        """Return the error of a single file."""
-        return cls([FileProblem(name, cls, detail)])
+        """Make the error of a single file."""
+        return cls([cls.violation(name, detail)])
+
+    @classmethod
+    def violation(cls, name: str, detail: str) -> Violation:
+        """Make the violation of a single file."""
+        return Violation(pointer(ascii(name)[1:-1]), cls.code, detail)
 
 
 class UnexpectedFile(FilesRefused):
     """The directory holds an entry that the manifest does not name."""
 
-    gravity = 1
+    code = "unexpected_file"
 
 
 class MissingFile(FilesRefused):
     """A file that the manifest names is not there."""
 
-    gravity = 2
+    code = "missing_file"
 
 
 class IrregularFile(FilesRefused):
     """An entry that the manifest names is a link, a directory or a device."""
 
-    gravity = 3
+    code = "irregular_file"
 
 
 class AlteredFile(FilesRefused):
     """The size or the hash of a file is not the sealed one."""
 
-    gravity = 4
+    code = "altered_file"
 
 
 class GoldenMismatch(BundleError):

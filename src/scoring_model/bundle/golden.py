@@ -82,8 +82,8 @@ class Golden:
         differences = [
             _difference(name, getattr(self.decisions, name), getattr(actual, name)) for name in OUTPUTS
         ]
-        if told := [difference for difference in differences if difference is not None]:
-            raise GoldenMismatch(told)
+        if found := [difference for difference in differences if difference is not None]:
+            raise GoldenMismatch(found)
 
 
 def choose_rows(rows: FloatArray, margins: FloatArray, *, count: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""Invented feature rows, which look like those of a population and are nobody's.
+"""Synthetic feature rows that look like those of a population and belong to no person.
 
 A feature row is personal: those of names alone single out nearly everyone. So golden rows are drawn, one
 feature independently of the others, from values that at least five persons stand for.

@@ -1,4 +1,4 @@
-"""Summaries that cover at least five persons each, so that a bundle singles nobody out.
+"""k-anonymity: every summary in a bundle covers at least five persons.
 
 Values that few persons share are grouped with their neighbours (microaggregation, Domingo-Ferrer and
 Mateo-Sanz 2002, doi 10.1109/69.979982).
@@ -15,7 +15,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 
 MIN_GROUP_SIZE: Final = 5
-"""Nothing is said of fewer persons than these."""
+"""No summary covers fewer persons."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +61,8 @@ def k_anonymous_quantiles(values: FloatArray, persons: IntArray, *, most: int) -
     finite = np.isfinite(values)
     order = np.argsort(values[finite], kind="stable")
     ordered, owners = values[finite][order], persons[finite][order]
-    borders = _group_borders(ordered, owners, most)
-    groups = list(itertools.pairwise(borders))
+    bounds = _group_bounds(ordered, owners, most)
+    groups = list(itertools.pairwise(bounds))
     centres = [_centre(ordered[low:high], owners[low:high]) for low, high in groups]
     sizes = [high - low for low, high in groups]
     return Levels(
@@ -70,18 +70,18 @@ def k_anonymous_quantiles(values: FloatArray, persons: IntArray, *, most: int) -
     )
 
 
-def _group_borders(ordered: FloatArray, owners: IntArray, most: int) -> list[int]:
+def _group_bounds(ordered: FloatArray, owners: IntArray, most: int) -> list[int]:
     """Return where groups of rows start, and the end of the last; equal values are never split."""
     if not is_k_anonymous(owners):
         return []
     few = np.unique(ordered).size <= most
-    borders = [0]
-    while (start := borders[-1]) < len(ordered):
-        wanted = 1 if few else -(-(len(ordered) - start) // max(most + 1 - len(borders), 1))
-        borders.append(_group_end(ordered, owners, start, wanted))
-    if not is_k_anonymous(owners[borders[-2] :]):
-        del borders[-2]  # the last rows are of too few persons and join the group before
-    return borders
+    bounds = [0]
+    while (start := bounds[-1]) < len(ordered):
+        wanted = 1 if few else -(-(len(ordered) - start) // max(most + 1 - len(bounds), 1))
+        bounds.append(_group_end(ordered, owners, start, wanted))
+    if not is_k_anonymous(owners[bounds[-2] :]):
+        del bounds[-2]  # the last rows are of too few persons and join the group before
+    return bounds
 
 
 def _group_end(ordered: FloatArray, owners: IntArray, start: int, wanted: int) -> int:
@@ -100,7 +100,7 @@ def _end_of_tie(ordered: FloatArray, row: int) -> int:
 
 
 def _centre(ordered: FloatArray, owners: IntArray) -> float:
-    """Return the value that stands for a group; integers are kept integers."""
+    """Return a representative value of a group; integers stay integers."""
     own = np.sort(ordered[np.unique(owners, return_index=True)[1]])  # one value a person, their least
     distinct, counts = np.unique(own, return_counts=True)
     if counts.max() >= MIN_GROUP_SIZE:

@@ -1,16 +1,77 @@
-"""The manifest: what a bundle is, where it comes from and which bytes belong to it."""
+"""The manifest: identity, origin and files of a bundle."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+import dataclasses
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Self
 
 from scoring_model.bundle.codec import json_bytes, read_json
 from scoring_model.bundle.errors import ContentInvalid, ManifestInvalid, NewerProtocol
-from scoring_model.bundle.rules import problems_of, shape_of
 from scoring_model.bundle.seal import FileSeal, sha256_hex
+from scoring_model.contract.violation import Violation
+from scoring_model.decision.document import Check, an_object, count, entries, fields, must_be, shape_of
+
+MANIFEST = "manifest.json"
+SIGNATURE = "manifest.sig"
+
+
+def _matching(pattern: str, expected: str) -> Check:
+    matches = re.compile(pattern).fullmatch
+    return must_be(expected, lambda value: isinstance(value, str) and matches(value) is not None)
+
+
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, bool | int | str)
+
+
+_LABEL = _matching(
+    r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", "1 to 100 letters, digits or ._+- with a letter or digit first"
+)
+_SHA256 = _matching(r"[0-9a-f]{64}", "a SHA-256 as 64 lower-case hexadecimal digits")
+_INSTANT = _matching(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "an instant such as 2026-01-31T12:00:00.000000Z"
+)
+# Neither a path, nor hidden, nor "." or "..".
+_PLAIN_NAME = _matching(
+    r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", "1 to 100 letters, digits or ._- with a letter, digit or _ first"
+)
+_SCALAR = must_be("null, a boolean, a finite number or text", _is_scalar)
+_DATA_FIELDS = fields({"sha256": _SHA256, "records": count, "from": _INSTANT, "to": _INSTANT}, others=_SCALAR)
+
+
+def _file_name(value: object) -> Iterator[Violation]:
+    yield from _PLAIN_NAME(value)
+    if value in (MANIFEST, SIGNATURE):
+        yield Violation("", "reserved", "is kept for the bundle itself")
+
+
+def _data(value: object) -> Iterator[Violation]:
+    violations = list(_DATA_FIELDS(value))
+    yield from violations
+    if not violations and isinstance(value, Mapping) and value["from"] > value["to"]:
+        yield Violation("/from", "order", "must not be later than data.to")
+
+
+_MANIFEST = fields(
+    {
+        "protocol": count,
+        "name": _LABEL,
+        "model_version": _LABEL,
+        "policy_version": _LABEL,
+        "feature_fingerprint": _SHA256,
+        "data": _data,
+        "configuration_sha256": _SHA256,
+        "libraries": entries(_LABEL, _LABEL),
+        "files": entries(_file_name, fields({"sha256": _SHA256, "bytes": count})),
+    }
+)
 
 PROTOCOL: Final = 3
 """Version of the layout of a bundle and of the meaning of its files.
@@ -18,7 +79,7 @@ PROTOCOL: Final = 3
 How to change either:
 
 1. A change after which an older reader would refuse or misread a new bundle raises this number by one. A new
-   file, a new field and a new meaning are such changes: readers refuse what they do not know.
+   file, a new field and a new meaning are such changes: readers refuse unknown ones.
 2. Before the change, commit a small bundle of the old protocol to the tests, never to be written again.
 3. The reader goes on reading every protocol from 1 to this one, and a verdict made with any released bundle stays
    replayable: `DecisionPart` decides about a stored feature row as the bundle's own protocol does.
@@ -26,7 +87,7 @@ How to change either:
    is ever rewritten in place. It keeps the model and its version; what decides otherwise has another policy version.
    A bundle whose features this package no longer computes is `FeaturesUnknown`, and can't be upgraded.
 
-What the numbers stand for:
+The numbers:
 
 - 1: the first. ``probability.json`` holds the slope and intercept of Platt's sigmoid, and no method.
 - 2: ``probability.json`` names its method, ``platt`` or ``beta``, with the parameters of that one. The manifest
@@ -45,7 +106,7 @@ SEAL_FIELD = "seal"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
-    """What a bundle is, where it comes from and which bytes belong to it.
+    """Identity, origin and files of a bundle.
 
     Parameters
     ----------
@@ -84,8 +145,8 @@ class Manifest:
     protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
-        if problems := problems_of(self._fields()):
-            raise ManifestInvalid(problems)
+        if violations := list(_MANIFEST(self._fields())):
+            raise ManifestInvalid(violations)
         for name in ("data", "libraries", "files"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
@@ -112,18 +173,18 @@ class Manifest:
         """
         document = _read_object(data)
         seal = document.pop(SEAL_FIELD, None)
-        if problems := problems_of(document):
-            raise ManifestInvalid(problems)
+        if violations := list(_MANIFEST(document)):
+            raise ManifestInvalid(violations)
         seals = {name: FileSeal(**seal_of_file) for name, seal_of_file in document.pop("files").items()}
         manifest = cls(**document, files=seals)
         if seal != manifest.seal:
-            raise ManifestInvalid([f"{SEAL_FIELD}: is not that of the other fields"])
+            raise ManifestInvalid([Violation(f"/{SEAL_FIELD}", "altered", "is not that of the other fields")])
         if manifest.to_bytes() != data:
-            raise ManifestInvalid(["the text is not in canonical form"])
+            raise ManifestInvalid.of_whole("not_canonical", "the text is not in canonical form")
         return manifest
 
     def _fields(self) -> dict[str, Any]:
-        document = {field.name: getattr(self, field.name) for field in fields(self)}
+        document = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         document["files"] = {
             name: {"sha256": seal.sha256, "bytes": seal.bytes} for name, seal in self.files.items()
         }
@@ -135,12 +196,13 @@ def _read_object(data: bytes) -> dict[str, Any]:
     try:
         document = read_json(data)
     except ContentInvalid as error:
-        raise ManifestInvalid([str(error)]) from None
+        raise ManifestInvalid.of_whole("not_json", str(error)) from None
     if not isinstance(document, dict):
-        raise ManifestInvalid([f"must be an object, got {shape_of(document)}"])
+        raise ManifestInvalid(an_object(document))
     protocol = document.get("protocol")
     if type(protocol) is not int or protocol < 1:
-        raise ManifestInvalid([f"protocol: must be an integer of at least 1, got {shape_of(protocol)}"])
+        detail = f"must be an integer of at least 1, got {shape_of(protocol)}"
+        raise ManifestInvalid([Violation("/protocol", "invalid", detail)])
     if protocol > PROTOCOL:
         raise NewerProtocol(f"protocol {protocol} is of a later version; known here: 1 to {PROTOCOL}")
     return document

@@ -1,6 +1,6 @@
 """The reference profile: how features and scores were distributed on the validation period.
 
-It is personal to nobody: a bin, a code or a share of missing values of fewer than five persons is left out.
+It is k-anonymous: a bin, a code or a share of missing values of fewer than five persons is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scoring_model.bundle.errors import ContentInvalid
 from scoring_model.bundle.k_anonymity import Levels, is_k_anonymous, k_anonymous_quantiles
 
 MOST_BINS: Final = 10
-MOST_LEVELS: Final = 200  # fine enough that a border between two of them is close to a decile
+MOST_LEVELS: Final = 200  # fine enough that a bound between two of them is close to a decile
 ROUNDING: Final = 1e-9  # of sums of shares
 SCORE_BINS: Final = 101
 """Scores 0 to 9, 10 to 19, ..., 990 to 999, and 1000."""
@@ -32,8 +32,8 @@ class NumberProfile:
     missing : float, in [0, 1]
         Share of all rows in which it is missing.
     borders : tuple of float, strictly ascending, at most 9
-        About the deciles: between the values of neighbouring groups, and so themselves nobody's. A value
-        equal to a border is below it.
+        About the deciles: between the values of neighbouring groups, and so no person's value. A value
+        equal to a bound is below it.
     shares : tuple of float, one more than borders
         Of the rows with a value, how many lie in each bin; all 0 when nearly everyone's is missing.
     """
@@ -78,7 +78,6 @@ class Profile:
     ----------
     records : int
         Number of reference rows.
-    features : mapping of str to NumberProfile or CodeProfile
     scores : tuple of 101 floats
         Share of the scores 0 to 9, 10 to 19, ..., 990 to 999, and 1000.
     """
@@ -169,7 +168,7 @@ def _measure_codes(values: FloatArray, persons: IntArray) -> CodeProfile:
     values, persons = values[present], persons[present]
     if missing == 1.0:
         return CodeProfile(missing=missing, codes=(), shares=(0.0,))
-    codes = _crowded_codes(values, persons)
+    codes = _common_codes(values, persons)
     shares = _shares(_code(values, codes), len(codes) + 1)
     return CodeProfile(missing=missing, codes=codes, shares=tuple(shares.tolist()))
 
@@ -181,15 +180,15 @@ def _missing_share(present: BoolArray, persons: IntArray) -> float:
     return float(1.0 - present.mean()) if is_k_anonymous(persons[~present]) else 0.0
 
 
-def _crowded_codes(values: FloatArray, persons: IntArray) -> tuple[int, ...]:
+def _common_codes(values: FloatArray, persons: IntArray) -> tuple[int, ...]:
     """Return the codes of at least five persons, less the rarest where the rest would be of too few."""
     distinct, counts = np.unique(values, return_counts=True)
     by_count = [float(code) for code in distinct[np.argsort(-counts, kind="stable")]]
-    crowded = [code for code in by_count if is_k_anonymous(persons[values == code])]
-    rest = persons[~np.isin(values, crowded)]
+    common = [code for code in by_count if is_k_anonymous(persons[values == code])]
+    rest = persons[~np.isin(values, common)]
     if rest.size and not is_k_anonymous(rest):
-        crowded = crowded[:-1]
-    return tuple(sorted(map(int, crowded)))
+        common = common[:-1]
+    return tuple(sorted(map(int, common)))
 
 
 def _borders(levels: Levels) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Read a bundle: every byte checked against the seal, or a refusal that says what is wrong."""
+"""Read a bundle: check every byte against the seal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from scoring_model.bundle.errors import (
     AlteredFile,
-    FileProblem,
     FilesRefused,
     IrregularFile,
     MissingFile,
@@ -23,9 +22,9 @@ from scoring_model.bundle.errors import (
     SignatureMissing,
     UnexpectedFile,
 )
-from scoring_model.bundle.manifest import Manifest
-from scoring_model.bundle.rules import MANIFEST, SIGNATURE
+from scoring_model.bundle.manifest import MANIFEST, SIGNATURE, Manifest
 from scoring_model.bundle.seal import SIGNATURE_BYTES, FileSeal, seal_file, verify
+from scoring_model.contract.violation import Violation
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -43,7 +42,6 @@ class SealedFiles:
     ----------
     path : Path
         Where it was read.
-    manifest : Manifest
     files : mapping of str to bytes
         The very bytes that were hashed: what happens to the directory afterwards changes nothing.
     signed : bool
@@ -77,7 +75,7 @@ def read_bundle(path: Path, *, public_key: Ed25519PublicKey | None = None) -> Se
     NewerProtocol, ManifestInvalid
         When the manifest can not be read.
     AlteredFile, IrregularFile, MissingFile, UnexpectedFile
-        When the files are not those sealed. The class is that of the gravest problem, in this order, and the
+        When the files are not those sealed. The class is that of the gravest violation, in this order; the
         error holds all of them.
     """
     with _directory(path) as directory:
@@ -137,18 +135,18 @@ def _check_signature(directory: int, manifest: bytes, public_key: Ed25519PublicK
 
 
 def _read_files(directory: int, manifest: Manifest) -> dict[str, bytes]:
-    """Return the files by name, or raise one error with every problem there is."""
+    """Return the files by name, or raise one error with every violation."""
     files: dict[str, bytes] = {}
-    problems: list[FileProblem] = []
+    violations: list[Violation] = []
     for name in sorted(manifest.files):
         try:
             files[name] = _read_sealed(directory, name, manifest.files[name])
         except FilesRefused as error:
-            problems.extend(error.problems)
+            violations.extend(error.violations)
     unexpected = set(os.listdir(directory)) - {*manifest.files, MANIFEST, SIGNATURE}
-    problems += [FileProblem(name, UnexpectedFile, "is not in the manifest") for name in sorted(unexpected)]
-    if problems:
-        raise FilesRefused.of(problems)
+    violations += [UnexpectedFile.violation(name, "is not in the manifest") for name in sorted(unexpected)]
+    if violations:
+        raise FilesRefused.of(violations)
     return files
 
 

@@ -1,7 +1,7 @@
-"""The public catalogue of reasons of one use: its factors, and what is said of each.
+"""The public catalogue of reasons of one use: its factors and their statements.
 
 A sentence states what the feature row shows, and carries no value: that something was given or was not, a property that
-a column states, or the name of a factor that counted against the record. None says that a value is unusual, since a
+a column states, or the name of a factor that counted against the record. None claims that a value is unusual, since a
 contribution does not show that.
 """
 
@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scoring_model.contract.violation import check_fields
 from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
 from scoring_model.features import FeatureMatrix, FeatureSettings
-from scoring_model.features.reasons import fraud_link_reason, link_reason, signal_reason, snake
+from scoring_model.features.catalogue import fraud_link_reason, link_reason, signal_reason, snake
 from scoring_model.history import PERSON, LinkKey
 from scoring_model.records import SignalType, format_duration
 
@@ -23,7 +24,7 @@ _ONES: Final = {"1d": "24 hours", "1h": "60 minutes", "1m": "60 seconds", "1s": 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Use:
-    """What sentences call those who are scored and what they do.
+    """Words of sentences for the subject and the event of a record.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class Use:
 
     Raises
     ------
-    ValueError
+    Invalid
         When either is not 2 to 40 small letters, blanks and hyphens.
     """
 
@@ -43,23 +44,18 @@ class Use:
 
     def __post_init__(self) -> None:
         words = {"subject": self.subject, "event": self.event}
-        problems = [
-            f"{name} must be 2 to 40 small letters, blanks or hyphens"
-            for name, word in words.items()
-            if not _WORDS.fullmatch(word)
-        ]
-        if problems:
-            raise ValueError("; ".join(problems))
+        expected = "2 to 40 small letters, blanks or hyphens"
+        check_fields(self, *((name, expected, bool(_WORDS.fullmatch(word))) for name, word in words.items()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Topic:
-    """What can be said of one factor. ``{event}`` stands for the word of the use.
+    """The statements about one factor. ``{event}`` is replaced by the word of the use.
 
     Parameters
     ----------
     code, sentence : str
-        Said where the fact holds.
+        The sentence where the fact holds.
     about : str
         What the factor is about, for the sentence where the fact can't be read.
     fact : Fact or None
@@ -83,8 +79,6 @@ def reason_factors(matrix: FeatureMatrix, *, use: Use, share: float) -> Factors:
 
     Parameters
     ----------
-    matrix : FeatureMatrix
-    use : Use
     share : float
         Least share, in [0, 1], of all that raised the margin that a further reason must have.
 
@@ -116,7 +110,7 @@ def reason_factors(matrix: FeatureMatrix, *, use: Use, share: float) -> Factors:
 
 
 def _statements(topic: _Topic, names: Sequence[str], use: Use) -> tuple[Statement, ...]:
-    """What a factor can say, the most specific first."""
+    """The statements of a factor, the most specific first."""
 
     def statement(code: str, sentence: str, *facts: Fact) -> Statement:
         return Statement(code=code, sentence=sentence.replace("{event}", use.event), facts=facts)
@@ -127,12 +121,12 @@ def _statements(topic: _Topic, names: Sequence[str], use: Use) -> tuple[Statemen
         # Features were left out without which a row does not show whether it was given.
         neither = f"What is known of {topic.about}, or is not, counted against the {{event}}."
         return (statement(f"ABOUT_{topic.code}", neither),)
-    said = [statement(topic.code, topic.sentence, topic.fact), statement(*topic.absence)]
+    statements = [statement(topic.code, topic.sentence, topic.fact), statement(*topic.absence)]
     if topic.detail is not None:
         code, sentence, columns = topic.detail
         if read := tuple(column for column in columns if column in names):
-            said.insert(0, statement(code, sentence, topic.fact, _positive(*read)))
-    return tuple(said)
+            statements.insert(0, statement(code, sentence, topic.fact, _positive(*read)))
+    return tuple(statements)
 
 
 def _present(*columns: str) -> Fact:

@@ -25,7 +25,7 @@ def sha256_hex(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileSeal:
-    """What the manifest keeps of a file: `sha256`, 64 hexadecimal digits, and its size in `bytes`."""
+    """The seal of a file in the manifest: `sha256`, 64 hexadecimal digits, and its size in `bytes`."""
 
     sha256: str
     bytes: int

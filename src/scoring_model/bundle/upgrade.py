@@ -30,21 +30,20 @@ def upgrade(
 ) -> str:
     """Seal a bundle of an earlier protocol again, as one of the present protocol.
 
-    All that decides stays byte for byte, so that scores, outcomes and the model's version are the same; what is said
-    of a decision changes, and with it the policy's version.
+    All that decides stays byte for byte, so that scores, outcomes and the model's version are the same; the reasons
+    change, and with them the version of the policy.
 
     Parameters
     ----------
     sealed : SealedFiles
         Of an earlier protocol.
-    out : Path
     use : Use
         The words of its sentences.
     share : float
         Least share, in [0, 1], of all that raised the margin that a further reason must have.
     signing_key : Ed25519PrivateKey, optional
     replace : bool
-        Whether a bundle that stands at `out` is replaced.
+        Whether to replace a bundle at `out`.
 
     Returns
     -------
@@ -84,7 +83,7 @@ def upgrade(
 
 
 def check_protocol(sealed: SealedFiles) -> None:
-    """Refuse a bundle of an earlier protocol, which decides about nothing new.
+    """Refuse a bundle of an earlier protocol, which must not score new records.
 
     Raises
     ------
@@ -94,7 +93,7 @@ def check_protocol(sealed: SealedFiles) -> None:
     protocol = sealed.manifest.protocol
     if protocol < PROTOCOL:
         raise OlderProtocol(
-            f"{sealed.path}: is of protocol {protocol}, whose reasons may state what is not so; it decides about no "
+            f"{sealed.path}: is of protocol {protocol}, whose reasons may be false; it scores no "
             f"new records. Seal it again: scoring-model upgrade {sealed.path} --out NEW"
         )
 

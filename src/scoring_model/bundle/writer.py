@@ -1,4 +1,4 @@
-"""Write a bundle: all of it or nothing, whatever happens meanwhile."""
+"""Write a bundle atomically."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from scoring_model.bundle.durable import (
     write_synced,
 )
 from scoring_model.bundle.errors import BundleExists, UnexpectedFile
-from scoring_model.bundle.manifest import Manifest
+from scoring_model.bundle.manifest import MANIFEST, SIGNATURE, Manifest
 from scoring_model.bundle.reader import read_manifest
-from scoring_model.bundle.rules import MANIFEST, SIGNATURE
 from scoring_model.bundle.seal import seal_file, sign
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def write_bundle(
     signing_key : Ed25519PrivateKey, optional
         Signs the manifest, and through its hashes every file. Ed25519 is deterministic (RFC 8032).
     replace : bool
-        Whether a bundle that stands at `out` is to be replaced. Nothing but a bundle ever is.
+        Whether to replace a bundle at `out`. Only bundles are ever replaced.
 
     Raises
     ------
@@ -85,7 +84,7 @@ def check_place(out: Path, *, replace: bool) -> None:
     """Raise, as `write_bundle` would, unless `out` is free, or a bundle that may be replaced."""
     if os.path.lexists(out):
         if not replace:
-            raise BundleExists(f"{out}: exists, and it was not asked to replace it")
+            raise BundleExists(f"{out} exists; pass --replace (replace=True) to overwrite it")
         _names_of_standing(out)
 
 

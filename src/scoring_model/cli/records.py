@@ -51,7 +51,7 @@ def check(
     configuration = load_configuration(config)
     reading = read_records(path, configuration.schema, labelled=False)
     if quarantine is not None:
-        write_quarantine(reading.problems, quarantine)
+        write_quarantine(reading.violations, quarantine)
     table = reading.table
     blind = find_blind_windows(
         table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
@@ -67,8 +67,10 @@ def check(
         "fields": {name: int((column.codes >= 0).sum()) for name, column in table.columns.items()},
         "unusedColumns": list(reading.unused_columns),
         "problems": [
-            {"field": field, "rule": str(rule), "rows": count}
-            for (field, rule), count in Counter((p.field, p.rule) for p in reading.problems).most_common()
+            {"field": field, "rule": rule, "rows": count}
+            for (field, rule), count in Counter(
+                (v.field, v.code) for _, v in reading.violations
+            ).most_common()
         ],
         "warnings": [] if blind is None else [str(blind)],
     }

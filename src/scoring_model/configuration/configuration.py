@@ -9,6 +9,7 @@ from scoring_model.configuration.policy import PolicySettings
 from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 from scoring_model.configuration.training import SplitSettings, TrainingSettings
 from scoring_model.contract.fields import IDENTITY_FIELDS, signal_field
+from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
 from scoring_model.features import (
     FAMILIES,
     FamilyName,
@@ -24,13 +25,12 @@ from scoring_model.records.near_misses import near_misses
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordSettings:
-    """How a file holds its records.
+    """Columns and labels of a file of records.
 
     Parameters
     ----------
     columns : mapping of str to str
         Field of the contract to the column that holds it, where the names differ.
-    labels : LabelSchema
     max_bad_share : float
         Share of bad rows, in [0, 1], above which a run stops.
     """
@@ -40,8 +40,7 @@ class RecordSettings:
     max_bad_share: float = 0.01
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_bad_share <= 1:
-            raise ValueError(f"max_bad_share must be in [0, 1], got {self.max_bad_share}")
+        check_fields(self, ("max_bad_share", "in [0, 1]", 0 <= self.max_bad_share <= 1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +65,7 @@ class FeatureChoice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """Everything that a training needs to know.
+    """The configuration of one use.
 
     Parameters
     ----------
@@ -74,12 +73,6 @@ class Configuration:
         Of the use; it begins the model's version.
     use : Use
         What reasons and reports call those who are scored and what they do.
-    records : RecordSettings
-    signals : mapping of str to SignalSettings
-    links : LinkSettings
-    features : FeatureChoice
-    training : TrainingSettings
-    policy : PolicySettings
     """
 
     name: str
@@ -93,7 +86,7 @@ class Configuration:
 
     @property
     def schema(self) -> RecordSchema:
-        """What records hold and where."""
+        """The schema of the records."""
         return RecordSchema(
             columns=self.records.columns,
             signals={name: settings.type for name, settings in self.signals.items()},
@@ -108,7 +101,7 @@ class Configuration:
 
     @property
     def feature_settings(self) -> FeatureSettings:
-        """What decides which features there are."""
+        """The settings of the features."""
         return FeatureSettings(
             signals=self.signals,
             links=self.links,
@@ -129,30 +122,32 @@ def load_configuration(path: str | Path) -> Configuration:
     Raises
     ------
     ConfigurationError
-        With all problems, each naming its key.
+        With all violations.
     """
     configuration = read_settings(Configuration, read_yaml(Path(path)))
-    problems = tuple(_problems(configuration))
-    if problems:
-        raise ConfigurationError(problems)
+    if violations := tuple(_violations(configuration)):
+        raise ConfigurationError(violations)
     return configuration
 
 
-def _problems(configuration: Configuration) -> Iterator[str]:
-    """What no section can check without another one."""
+def _violations(configuration: Configuration) -> Iterator[Violation]:
+    """Check what no section can check without another one."""
     try:
         _ = configuration.schema
-    except ValueError as error:
-        yield f"records.columns: {error}"
+    except Invalid as error:
+        yield from (found.within("records") for found in error.violations)
     try:
         matrix = FeatureMatrix(configuration.feature_settings, FittedState())
         _ = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
+    except Invalid as error:
+        yield from error.violations
     except ValueError as error:
-        yield str(error)
+        yield Violation("", "invalid", str(error))
     signals = [signal_field(name) for name in configuration.signals]
     for key in configuration.links.link_keys:
         for field_ in key.fields:
             if field_ not in (*IDENTITY_FIELDS, *signals):
                 near = near_misses(field_, signals)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                yield f"links.keys.{key.name}: there is no signal of the field {field_}{hint}"
+                detail = f"there is no signal of the field {field_}{hint}"
+                yield Violation(pointer("links", "keys", key.name), "unknown_field", detail)

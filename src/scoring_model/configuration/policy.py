@@ -1,11 +1,14 @@
-"""What the policy is to promise, and what its errors cost."""
+"""Bounds on the errors of the policy, and what these errors cost."""
 
+import math
 from dataclasses import dataclass
+
+from scoring_model.contract.violation import check_fields
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CostSettings:
-    """What the errors of a policy cost, in any one unit: only their ratios matter.
+    """Costs of the errors of a policy, in any one unit: only their ratios matter.
 
     Of thresholds that keep all bounds, those are chosen whose expected cost per applicant is least:
 
@@ -26,7 +29,7 @@ class CostSettings:
 
     Raises
     ------
-    ValueError
+    Invalid
         With every field that is out of range.
     """
 
@@ -37,28 +40,24 @@ class CostSettings:
     prevalence: float | None = None
 
     def __post_init__(self) -> None:
-        kept = {
-            "fraud_loss must be above 0": 0 < self.fraud_loss < float("inf"),
-            "reject_cost must be at least 0": 0 <= self.reject_cost < float("inf"),
-            "step_up_cost must be at least 0": 0 <= self.step_up_cost < float("inf"),
-            "step_up_effectiveness must lie in [0, 1]": 0 <= self.step_up_effectiveness <= 1,
-            "prevalence must lie in (0, 1)": self.prevalence is None or 0 < self.prevalence < 1,
-        }
-        problems = [
-            f"{rule}, got {getattr(self, rule.split()[0])}" for rule, good in kept.items() if not good
-        ]
-        if problems:
-            raise ValueError("; ".join(problems))
+        least = {name: getattr(self, name) for name in ("reject_cost", "step_up_cost")}
+        check_fields(
+            self,
+            ("fraud_loss", "above 0", 0 < self.fraud_loss < math.inf),
+            *((name, "at least 0", 0 <= cost < math.inf) for name, cost in least.items()),
+            ("step_up_effectiveness", "in [0, 1]", 0 <= self.step_up_effectiveness <= 1),
+            ("prevalence", "in (0, 1)", self.prevalence is None or 0 < self.prevalence < 1),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicySettings:
-    """What the policy promises. Each bound may be None; delta = 1 - confidence is shared by the others.
+    """Bounds that the policy must keep. Each bound may be None; delta = 1 - confidence is shared by the others.
 
     Parameters
     ----------
     max_false_reject : float or None
-        Share, in (0, 1), of genuine applicants that score `fail_from` or more. None: nobody fails.
+        Share, in (0, 1), of genuine applicants that score `fail_from` or more. None: no one fails.
     max_step_up : float or None
         Share, in (0, 1), of genuine applicants that score `step_up_from` or more, the failed included.
     max_missed_fraud : float or None
@@ -66,13 +65,13 @@ class PolicySettings:
     confidence : float
         Chance, in (0, 1), that all promises hold, for independent records.
     costs : CostSettings or None
-        What is least among the thresholds that keep the bounds. None: the lowest thresholds are taken.
+        Minimised among the thresholds that keep the bounds. None: the lowest thresholds are taken.
     reason_share : float
         Least share, in [0, 1], of all that raised a score that a reason after the first must have.
 
     Raises
     ------
-    ValueError
+    Invalid
         With every field that is out of range.
     """
 
@@ -85,15 +84,11 @@ class PolicySettings:
 
     def __post_init__(self) -> None:
         shares = {**self.limits(), "confidence": self.confidence}
-        problems = [
-            f"{name} must fulfil 0 < {name} < 1, got {value}"
-            for name, value in shares.items()
-            if not 0 < value < 1
-        ]
-        if not 0 <= self.reason_share <= 1:
-            problems.append(f"reason_share must fulfil 0 <= reason_share <= 1, got {self.reason_share}")
-        if problems:
-            raise ValueError("; ".join(problems))
+        check_fields(
+            self,
+            *((name, "in (0, 1)", 0 < value < 1) for name, value in shares.items()),
+            ("reason_share", "in [0, 1]", 0 <= self.reason_share <= 1),
+        )
 
     def limits(self) -> dict[str, float]:
         """The bounds that are set, by name."""

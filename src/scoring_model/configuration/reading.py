@@ -1,14 +1,17 @@
-"""From YAML to frozen settings: every problem at once, unknown keys refused with the nearest name."""
+"""From YAML to frozen settings: all violations at once, unknown keys with the nearest known name."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
+from scoring_model.configuration.training import FORMERLY
+from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.near_misses import near_misses
 
 try:
@@ -17,31 +20,31 @@ except ImportError:  # PyYAML was built without libyaml
     from yaml import SafeLoader  # type: ignore[assignment]
 
 T = TypeVar("T")
-MOST_PROBLEMS: Final = 100
-"""How many problems an error describes. It counts the others."""
+MOST_VIOLATIONS: Final = 100
+"""How many violations an error describes. It counts the others."""
 
 
-class ConfigurationError(ValueError):
-    """A configuration that can't be read.
+class ConfigurationError(Invalid):
+    """A configuration breaks rules.
 
     Parameters
     ----------
-    problems : sequence of object
-        The text of each names the key and the rule. Only the first `MOST_PROBLEMS` are kept, as text.
+    violations : sequence of Violation or str
+        Only the first `MOST_VIOLATIONS` are kept. A text is a violation by the whole.
     omitted : int
-        How many problems there are besides.
-
-    Attributes
-    ----------
-    problems : tuple of str
-    omitted : int
+        How many there are besides.
     """
 
-    def __init__(self, problems: Sequence[object], *, omitted: int = 0) -> None:
-        self.problems = tuple(map(str, problems[:MOST_PROBLEMS]))
-        self.omitted = omitted + len(problems[MOST_PROBLEMS:])
-        lines = [*self.problems, *([f"and {self.omitted} more"] if self.omitted else [])]
-        super().__init__("the configuration is refused:\n" + "\n".join(f"- {line}" for line in lines))
+    def __init__(self, violations: Sequence[Violation | str], *, omitted: int = 0) -> None:
+        super().__init__(
+            Violation("", "invalid", found) if isinstance(found, str) else found
+            for found in violations[:MOST_VIOLATIONS]
+        )
+        self.omitted = omitted + len(violations[MOST_VIOLATIONS:])
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.violations), *([f"and {self.omitted} more"] if self.omitted else [])]
+        return "the configuration is refused:\n" + "\n".join(f"- {line}" for line in lines)
 
 
 def read_yaml(path: Path) -> object:
@@ -55,7 +58,8 @@ def read_yaml(path: Path) -> object:
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except yaml.YAMLError as error:
-        raise ConfigurationError((f"{path.name}: {' '.join(str(error).split())}",)) from error
+        detail = f"{path.name}: {' '.join(str(error).split())}"
+        raise ConfigurationError([Violation("", "not_yaml", detail)]) from error
 
 
 def read_settings(kind: type[T], plain: object) -> T:
@@ -68,60 +72,88 @@ def read_settings(kind: type[T], plain: object) -> T:
     plain : object
         What a YAML or JSON file holds.
 
-    Returns
-    -------
-    instance of `kind`
-
     Raises
     ------
     ConfigurationError
-        With the first `MOST_PROBLEMS` problems and the number of the others.
+        With the first `MOST_VIOLATIONS` violations and the number of the others.
     """
-    unknown = tuple(_unknown_keys(kind, plain, ""))
+    of_keys: list[_UnknownKey | Violation] = []
+    known = _with_known_keys(kind, {} if plain is None else plain, (), of_keys)
     try:
-        settings = TypeAdapter(kind).validate_python({} if plain is None else plain)
+        settings = TypeAdapter(kind).validate_python(known)
     except ValidationError as error:
-        found = (f"{_where(e['loc'])}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors())
-        raise ConfigurationError((*unknown, *found)) from error
-    if unknown:
-        raise ConfigurationError(unknown)
+        errors = error.errors(include_url=False, include_input=False)
+        found = [violation for item in errors for violation in _violations(item)]
+        raise _limited([*of_keys, *found]) from error
+    if of_keys:
+        raise _limited(of_keys)
     return settings
 
 
-def _where(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location)) or "the whole"
+def _violations(item: ErrorDetails) -> Iterator[Violation]:
+    """Translate an error of the validator; settings that check themselves raise `Invalid`."""
+    raised = item.get("ctx", {}).get("error")
+    if isinstance(raised, Invalid):
+        yield from (violation.within(*item["loc"]) for violation in raised.violations)
+    else:
+        detail = str(raised) if isinstance(raised, ValueError) else item["msg"]
+        yield Violation(pointer(*item["loc"]), item["type"], detail)
 
 
 class _UnknownKey(NamedTuple):
-    """A key that a section does not have; `where` is the section with a dot, or empty.
+    """A key that a section does not have."""
 
-    Its text is made when it is shown: finding the nearest name takes most of the time.
-    """
-
-    where: str
+    section: tuple[str, ...]
     key: str
     known: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def violation(self) -> Violation:
+        """Name the nearest known key."""
         near = near_misses(self.key, self.known)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(self.known)}"
-        return f"{self.where}{self.key}: unknown key; {hint}"
+        return Violation(pointer(*self.section, self.key), "unknown_key", f"unknown key; {hint}")
 
 
-def _unknown_keys(kind: Any, plain: object, where: str) -> Iterator[_UnknownKey]:
+def _limited(found: Sequence[_UnknownKey | Violation]) -> ConfigurationError:
+    """Describe only the violations that are kept: finding the nearest name of a key takes most of the time."""
+    kept = [item.violation() if isinstance(item, _UnknownKey) else item for item in found[:MOST_VIOLATIONS]]
+    return ConfigurationError(kept, omitted=len(found) - len(kept))
+
+
+def _with_known_keys(
+    kind: Any, plain: object, where: tuple[str, ...], found: list[_UnknownKey | Violation]
+) -> object:
+    """Replace former names of keys and leave out unknown ones, which are reported."""
     if not isinstance(plain, Mapping):
-        return
+        return plain
+    settings, part = _fields(kind), _parts(kind)
+    known = tuple(f.name for f in settings)
+    former = {f.metadata[FORMERLY]: f.name for f in settings if FORMERLY in f.metadata}
+    result: dict[object, object] = {}
+    for key, value in plain.items():
+        name = former.get(key, key)
+        if settings and name not in known:
+            found.append(_UnknownKey(where, str(key), known))
+        elif name != key and name in plain:
+            detail = f"is the old name of {name}, which is there too"
+            found.append(Violation(pointer(*where, key), "repeated_key", detail))
+        else:
+            result[name] = _with_known_keys(part(name), value, (*where, str(name)), found)
+    return result
+
+
+def _fields(kind: Any) -> Sequence[Field[Any]]:
+    return [f for f in fields(kind) if f.init] if is_dataclass(kind) else ()
+
+
+def _parts(kind: Any) -> Callable[[object], Any]:
+    """Make a function from a key to the type of its value; of what has no keys it gives None."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        known = {f.name: hints[f.name] for f in fields(kind) if f.init}
-        for key, value in plain.items():
-            if key in known:
-                yield from _unknown_keys(known[key], value, f"{where}{key}.")
-            else:
-                yield _UnknownKey(where, str(key), tuple(known))
-    elif get_origin(kind) is not None and get_args(kind) and issubclass(get_origin(kind), Mapping):
-        for key, value in plain.items():
-            yield from _unknown_keys(get_args(kind)[1], value, f"{where}{key}.")
+        return lambda key: hints.get(str(key))
+    if get_origin(kind) is not None and get_args(kind) and issubclass(get_origin(kind), Mapping):
+        return lambda _key: get_args(kind)[1]
+    return lambda _key: None
 
 
 class _Loader(SafeLoader):
@@ -134,7 +166,7 @@ def _mapping_once(loader: _Loader, node: yaml.MappingNode) -> dict[object, objec
     twice = sorted(str(key) for key, count in Counter(keys).items() if count > 1)
     if twice:
         raise yaml.constructor.ConstructorError(
-            None, None, f"keys stand twice: {', '.join(twice[:MOST_PROBLEMS])}", node.start_mark
+            None, None, f"keys stand twice: {', '.join(twice[:MOST_VIOLATIONS])}", node.start_mark
         )
     return mapping
 

@@ -1,13 +1,15 @@
 """The configuration as a JSON Schema, with which editors complete and check what is written."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from scoring_model.configuration.configuration import Configuration
+from scoring_model.configuration.training import FORMERLY, TrainingSettings
 from scoring_model.records import format_duration
-from scoring_model.records.durations import DURATION_PATTERN
+from scoring_model.records.times import DURATION_PATTERN
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -29,6 +31,10 @@ def configuration_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
     """
     plain = TypeAdapter(Configuration).json_schema()
     definitions: dict[str, Any] = plain.pop("$defs")
+    trained = definitions[TrainingSettings.__name__]["properties"]
+    for setting in fields(TrainingSettings):
+        if old := setting.metadata.get(FORMERLY):
+            trained[old] = {**trained[setting.name], "deprecated": True}
     whole = {"$schema": DIALECT, "title": "Configuration of one use", **_object(plain), "$defs": definitions}
     for name, definition in definitions.items():
         definitions[name] = _object(definition)

@@ -1,29 +1,34 @@
-"""How a model is trained: split, search, and the parameters that a search found."""
+"""Settings of a training: split, leakage checks, search, and the parameters that a search found."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from scoring_model.contract.violation import check_fields
 from scoring_model.records import Duration, Instant
 
 DAY = 86_400_000_000
 """In microseconds."""
 
 LeakageCheckName = Literal["shuffled_labels", "single_features", "future", "persons"]
-"""The ways in which a training looks for leaks in its own data."""
+"""Leakage checks of the data of a training."""
+
+FORMERLY = "formerly"
+"""Metadata of a field: its old name, which configurations may still use."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitSettings:
-    """What a split needs to know. All times are microseconds.
+    """How records are split by time. All times are microseconds.
 
     Parameters
     ----------
     as_of : int or None
-        Instant, since 1970-01-01 UTC, from which everything is seen: what happens or becomes known at it or
-        later does not exist. None: just after the latest instant in the data.
+        Instant, since 1970-01-01 UTC: events and labels at it or later are ignored. None: just after the latest
+        instant in the data.
     label_maturity : int
-        How long after its event a record that nobody called fraud counts as genuine.
+        Label maturity window: how long after its event a record without a fraud label counts as genuine.
     gap : int or None
         Time left out between two parts; None: as long as `label_maturity`.
     burn_in : int or None
@@ -36,8 +41,8 @@ class SplitSettings:
 
     Raises
     ------
-    ValueError
-        If values are out of range; the text names every such field.
+    Invalid
+        With every field that is out of range.
     """
 
     as_of: Instant | None = None
@@ -52,18 +57,13 @@ class SplitSettings:
     def __post_init__(self) -> None:
         lengths = {"label_maturity": self.label_maturity, "gap": self.gap, "burn_in": self.burn_in}
         shares = dict(zip(("train", "validation", "test"), self.shares, strict=True))
-        problems = [
-            f"{name} must be at least 0"
-            for name, length in lengths.items()
-            if length is not None and length < 0
-        ]
-        problems += [f"{name} must lie in (0, 1)" for name, share in shares.items() if not 0 < share < 1]
-        if not abs(sum(self.shares) - 1) <= 1e-9:
-            problems.append("train, validation and test must have sum 1")
-        if self.min_frauds < 1:
-            problems.append("min_frauds must be at least 1")
-        if problems:
-            raise ValueError("; ".join(problems))
+        check_fields(
+            self,
+            *((name, "at least 0", length is None or length >= 0) for name, length in lengths.items()),
+            *((name, "in (0, 1)", 0 < share < 1) for name, share in shares.items()),
+            ("", "train, validation and test of sum 1", abs(sum(self.shares) - 1) <= 1e-9),
+            ("min_frauds", "at least 1", self.min_frauds >= 1),
+        )
 
     @property
     def shares(self) -> tuple[float, float, float]:
@@ -88,7 +88,7 @@ class SplitSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TuningSettings:
-    """How long to search, and for what.
+    """Limits and target of the search.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ class TuningSettings:
 
     Raises
     ------
-    ValueError
-        If values are out of range; the text names every such field.
+    Invalid
+        With every field that is out of range.
     """
 
     trials: int | None = 40
@@ -123,22 +123,16 @@ class TuningSettings:
     thinning: float = 0.1
 
     def __post_init__(self) -> None:
-        problems = []
-        if (self.trials is None) == (self.budget is None):
-            problems.append("exactly one of trials and budget must be set")
-        if self.budget is not None and not self.budget > 0:
-            problems.append("budget must be above 0")
-        if not 0 < self.fpr < 0.5:
-            problems.append("fpr must lie in (0, 0.5)")
-        if not 0 < self.thinning <= 1:
-            problems.append("thinning must lie in (0, 1]")
         counts = {"trials": self.trials, "folds": self.folds}
         counts |= {"max_rounds": self.max_rounds, "patience": self.patience}
-        problems += [
-            f"{name} must be at least 1" for name, count in counts.items() if count is not None and count < 1
-        ]
-        if problems:
-            raise ValueError("; ".join(problems))
+        check_fields(
+            self,
+            ("", "exactly one of trials and budget", (self.trials is None) != (self.budget is None)),
+            ("budget", "above 0", self.budget is None or self.budget > 0),
+            ("fpr", "in (0, 0.5)", 0 < self.fpr < 0.5),
+            ("thinning", "in (0, 1]", 0 < self.thinning <= 1),
+            *((name, "at least 1", count is None or count >= 1) for name, count in counts.items()),
+        )
 
     @property
     def budget_seconds(self) -> float | None:
@@ -148,7 +142,7 @@ class TuningSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuned:
-    """What a search found, with which the same model is trained again without searching.
+    """Parameters that a search found; they train the same model again without a search.
 
     Parameters
     ----------
@@ -164,25 +158,25 @@ class Tuned:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeakageSettings:
-    """How a training looks for leaks before it begins.
+    """The leakage checks that precede a training.
 
     Parameters
     ----------
     run : bool
-        Whether it looks at all; the card says so when it does not.
+        Whether the checks run; the card reports if they did not.
     tolerate : tuple of str
-        Attacks whose success does not stop the training. The card names them.
+        Checks whose failure does not stop the training. The card names them.
     max_auc : float
-        Area under the ROC curve, in (0.5, 1], that no feature may reach on its own.
+        Area under the ROC curve, in (0.5, 1], that no single feature may reach.
     standard_errors : float
-        How far, above 0, the area of shuffled labels may be from one half.
+        How far, above 0, the area with permuted labels may be from one half.
     max_records : int
-        Most records that an attack computes anew, at least 1,000.
+        Most records for which a check computes features again, at least 1,000.
 
     Raises
     ------
-    ValueError
-        If values are out of range; the text names every such field.
+    Invalid
+        With every field that is out of range.
     """
 
     run: bool = True
@@ -192,20 +186,17 @@ class LeakageSettings:
     max_records: int = 50_000
 
     def __post_init__(self) -> None:
-        problems = []
-        if not 0.5 < self.max_auc <= 1:
-            problems.append(f"max_auc must fulfil 0.5 < max_auc <= 1, got {self.max_auc}")
-        if not 0 < self.standard_errors < float("inf"):
-            problems.append(f"standard_errors must be finite and above 0, got {self.standard_errors}")
-        if self.max_records < 1000:
-            problems.append(f"max_records must be at least 1000, got {self.max_records}")
-        if problems:
-            raise ValueError("; ".join(problems))
+        check_fields(
+            self,
+            ("max_auc", "in (0.5, 1]", 0.5 < self.max_auc <= 1),
+            ("standard_errors", "finite and above 0", 0 < self.standard_errors < math.inf),
+            ("max_records", "at least 1000", self.max_records >= 1000),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSettings:
-    """How a model is trained.
+    """Settings of a training.
 
     Parameters
     ----------
@@ -213,9 +204,8 @@ class TrainingSettings:
         Of the search, the fit and the golden rows; 0 to 2**31 - 1.
     seeds : int
         Boosters, 1 to 100, that differ by their seed alone and whose average is the model.
-    split : SplitSettings
-    attacks : LeakageSettings
-    tuning : TuningSettings
+    leakage_checks : LeakageSettings
+        Formerly ``attacks``.
     tuned : Tuned, optional
         Parameters that are known already: nothing is searched.
     """
@@ -223,15 +213,13 @@ class TrainingSettings:
     seed: int = 7
     seeds: int = 1
     split: SplitSettings = field(default_factory=SplitSettings)
-    attacks: LeakageSettings = field(default_factory=LeakageSettings)
+    leakage_checks: LeakageSettings = field(default_factory=LeakageSettings, metadata={FORMERLY: "attacks"})
     tuning: TuningSettings = field(default_factory=TuningSettings)
     tuned: Tuned | None = None
 
     def __post_init__(self) -> None:
-        problems = []
-        if not 0 <= self.seed < 2**31:
-            problems.append(f"seed must be in 0..{2**31 - 1}, got {self.seed}")
-        if not 1 <= self.seeds <= 100:
-            problems.append(f"seeds must be in 1..100, got {self.seeds}")
-        if problems:
-            raise ValueError("; ".join(problems))
+        check_fields(
+            self,
+            ("seed", f"in 0..{2**31 - 1}", 0 <= self.seed < 2**31),
+            ("seeds", "in 1..100", 1 <= self.seeds <= 100),
+        )

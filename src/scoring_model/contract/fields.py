@@ -2,15 +2,20 @@
 
 from typing import Final
 
+from scoring_model.contract.violation import pointer
+
 PERSON_FIELDS: Final = ("firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls")
 ADDRESS_PARTS: Final = ("line1", "line2", "city", "region", "postalCode", "country")
 ADDRESS_FIELDS: Final = tuple(f"address.{part}" for part in ADDRESS_PARTS)
 # References are the client's own names for things. They say nothing of the person: alone they make no record.
 REFERENCE_FIELDS: Final = ("externalId", "subjectId")
 IDENTITY_FIELDS: Final = (*PERSON_FIELDS, *ADDRESS_FIELDS, *REFERENCE_FIELDS)
-LABEL_FIELDS: Final = ("label", "labelKnownAt", "labelToldAt")
+LABEL_FIELDS: Final = ("label", "labelKnownAt", "labelReportedAt")
+FORMER_FIELDS: Final = {"labelToldAt": "labelReportedAt"}
+"""Old names of fields, which files and configurations may still use."""
 EVENT_FIELDS: Final = ("recordId", "eventTime", *LABEL_FIELDS)
 SIGNAL_PREFIX: Final = "signals."
+NESTED: Final = ("address", "signals")
 
 
 def signal_field(name: str) -> str:
@@ -32,3 +37,15 @@ def signal_field(name: str) -> str:
     'signals.device'
     """
     return SIGNAL_PREFIX + name
+
+
+def field_pointer(field: str) -> str:
+    """Point at a field in a body, where the parts of an address and signals are nested.
+
+    Examples
+    --------
+    >>> field_pointer("address.line1"), field_pointer("dob")
+    ('/address/line1', '/dob')
+    """
+    parent, dot, name = field.partition(".")
+    return pointer(parent, name) if dot and parent in NESTED else pointer(field)

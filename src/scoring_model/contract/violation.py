@@ -1,5 +1,6 @@
 """A rule that a value breaks: one form for bodies, rows, settings and files."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +25,62 @@ class Violation:
     pointer: str
     code: str
     detail: str
+
+    @property
+    def field(self) -> str:
+        """The pointer as people write it, such as ``address.line1``; empty for the whole."""
+        return ".".join(_unescaped(name) for name in self.pointer.split("/")[1:])
+
+    def within(self, *names: str | int) -> "Violation":
+        """The same violation of a part that stands in something larger, under these names."""
+        return Violation(pointer(*names) + self.pointer, self.code, self.detail)
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.detail}" if self.pointer else self.detail
+
+
+class Invalid(ValueError):
+    """A value breaks rules; all of them are listed.
+
+    Parameters
+    ----------
+    violations : iterable of Violation
+    subject : str
+        What the value is, for the text.
+    """
+
+    def __init__(self, violations: Iterable[Violation], subject: str = "") -> None:
+        self.violations = tuple(violations)
+        text = "; ".join(map(str, self.violations))
+        super().__init__(f"{subject}: {text}" if subject else text)
+
+
+OUT_OF_RANGE: Final = "out_of_range"
+
+
+def check_fields(settings: object, *rules: tuple[str, str, bool]) -> None:
+    """Check the fields of settings, whose values may be shown.
+
+    Parameters
+    ----------
+    settings : object
+    *rules : tuple of (str, str, bool)
+        Name of a field, or nothing for the whole; what it must be; whether it is.
+
+    Raises
+    ------
+    Invalid
+        With every field that breaks a rule.
+    """
+    violations = [
+        Violation(pointer(name), OUT_OF_RANGE, f"must be {expected}, got {getattr(settings, name)}")
+        if name
+        else Violation("", OUT_OF_RANGE, f"must have {expected}")
+        for name, expected, kept in rules
+        if not kept
+    ]
+    if violations:
+        raise Invalid(violations)
 
 
 def pointer(*names: str | int) -> str:
@@ -55,3 +112,7 @@ def _escaped(name: str) -> str:
     if not name.isascii():
         name = name.encode(errors="replace").decode()
     return name.replace("~", "~0").replace("/", "~1")
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("~1", "/").replace("~0", "~")

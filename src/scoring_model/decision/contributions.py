@@ -1,4 +1,4 @@
-"""What each feature adds to the margin of one row: exact Shapley values of trees.
+"""Contributions of features to the margin of one row: exact Shapley values of trees.
 
 They are the path-dependent TreeSHAP values of Lundberg et al. 2020 (doi:10.1038/s42256-019-0138-9), the same
 that LightGBM's ``pred_contrib`` gives. A leaf of value v whose path reads M features adds to the value of j
@@ -18,12 +18,114 @@ from typing import Final
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.decision.forest import Forest
-from scoring_model.decision.paths import Needs, Path, walk
-from scoring_model.decision.patterns import MAX_FEATURES, Patterns, path_bytes
-from scoring_model.decision.quadrature import Quadrature
-from scoring_model.decision.split_decisions import SplitDecisions
+from scoring_model.decision.paths import Needs, Path, SplitDecisions, walk
+
+LEAST_SHARE: Final = 1e-100
+"""Replaces a share of 0, so that a factor can be divided out again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Quadrature:
+    """P paths that read the same number M of features.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (M, P), float64
+        Share of the training rows that took the path at the splits on each feature.
+    obeyed, broken : ndarray of shape (M, points, P), float64
+        The factor of each feature at each point, for a row that obeys it and for one that does not.
+    weights : ndarray of shape (points, P), float64
+        The value of the leaf times the weight of the point.
+    """
+
+    shares: FloatArray
+    obeyed: FloatArray
+    broken: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, paths: Sequence[Path]) -> "Quadrature":
+        """Tabulate the factors that are the same for every row."""
+        length = len(paths[0].features)
+        points, weights = np.polynomial.legendre.leggauss((length + 1) // 2)
+        t = (points + 1)[:, np.newaxis] / 2
+        shares = np.stack([path.shares for path in paths], axis=1)
+        broken = (1 - t) * np.maximum(shares, LEAST_SHARE)[:, np.newaxis, :]
+        return cls(
+            shares=shares,
+            obeyed=broken + t,
+            broken=broken,
+            weights=np.array([path.value for path in paths]) * (weights / 2)[:, np.newaxis],
+        )
+
+    def values(self, obeys: BoolArray) -> FloatArray:
+        """Return what each feature of each path adds to the margin.
+
+        Parameters
+        ----------
+        obeys : ndarray of shape (M, P) or (M, 1), bool
+            Whether the row obeys every split on the feature along the path.
+
+        Returns
+        -------
+        ndarray of shape (P, M), float64
+        """
+        factors = np.where(obeys[:, np.newaxis, :], self.obeyed, self.broken)
+        products = self.weights * np.multiply.reduce(factors, axis=0)
+        integrals: FloatArray = np.add.reduce(products / factors, axis=1)
+        values: FloatArray = ((obeys - self.shares) * integrals).T
+        return values
+
+
+MAX_FEATURES: Final = 8
+"""Paths of more features are not tabulated: a pattern is one byte."""
+
+
+def path_bytes(length: int) -> int:
+    """Size of the table of one path of `length` features."""
+    return (length << length) * np.dtype(np.float64).itemsize
+
+
+class Patterns:
+    """P paths that read the same number M of features, at most `MAX_FEATURES`.
+
+    Parameters
+    ----------
+    exact : Quadrature
+        What computes the table: the same bits are looked up as it would give.
+    """
+
+    def __init__(self, exact: Quadrature) -> None:
+        length, paths = exact.shares.shape
+        table = np.empty((paths, 2**length, length))
+        for pattern in range(2**length):
+            bits = [pattern >> place & 1 == 1 for place in range(length)]
+            table[:, pattern] = exact.values(np.array(bits)[:, np.newaxis])
+        self._table = table.reshape(-1, length)
+        self._starts = np.arange(paths) * 2**length
+
+    def values(self, obeys: BoolArray) -> FloatArray:
+        """Return what each feature of each path adds to the margin.
+
+        Parameters
+        ----------
+        obeys : ndarray of shape (M, P), bool
+            Whether the row obeys every split on the feature along the path.
+
+        Returns
+        -------
+        ndarray of shape (P, M), float64
+        """
+        bits = obeys.view(np.uint8)
+        pattern = bits[-1].copy()
+        for bit in bits[-2::-1]:
+            pattern <<= 1
+            pattern |= bit
+        values: FloatArray = self._table.take(self._starts + pattern, axis=0)
+        return values
+
 
 TABLE_BYTES: Final = 2**24
 """The most that the tables of one forest may take."""
@@ -50,7 +152,7 @@ class Contributions:
     base: float
 
     def __init__(self, forest: Forest, *, table_bytes: int = TABLE_BYTES) -> None:
-        self._answers = SplitDecisions(forest)
+        self._splits = SplitDecisions(forest)
         self._feature_count = forest.feature_count
         paths = list(walk(forest))
         constants = forest.leaf_value[~forest.roots()[forest.roots() < 0]]
@@ -59,7 +161,12 @@ class Contributions:
         self._blocks = [_Block.of(alike, tabulated=tabulated) for alike, tabulated in groups]
         # Place by place: so the patterns of all paths of a block are put together at once.
         self._needs = Needs(
-            [path.answers[m] for alike, _ in groups for m in range(len(alike[0].features)) for path in alike]
+            [
+                path.decisions[m]
+                for alike, _ in groups
+                for m in range(len(alike[0].features))
+                for path in alike
+            ]
         )
 
     def explain(self, row: FloatArray) -> FloatArray:
@@ -75,7 +182,7 @@ class Contributions:
         ndarray of shape (d,), float64
             In log-odds, positive where the feature pushes the margin up.
         """
-        obeys = self._needs.met(self._answers.left(row))
+        obeys = self._needs.met(self._splits.left(row))
         total = np.zeros(self._feature_count)
         start = 0
         for block in self._blocks:
@@ -116,7 +223,7 @@ class _Block:
 
 
 def _groups(paths: Sequence[Path], table_bytes: int) -> Iterator[tuple[list[Path], bool]]:
-    """Paths by how many features they read, and whether there is room for them in tables."""
+    """Paths by how many features they read, and whether they fit in tables."""
     by_length: dict[int, list[Path]] = {}
     for path in paths:
         by_length.setdefault(len(path.features), []).append(path)

@@ -1,6 +1,6 @@
-"""Factors: which features are weighed together, and what may be said of them to a person.
+"""Factors: features that are weighed together, and the statements about them.
 
-What is said holds for the record. Each statement names facts that are read from the feature row, since a batch job and
+A statement is true for the record. Each statement names facts that are read from the feature row, since a batch job and
 a replay have nothing else; a factor makes the first of its statements whose facts all hold.
 """
 
@@ -11,13 +11,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from scoring_model.decision.document import Check, DocumentError, check_document, is_number
+from scoring_model.decision.document import (
+    check_document,
+    each,
+    fields,
+    number,
+    one_of,
+    text,
+)
 
 _CODE: Final = re.compile(r"[A-Z0-9_]{1,200}")
 
 
 class Rule(StrEnum):
-    """What a fact asks of at least one of its columns."""
+    """The condition of a fact on at least one of its columns."""
 
     PRESENT = "present"  # not NaN
     POSITIVE = "positive"  # above 0
@@ -29,7 +36,6 @@ class Fact:
 
     Parameters
     ----------
-    rule : Rule
     columns : tuple of str
         Features by name, at least one; the fact holds when any of them meets the rule.
     """
@@ -46,7 +52,6 @@ class Statement:
     ----------
     code : str
         Capitals, digits and underscores.
-    sentence : str
     facts : tuple of Fact
         The statement is made only where all of them hold; without any it is always true.
     """
@@ -62,7 +67,6 @@ class Factor:
 
     Parameters
     ----------
-    features : tuple of str
     statements : tuple of Statement
         The first whose facts hold is made. The last needs none, so that there is always one.
     """
@@ -157,7 +161,7 @@ class Factors:
         DocumentError
             With every field that is missing, unknown or breaks its rule.
         """
-        plain = _fields("reasons", document, {"share": _share, "factors": _list, "otherwise": _object})
+        plain = check_document("reasons", document, _document)
         return cls(
             share=float(plain["share"]),
             factors=tuple(_read_factor(factor) for factor in plain["factors"]),
@@ -190,16 +194,14 @@ def _statement_json(statement: Statement) -> dict[str, Any]:
     return {"code": statement.code, "sentence": statement.sentence, "facts": facts}
 
 
-def _read_factor(document: object) -> Factor:
-    plain = _fields("factor", document, {"features": _texts, "statements": _list})
+def _read_factor(plain: Mapping[str, Any]) -> Factor:
     return Factor(
         features=tuple(plain["features"]),
         statements=tuple(_read_statement(statement) for statement in plain["statements"]),
     )
 
 
-def _read_statement(document: object) -> Statement:
-    plain = _fields("statement", document, {"code": _text, "sentence": _text, "facts": _list})
+def _read_statement(plain: Mapping[str, Any]) -> Statement:
     return Statement(
         code=plain["code"],
         sentence=plain["sentence"],
@@ -207,39 +209,18 @@ def _read_statement(document: object) -> Statement:
     )
 
 
-def _read_fact(document: object) -> Fact:
-    plain = _fields("fact", document, {"rule": _rule, "columns": _texts})
+def _read_fact(plain: Mapping[str, Any]) -> Fact:
     return Fact(rule=Rule(plain["rule"]), columns=tuple(plain["columns"]))
 
 
-def _fields(name: str, document: object, checks: Mapping[str, Check]) -> Mapping[str, Any]:
-    check_document(name, document, checks)
-    if not isinstance(document, Mapping):
-        raise DocumentError(name, ("must be an object",))
-    return document
-
-
-def _share(value: object) -> str | None:
-    return None if is_number(value) else "must be a number"
-
-
-def _text(value: object) -> str | None:
-    return None if isinstance(value, str) and value else "must be text"
-
-
-def _list(value: object) -> str | None:
-    return None if isinstance(value, list) else "must be a list"
-
-
-def _object(value: object) -> str | None:
-    return None if isinstance(value, Mapping) else "must be an object"
-
-
-def _texts(value: object) -> str | None:
-    return (
-        None if isinstance(value, list) and value and not any(map(_text, value)) else "must be a list of text"
-    )
-
-
-def _rule(value: object) -> str | None:
-    return None if value in list(Rule) else f"must be one of {', '.join(Rule)}"
+_texts = each(text, least=1)
+_statement = fields(
+    {"code": text, "sentence": text, "facts": each(fields({"rule": one_of(*Rule), "columns": _texts}))}
+)
+_document = fields(
+    {
+        "share": number,
+        "factors": each(fields({"features": _texts, "statements": each(_statement)})),
+        "otherwise": _statement,
+    }
+)

@@ -1,17 +1,17 @@
-"""The ways to the leaves of a forest, and which of their features a row obeys."""
+"""Decision paths: the splits on the way to each leaf, and which of them a row satisfies."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from scoring_model.arrays import BoolArray, FloatArray
-from scoring_model.decision.forest import Forest
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
+from scoring_model.decision.forest import ZERO, Forest, Missing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Path:
-    """The way to one leaf: the features that it reads and, for each, the answers that it needs.
+    """The path to one leaf: the features that it reads and, for each, the split decisions that it needs.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Path:
         Columns that are read, each once.
     shares : ndarray of shape (M,), float64, in [0, 1]
         Share of the training rows that took this way at the splits on each feature.
-    answers : tuple of M tuples of int
+    decisions : tuple of M tuples of int
         What the splits on each feature must answer: a split's index for left, and that index behind all splits
         for right.
     """
@@ -29,7 +29,7 @@ class Path:
     value: float
     features: tuple[int, ...]
     shares: FloatArray
-    answers: tuple[tuple[int, ...], ...]
+    decisions: tuple[tuple[int, ...], ...]
 
 
 def walk(forest: Forest) -> Iterator[Path]:
@@ -52,34 +52,34 @@ def walk(forest: Forest) -> Iterator[Path]:
         while waiting:
             node, way = waiting.pop()
             if node >= 0:
-                share, answers = way.get(features[node], (1.0, ()))
+                share, decisions = way.get(features[node], (1.0, ()))
                 for side in (0, 1):
-                    taken = (share * shares[node][side], (*answers, node + side * count))
+                    taken = (share * shares[node][side], (*decisions, node + side * count))
                     waiting.append((children[node][side], {**way, features[node]: taken}))
             elif way:
                 yield Path(
                     value=leaves[~node],
                     features=tuple(way),
                     shares=np.array([share for share, _ in way.values()]),
-                    answers=tuple(answers for _, answers in way.values()),
+                    decisions=tuple(decisions for _, decisions in way.values()),
                 )
 
 
 class Needs:
-    """Which of many needs a row's answers meet.
+    """Which of many needs the split decisions of a row meet.
 
     Parameters
     ----------
     needs : sequence of n tuples of int
-        The answers that each needs, at least one; see `Path`.
+        The split decisions that each needs, at least one; see `Path`.
     """
 
     def __init__(self, needs: Sequence[tuple[int, ...]]) -> None:
         rounds = max(map(len, needs), default=1)
-        self._first = np.array([answers[0] for answers in needs], dtype=np.int64)
+        self._first = np.array([decisions[0] for decisions in needs], dtype=np.int64)
         # Few paths ask a feature twice: what is asked further is looked up for these alone.
         further = [
-            [(place, answers[turn]) for place, answers in enumerate(needs) if len(answers) > turn]
+            [(place, decisions[turn]) for place, decisions in enumerate(needs) if len(decisions) > turn]
             for turn in range(1, rounds)
         ]
         self._further = [np.array(pairs, dtype=np.int64).T.copy() for pairs in further]
@@ -97,8 +97,70 @@ class Needs:
         ndarray of shape (n,), bool
         """
         # An answer and its opposite side by side: a path needs some of either.
-        answers = np.concatenate([left, ~left])
-        met: BoolArray = answers.take(self._first)
+        taken = np.concatenate([left, ~left])
+        met: BoolArray = taken.take(self._first)
         for places, asked in self._further:
-            met[places] &= answers.take(asked)
+            met[places] &= taken.take(asked)
         return met
+
+
+class SplitDecisions:
+    """The decisions of all splits of a forest for a row, also of splits that the row does not reach.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    """
+
+    def __init__(self, forest: Forest) -> None:
+        self._feature = forest.feature
+        self._threshold = forest.threshold
+        self._missing_zero = forest.missing == Missing.ZERO
+        self._any_missing_zero = bool(self._missing_zero.any())
+        missing_left = np.where(forest.missing == Missing.NONE, forest.threshold >= 0, forest.default_left)
+        self._missing_left = missing_left & (forest.category_set < 0)
+        self._members = _members(forest)
+
+    def left(self, row: FloatArray) -> BoolArray:
+        """Find at which splits a row goes left.
+
+        Parameters
+        ----------
+        row : ndarray of shape (d,), float64
+            The features; categorical ones as integer codes or NaN.
+
+        Returns
+        -------
+        ndarray of shape (splits,), bool
+            True for left.
+        """
+        # LightGBM reads values of this size as 0.
+        values = np.where(np.abs(row) <= ZERO, 0.0, row).take(self._feature)
+        missing = np.isnan(values)
+        if self._any_missing_zero:
+            missing |= self._missing_zero & (values == 0)
+        left: BoolArray = values <= self._threshold
+        np.copyto(left, self._missing_left, where=missing)
+        for feature, splits, members in self._members:
+            left[splits] = members[_code(row[feature], len(members) - 1)]
+        return left
+
+
+def _members(forest: Forest) -> list[tuple[int, IntArray, BoolArray]]:
+    """Tabulate for each categorical feature which of its splits send each code left; the last code: none."""
+    categorical = forest.category_set >= 0
+    tables = []
+    for feature in np.unique(forest.feature[categorical]).tolist():
+        splits = np.flatnonzero(categorical & (forest.feature == feature))
+        sets = [forest.codes(index) for index in forest.category_set[splits].tolist()]
+        members = np.zeros((max(codes.max(initial=-1) for codes in sets) + 2, len(sets)), np.bool_)
+        for column, codes in enumerate(sets):
+            members[codes, column] = True
+        tables.append((feature, splits, members))
+    return tables
+
+
+def _code(value: float, end: int) -> int:
+    """Return the code, truncated towards 0 as LightGBM does, or `end` for NaN and what is out of range."""
+    return int(value) if -1 < value < end else end

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import Outcome
-from scoring_model.decision.document import DocumentError, check_document, integer, is_integer, is_number
+from scoring_model.contract.violation import Violation
+from scoring_model.decision.document import (
+    DocumentError,
+    check_document,
+    count,
+    each,
+    fields,
+    integer,
+    share,
+    text,
+)
 from scoring_model.decision.scale import MAX_SCORE
 
 NEVER_REACHED = MAX_SCORE + 1
@@ -82,8 +92,8 @@ class Policy:
                 f"thresholds: must fulfil 1 <= step_up_from <= fail_from <= {NEVER_REACHED}, "
                 f"got step_up_from={self.step_up_from}, fail_from={self.fail_from}"
             )
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        object.__setattr__(self, "version", hashlib.sha256(text.encode()).hexdigest()[:16])
+        plain = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        object.__setattr__(self, "version", hashlib.sha256(plain.encode()).hexdigest()[:16])
 
     def outcome(self, score: int) -> Outcome:
         """Outcome of one score, 0 to 1000."""
@@ -122,30 +132,20 @@ class Policy:
         DocumentError
             With every field that is missing, unknown or breaks its rule.
         """
-        threshold = integer(1, NEVER_REACHED)
-        checks = {"step_up_from": threshold, "fail_from": threshold, "promises": _promises_problem}
-        check_document("policy", document, checks)
+        check_document("policy", document, _document)
         if document["step_up_from"] > document["fail_from"]:
-            raise DocumentError("policy", ("fail_from: must not be below step_up_from",))
+            raise DocumentError(
+                [Violation("/fail_from", "order", "must not be below step_up_from")], "policy"
+            )
         promises = tuple(Promise(**promise) for promise in document["promises"])
         return cls(step_up_from=document["step_up_from"], fail_from=document["fail_from"], promises=promises)
 
 
-def _promises_problem(value: object) -> str | None:
-    """Which rule a list of promises breaks, or None."""
-    if not isinstance(value, list):
-        return "must be a list"
-    names = {entry.name for entry in fields(Promise)}
-    for promise in value:
-        if not isinstance(promise, Mapping) or set(promise) != names:
-            return f"each must have exactly the fields {', '.join(sorted(names))}"
-        shares = (promise[name] for name in ("limit", "delta", "observed", "p_value"))
-        if not all(is_number(share) and 0 <= share <= 1 for share in shares):
-            return "limit, delta, observed and p_value must be in [0, 1]"
-        if (
-            not isinstance(promise["bound"], str)
-            or not is_integer(promise["records"])
-            or promise["records"] < 0
-        ):
-            return "bound must be text and records a count"
-    return None
+_shares = dict.fromkeys(("limit", "delta", "observed", "p_value"), share)
+_document = fields(
+    {
+        "step_up_from": integer(1, NEVER_REACHED),
+        "fail_from": integer(1, NEVER_REACHED),
+        "promises": each(fields({"bound": text, "records": count, **_shares})),
+    }
+)

@@ -23,14 +23,13 @@ MAX_REASONS: Final = 5
 class FactualReasons:
     """Reasons whose facts hold for the record.
 
-    Every factor says the first of its statements whose facts hold in the row, and the contributions of all
-    factors that say the same add up. What is shown is the strongest code whose sum is positive, and the further
-    ones that hold at least a share of all that is positive. The sums are exact to the last bit (`math.fsum`), so that
+    Every factor makes the first of its statements whose facts hold in the row; the contributions of all
+    factors that make the same statement add up. The result is the strongest code with a positive sum, and the further
+    ones with at least a share of the total of positive sums. The sums are exact to the last bit (`math.fsum`), so that
     the order of the features never decides the order of the reasons.
 
     Parameters
     ----------
-    factors : Factors
     names : sequence of str
         The features in the order of the columns of a row.
 
@@ -123,7 +122,7 @@ class FactualReasons:
 
 
 class SummedReasons:
-    """The codes with the largest positive sums, whatever the record holds: the rule of protocols 1 and 2.
+    """The codes with the largest positive sums, without regard to facts: the rule of protocols 1 and 2.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def _codes_of(factor: Factor) -> set[str]:
 
 
 def _taking(places: Sequence[int]) -> Callable[[Sequence[float]], tuple[float, ...]]:
-    """What takes some values as a tuple; `itemgetter` gives no tuple for one of them."""
+    """Make a function that takes some values as a tuple; `itemgetter` gives no tuple for one value."""
     if len(places) == 1:
         return lambda values: (values[places[0]],)
     return itemgetter(*places)

@@ -13,7 +13,7 @@ from scoring_model.decision.scale import ScoreScale
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
-    """What was decided about n rows.
+    """The decisions about n rows.
 
     Parameters
     ----------
@@ -39,14 +39,7 @@ class Decisions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecisionRules:
-    """What turns a margin into a decision.
-
-    Parameters
-    ----------
-    scale : ScoreScale
-    calibration : Platt or Beta
-    policy : Policy
-    """
+    """The rules that turn a margin into a decision."""
 
     scale: ScoreScale
     calibration: Calibration
@@ -59,10 +52,6 @@ class DecisionRules:
         ----------
         margins : ndarray of shape (n,), float64
             Without NaN.
-
-        Returns
-        -------
-        Decisions
         """
         scores = self.scale.scores(margins)
         return Decisions(

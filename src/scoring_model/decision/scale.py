@@ -2,15 +2,16 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.document import check_document, integer, is_number
+from scoring_model.contract.violation import Violation
+from scoring_model.decision.document import Check, check_document, fields, integer, is_number, must_be
 
 MAX_SCORE = 1000
 
@@ -33,7 +34,7 @@ class ScoreScale:
 
     Raises
     ------
-    ValueError
+    DocumentError
         If the cuts are not 1,000 finite non-decreasing numbers, or `extrapolated_from` is out of range.
     """
 
@@ -44,13 +45,8 @@ class ScoreScale:
 
     def __post_init__(self) -> None:
         cuts = np.array(self.cuts, dtype=np.float64)
-        problem = _cuts_problem(cuts.tolist())
-        if problem is not None:
-            raise ValueError(f"cuts: {problem}")
-        if not 1 <= self.extrapolated_from <= MAX_SCORE + 1:
-            raise ValueError(
-                f"extrapolated_from: must be in 1..{MAX_SCORE + 1}, got {self.extrapolated_from}"
-            )
+        plain = {"cuts": cuts.tolist(), "extrapolated_from": self.extrapolated_from}
+        check_document("score scale", plain, _document)
         cuts.flags.writeable = False
         object.__setattr__(self, "cuts", cuts)
         object.__setattr__(self, "_steps", tuple(cuts.tolist()))
@@ -111,8 +107,7 @@ class ScoreScale:
         DocumentError
             With every field that is missing, unknown or breaks its rule.
         """
-        checks = {"cuts": _cuts_problem, "extrapolated_from": integer(1, MAX_SCORE + 1)}
-        check_document("score scale", document, checks)
+        check_document("score scale", document, _document)
         return cls(
             cuts=np.array(document["cuts"], dtype=np.float64), extrapolated_from=document["extrapolated_from"]
         )
@@ -123,10 +118,15 @@ def nominal_share(score: int) -> float:
     return 1.0 / math.pow(10.0, score / 250)
 
 
-def _cuts_problem(value: object) -> str | None:
-    """Which rule a list of cuts breaks, or None."""
-    if not isinstance(value, list) or len(value) != MAX_SCORE or not all(map(is_number, value)):
-        return f"must be {MAX_SCORE} finite numbers"
-    if any(high < low for low, high in pairwise(value)):
-        return "must not decrease"
-    return None
+def _cuts(value: object) -> Iterator[Violation]:
+    violations = list(_numbers(value))
+    yield from violations
+    if not violations and isinstance(value, list) and any(high < low for low, high in pairwise(value)):
+        yield Violation("", "descending", "must not decrease")
+
+
+_numbers: Final[Check] = must_be(
+    f"{MAX_SCORE} finite numbers",
+    lambda value: isinstance(value, list) and len(value) == MAX_SCORE and all(map(is_number, value)),
+)
+_document: Final = fields({"cuts": _cuts, "extrapolated_from": integer(1, MAX_SCORE + 1)})

@@ -1,12 +1,10 @@
-"""What a policy and its scores did on records with known labels."""
+"""Evaluation of decisions on records with known labels."""
 
-from scoring_model.evaluation.blocks import Interval
-from scoring_model.evaluation.coverage import Coverage, LeftOut
+from scoring_model.evaluation.coverage import Coverage, LeftOut, known_targets
 from scoring_model.evaluation.evaluation import Evaluation, EvaluationError, evaluate
 from scoring_model.evaluation.holdout import HoldoutEvaluation, NothingToEvaluate, evaluate_table
-from scoring_model.evaluation.intervals import Share
 from scoring_model.evaluation.summary import summary
-from scoring_model.evaluation.targets import known_targets
+from scoring_model.evaluation.uncertainty import Interval, Share
 
 __all__ = [
     "Coverage",

@@ -1,7 +1,7 @@
 """Which records of a table an evaluation judges, and why it leaves out the others."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -9,8 +9,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.evaluation.targets import known_targets
 from scoring_model.records import RecordTable, format_duration, rfc3339
+
+
+def known_targets(
+    event_times: IntArray,
+    labels: NDArray[np.int8],
+    label_times: IntArray,
+    instant: int,
+    maturity: int,
+) -> NDArray[np.int8]:
+    """Find what is known of each record at an instant.
+
+    Parameters
+    ----------
+    event_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
+    labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine, -1 none
+    label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
+    instant : int
+        Microseconds since 1970-01-01 UTC; a label counts if it was known strictly before.
+    maturity : int
+        Microseconds after which a record without a known fraud label is genuine.
+
+    Returns
+    -------
+    ndarray of shape (n,), int8
+        1 fraud, 0 genuine, -1 not known.
+    """
+    known = label_times < instant
+    genuine = (known & (labels == 0)) | (event_times < instant - maturity)
+    return np.where(known & (labels == 1), 1, np.where(genuine, 0, -1)).astype(np.int8)
 
 
 class LeftOut(StrEnum):
@@ -24,7 +52,7 @@ class LeftOut(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coverage:
-    """How many rows of a source an evaluation judges, and why it leaves out the others.
+    """Numbers of rows that an evaluation judges, and of those that it leaves out, by reason.
 
     Parameters
     ----------
@@ -63,7 +91,7 @@ class Coverage:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes the evaluated records differ from those of their period.
+        """Reasons why the evaluated records differ from those of their period.
 
         An immature record counts only if its label is known early, which depends on the label: the share of frauds
         among such records is not that of their period.
@@ -92,19 +120,10 @@ class Coverage:
 
     def to_json(self) -> dict[str, Any]:
         """Give the coverage as a JSON document: every reason has its key."""
-        return {
-            "as_of": rfc3339(self.as_of),
-            "label_maturity": format_duration(self.maturity),
-            "matured_only": self.matured_only,
-            "rows": self.rows,
-            "evaluated": self.evaluated,
-            "genuine": self.genuine,
-            "frauds": self.frauds,
-            "immature_genuine": self.immature_genuine,
-            "immature_frauds": self.immature_frauds,
-            "left_out": {reason.value: count for reason, count in self.left_out.items()},
-            "warnings": list(self.warnings),
-        }
+        plain = asdict(self)
+        plain["as_of"] = rfc3339(self.as_of)
+        plain["label_maturity"] = format_duration(plain.pop("maturity"))
+        return {**plain, "rows": self.rows, "evaluated": self.evaluated, "warnings": list(self.warnings)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -117,7 +136,6 @@ class Selection:
         Places in the table, ascending.
     targets : ndarray of shape (m,), int8
         1 fraud, 0 genuine.
-    coverage : Coverage
     """
 
     rows: IntArray
@@ -132,7 +150,6 @@ def select(
 
     Parameters
     ----------
-    table : RecordTable
     as_of : int
         Microseconds since 1970-01-01 UTC; events and labels at it or later do not exist.
     maturity : int
@@ -142,10 +159,6 @@ def select(
         count under the same rule.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
-
-    Returns
-    -------
-    Selection
     """
     targets = known_targets(table.event_times, table.labels, table.label_times, as_of, maturity)
     happened = table.event_times < as_of

@@ -1,7 +1,7 @@
 """Evaluate decisions on records with known labels, in all and by calendar month."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,10 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.policy import Policy
 from scoring_model.decision.rules import DecisionRules, Decisions
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
-from scoring_model.evaluation.intervals import Share, share_of
-from scoring_model.evaluation.metrics import brier, log_loss
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
 from scoring_model.evaluation.stability import Stability, measure_stability
-from scoring_model.evaluation.uncertainty import Uncertainty, measure_uncertainty
+from scoring_model.evaluation.uncertainty import Share, Uncertainty, measure_uncertainty, share_of
 
 FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
 """False positive rates at which recall is reported."""
@@ -29,7 +27,7 @@ class EvaluationError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measures:
-    """What the decisions on one set of records were worth.
+    """Measures of the decisions on one set of records.
 
     Parameters
     ----------
@@ -67,27 +65,10 @@ class Measures:
     missed_fraud: Share
 
     def to_json(self) -> dict[str, Any]:
-        """Give the measures as a JSON document with the same keys whatever is absent."""
-        return {
-            "records": self.records,
-            "genuine": self.genuine,
-            "frauds": self.frauds,
-            "roc_auc": self.roc_auc,
-            "average_precision": self.average_precision,
-            "brier": self.brier,
-            "log_loss": self.log_loss,
-            "calibration_error": self.calibration_error,
-            "recall_at_fpr": {f"{limit:g}": recall for limit, recall in self.recalls.items()},
-            "genuine_outcomes": {
-                outcome.value: share.to_json() for outcome, share in self.genuine_outcomes.items()
-            },
-            "fraud_outcomes": {
-                outcome.value: share.to_json() for outcome, share in self.fraud_outcomes.items()
-            },
-            "false_reject": self.false_reject.to_json(),
-            "step_up": self.step_up.to_json(),
-            "missed_fraud": self.missed_fraud.to_json(),
-        }
+        """Give the measures as a JSON document with all keys, also for absent measures."""
+        plain = asdict(self)
+        plain["recall_at_fpr"] = {f"{limit:g}": recall for limit, recall in plain.pop("recalls").items()}
+        return plain
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +86,7 @@ class Evaluation:
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int
-        First score, 1 to 1001, of which the records that fitted the scale show nothing.
+        First score, 1 to 1001, that is extrapolated from the records that fitted the scale.
     stability : tuple of Stability
         The three errors that a policy may bound, beside what this one promises of them.
     months : mapping of str to Measures
@@ -153,11 +134,7 @@ def evaluate(
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
     rules : DecisionRules
-        Those that decided: what they promise stands beside what came of it.
-
-    Returns
-    -------
-    Evaluation
+        Those that decided; their promises are compared with the results.
 
     Raises
     ------
@@ -258,5 +235,5 @@ def _measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
 
 
 def _outcome_counts(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
-    """How many records get each outcome."""
+    """Number of records of each outcome."""
     return dict(zip(OUTCOMES, np.bincount(outcomes, minlength=len(OUTCOMES)).tolist(), strict=True))

@@ -27,13 +27,7 @@ class NothingToEvaluate(EvaluationError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HoldoutEvaluation:
-    """An evaluation, and which records it rests on.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    coverage : Coverage
-    """
+    """An evaluation, and which records it rests on."""
 
     evaluation: Evaluation
     coverage: Coverage
@@ -57,7 +51,6 @@ def evaluate_table(
 
     Parameters
     ----------
-    scorer : Scorer
     table : RecordTable
         Its records see each other as history.
     maturity : int
@@ -71,10 +64,6 @@ def evaluate_table(
         the label, so that an evaluation that mixes ages is biased.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
-
-    Returns
-    -------
-    HoldoutEvaluation
 
     Raises
     ------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
-from scoring_model.evaluation.intervals import Share, share_of
+from scoring_model.evaluation.uncertainty import Share, share_of
 
 BINS = 10
 

@@ -1,4 +1,4 @@
-"""How an error of the policy moves over time: what an interval for independent records would hide."""
+"""Stability of the errors of the policy over time, which an interval for independent records would hide."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -6,8 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.evaluation.blocks import DAY, draw_days, interval_of
-from scoring_model.evaluation.intervals import Share, share_of
+from scoring_model.evaluation.uncertainty import DAY, Share, draw_days, interval_of, share_of
 
 WINDOW_DAYS: Final = 14
 RECENT_DAYS: Final = 90
@@ -18,7 +17,7 @@ REPEATS: Final = 2000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """A stretch of whole days in UTC.
+    """A period of whole days in UTC.
 
     Parameters
     ----------
@@ -83,16 +82,10 @@ def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_
 
     Parameters
     ----------
-    bound : str
-    limit : float or None
     errors : ndarray of shape (n,), bool
         Whether the policy gets each record of the class wrong.
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
-
-    Returns
-    -------
-    Stability
     """
     first = int(event_times.min() // DAY) if len(event_times) else 0
     days = event_times // DAY - first

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.scale import nominal_share
-from scoring_model.evaluation.blocks import Interval
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation, Measures
-from scoring_model.evaluation.intervals import Share
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
+from scoring_model.evaluation.uncertainty import Interval, Share
 from scoring_model.records import rfc3339
 
 _ABSENT = "–"
@@ -24,7 +23,6 @@ def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
 
     Parameters
     ----------
-    evaluation : Evaluation
     coverage : Coverage, optional
         Which records it rests on.
 

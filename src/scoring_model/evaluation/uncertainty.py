@@ -1,16 +1,122 @@
-"""How sure the metrics are, which stand for all records together: intervals from whole days."""
+"""Intervals: of shares of counts, and of metrics by a bootstrap of whole days."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.blocks import DAY, Interval, draw_days, interval_of
-from scoring_model.evaluation.metrics import log_losses, squared_errors
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking, log_losses, squared_errors
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """A count of a total, with a 95 % interval for the share behind it.
+
+    Parameters
+    ----------
+    count, total : int
+        0 <= count <= total.
+    share, low, high : float or None
+        In [0, 1], low <= share <= high; None when the total is 0.
+    """
+
+    count: int
+    total: int
+    share: float | None
+    low: float | None
+    high: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the share as a JSON document."""
+        return asdict(self)
+
+
+def share_of(count: int, total: int) -> Share:
+    """Share of a count, with Wilson's score interval (1927, doi 10.1080/01621459.1927.10502953).
+
+    Parameters
+    ----------
+    count, total : int
+        0 <= count <= total.
+
+    Examples
+    --------
+    >>> share_of(0, 10).low
+    0.0
+    """
+    if total == 0:
+        return Share(count=0, total=0, share=None, low=None, high=None)
+    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+    share = count / total
+    centre = (share + z * z / (2 * total)) / (1 + z * z / total)
+    half = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
+    # At the ends the formula gives 0 and 1 but for rounding.
+    low = 0.0 if count == 0 else centre - half
+    high = 1.0 if count == total else centre + half
+    return Share(count=count, total=total, share=share, low=low, high=high)
+
+
+MIN_DAYS: Final = 10
+"""Fewer days are too few to draw from."""
+
+DAY: Final = 86_400_000_000
+"""Microseconds."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """A 95 % interval.
+
+    Parameters
+    ----------
+    low, high : float or None
+        low <= high; None where it is unknown.
+    """
+
+    low: float | None
+    high: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the interval as a JSON document."""
+        return {"low": self.low, "high": self.high}
+
+
+def draw_days(days: int, *, repeats: int) -> Iterator[IntArray]:
+    """Draw as many days as there are, again and again.
+
+    Yields
+    ------
+    ndarray of shape (days,), int64
+        How often each day is drawn; nothing with fewer than ten days. The same number of days gives the same draws.
+    """
+    if days < MIN_DAYS:
+        return
+    generator = np.random.default_rng(0)
+    for _ in range(repeats):
+        yield np.bincount(generator.integers(0, days, days), minlength=days)
+
+
+def interval_of(values: Iterable[float | None]) -> Interval:
+    """Percentiles of what the draws gave; those that gave nothing are left out.
+
+    Returns
+    -------
+    Interval
+        Of nothing if no draw gave a value.
+    """
+    found = sorted(value for value in values if value is not None)
+    if not found:
+        return Interval(low=None, high=None)
+    tail = round((1 - CONFIDENCE) / 2 * len(found))
+    return Interval(low=found[tail], high=found[-1 - tail])
+
 
 REPEATS: Final = 500
 
@@ -23,7 +129,6 @@ class Uncertainty:
 
     Parameters
     ----------
-    roc_auc, average_precision, brier, log_loss : Interval
     recalls : mapping of float to Interval
         By false positive rate.
     """
@@ -36,13 +141,9 @@ class Uncertainty:
 
     def to_json(self) -> dict[str, Any]:
         """Give the intervals as a JSON document: the keys of the metrics."""
-        return {
-            "roc_auc": self.roc_auc.to_json(),
-            "average_precision": self.average_precision.to_json(),
-            "brier": self.brier.to_json(),
-            "log_loss": self.log_loss.to_json(),
-            "recall_at_fpr": {f"{limit:g}": recall.to_json() for limit, recall in self.recalls.items()},
-        }
+        plain = asdict(self)
+        plain["recall_at_fpr"] = {f"{limit:g}": ends for limit, ends in plain.pop("recalls").items()}
+        return plain
 
 
 def measure_uncertainty(

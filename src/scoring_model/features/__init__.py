@@ -1,8 +1,7 @@
 """Features: the catalogue, its value functions, and the matrix that evaluates them."""
 
 from scoring_model.features.catalogue import Family, Feature, Group
-from scoring_model.features.fingerprint import feature_versions, fingerprint
-from scoring_model.features.invented import invented_table, record_at
+from scoring_model.features.fingerprint import feature_versions, fingerprint, invented_table, record_at
 from scoring_model.features.matrix import FeatureMatrix, StartedRow
 from scoring_model.features.settings import (
     FAMILIES,

@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
-from scoring_model.features.ngrams import NgramTable
 from scoring_model.features.postal import REQUIRED, USUALLY, fits
 from scoring_model.features.spelling import plain, typed, typed_alike
-from scoring_model.features.vocabulary import Vocabulary
+from scoring_model.features.state import NgramTable, Vocabulary
 from scoring_model.features.words import NO_ADDRESSES, NO_HOMES, UNITS
 
 VERSION = 2
@@ -34,7 +33,7 @@ _PATTERNED = frozenset(
 
 
 def is_there(part: str) -> bool:
-    """That a part is there, whatever it says."""
+    """That a part is present."""
     return True
 
 
@@ -134,7 +133,7 @@ def family(countries: Vocabulary, lines: NgramTable) -> Family:
     countries : Vocabulary
         Codes the country.
     lines : NgramTable
-        Says how often n-grams of characters are seen in first lines.
+        Frequencies of character n-grams in first lines.
     """
 
     def country(value: str | None) -> tuple[float, ...]:

@@ -54,7 +54,6 @@ def find_blind_windows(
     ----------
     table : RecordTable
         The delay is the shortest of its frauds.
-    settings : FeatureSettings
     configured_delay : int or None
         Microseconds; that of `LabelSchema`, which counts where the table has no frauds.
 

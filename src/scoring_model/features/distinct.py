@@ -3,50 +3,16 @@
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features.catalogue import Group
-
-Codes: TypeAlias = NDArray[np.int32] | IntArray
+from scoring_model.records.table import Codes, Column
 
 _DENSE = 4
 """Codes are numbered anew without sorting where there are at most this many times as many as rows."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
-    """One input of a table.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,), integers
-        Index into `values`.
-    values : sequence of length m
-        Distinct values, None among them where one is missing.
-    """
-
-    codes: Codes
-    values: Sequence[Any]
-
-    @classmethod
-    def of(cls, numbers: IntArray) -> "Coded":
-        """Code whole numbers, which are their own values."""
-        if not len(numbers):
-            return cls(numbers, ())
-        low = int(numbers.min())
-        where, size = _renumbered(numbers - low, int(numbers.max()) - low + 1)
-        return cls(where, numbers[_rows_of(where, size)].tolist())
-
-    def seen(self, view: Callable[[Any], Hashable]) -> "Coded":
-        """What a view leaves of the values, each distinct one once."""
-        index: dict[Hashable, int] = {}
-        seen = [None if value is None else view(value) for value in self.values]
-        renumbered = np.array([index.setdefault(value, len(index)) for value in seen], dtype=np.int32)
-        return Coded(renumbered[self.codes] if len(seen) else self.codes, tuple(index))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,14 +30,13 @@ class Block:
     where: Codes
 
 
-def evaluate(group: Group, inputs: Sequence[Coded]) -> Block:
+def evaluate(group: Group, inputs: Sequence[Column]) -> Block:
     """Call a group's function on the distinct values of its inputs.
 
     Parameters
     ----------
-    group : Group
-    inputs : sequence of Coded
-        In the order of the group's.
+    inputs : sequence of Column
+        In the order of the group's. None is among the values where one is missing, so that no code is negative.
 
     Returns
     -------
@@ -79,7 +44,7 @@ def evaluate(group: Group, inputs: Sequence[Coded]) -> Block:
         Of all features of the group.
     """
     if group.views:
-        inputs = [coded.seen(view) for coded, view in zip(inputs, group.views, strict=True)]
+        inputs = [_viewed(column, view) for column, view in zip(inputs, group.views, strict=True)]
     where, arguments = _together(inputs)
     width = len(group.features)
     floats = itertools.chain.from_iterable(map(group.function, *arguments))
@@ -87,17 +52,34 @@ def evaluate(group: Group, inputs: Sequence[Coded]) -> Block:
     return Block(np.fromiter(floats, np.float64, count * width).reshape(count, width), where)
 
 
-def _together(inputs: Sequence[Coded]) -> tuple[Codes, list[Sequence[Any]]]:
+def number_column(numbers: IntArray) -> Column:
+    """Make a column of whole numbers, none missing."""
+    if not len(numbers):
+        return Column((), numbers)
+    low = int(numbers.min())
+    where, size = _renumbered(numbers - low, int(numbers.max()) - low + 1)
+    return Column(numbers[_rows_of(where, size)].tolist(), where)
+
+
+def _viewed(column: Column, view: Callable[[Any], Hashable]) -> Column:
+    """Apply a view to the values of a column; equal results share a code."""
+    index: dict[Hashable, int] = {}
+    seen = [None if value is None else view(value) for value in column.values]
+    renumbered = np.array([index.setdefault(value, len(index)) for value in seen], dtype=np.int32)
+    return Column(tuple(index), renumbered[column.codes] if len(seen) else column.codes)
+
+
+def _together(inputs: Sequence[Column]) -> tuple[Codes, list[Sequence[Any]]]:
     """Number the distinct combinations of several inputs, and list the values of each."""
     if len(inputs) == 1:
         return inputs[0].codes, [inputs[0].values]
     where, size = inputs[0].codes, len(inputs[0].values)
-    for coded in inputs[1:]:
+    for column in inputs[1:]:
         # Numbered anew after every input, so that the product stays far below 2**63.
-        width = len(coded.values)
-        where, size = _renumbered(where.astype(np.int64) * width + coded.codes, size * width)
+        width = len(column.values)
+        where, size = _renumbered(where.astype(np.int64) * width + column.codes, size * width)
     rows = _rows_of(where, size)
-    return where, [[coded.values[code] for code in coded.codes[rows].tolist()] for coded in inputs]
+    return where, [[column.values[code] for code in column.codes[rows].tolist()] for column in inputs]
 
 
 def _rows_of(where: Codes, size: int) -> IntArray:

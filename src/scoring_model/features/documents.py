@@ -1,8 +1,7 @@
 """Features of the document and of the citizenship."""
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
-from scoring_model.features.shares import ShareTable
-from scoring_model.features.vocabulary import Vocabulary
+from scoring_model.features.state import ShareTable, Vocabulary
 from scoring_model.records import DOCUMENT_TYPES
 
 VERSION = 2

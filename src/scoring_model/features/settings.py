@@ -1,4 +1,4 @@
-"""What a use's configuration says of its features."""
+"""The settings of the features of one use."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, get_args
 
+from scoring_model.contract.violation import Invalid, Violation, check_fields
 from scoring_model.history import PERSON, Amount, LinkKey, WindowSpec
 from scoring_model.records import Duration, SignalType
 
@@ -23,7 +24,7 @@ DAY = 24 * HOUR
 
 
 class Trend(StrEnum):
-    """How the risk may move with a numeric signal."""
+    """Monotone direction of the risk in a numeric signal."""
 
     FREE = "free"
     INCREASING = "increasing"
@@ -43,7 +44,7 @@ class SignalSettings:
     protected : str, optional
         The protected attribute that the signal carries, such as ``sex``; as a feature it is off unless named.
     differs_from : str, optional
-        A field of text that says the same of a genuine person, such as ``address.country`` for the country of
+        A text field with the same value for a genuine person, such as ``address.country`` for the country of
         the network: whether they differ is a further feature. Of categories only.
     title : str, optional
         What reasons call it, such as ``email age``; by default ``signal`` and its name.
@@ -56,17 +57,27 @@ class SignalSettings:
     title: str | None = None
 
     def __post_init__(self) -> None:
-        problems = []
-        if self.title is not None and not _TITLE.fullmatch(self.title):
-            problems.append("title must be 2 to 60 letters, digits, blanks or hyphens")
-        if self.differs_from is not None and self.type is not SignalType.CATEGORY:
-            problems.append(f"differs_from is for categories, not for type {self.type}")
-        if self.differs_from is not None and self.differs_from not in COMPARABLE_FIELDS:
-            problems.append(f"differs_from must be one of {', '.join(COMPARABLE_FIELDS)}")
-        if self.trend is not Trend.FREE and self.type not in (SignalType.NUMBER, SignalType.BOOLEAN):
-            problems.append(f"trend is for numbers and booleans, not for type {self.type}")
-        if problems:
-            raise ValueError("; ".join(problems))
+        compared, has_trend = self.differs_from is not None, self.trend is not Trend.FREE
+        titled = self.title is None or _TITLE.fullmatch(self.title) is not None
+        check_fields(
+            self,
+            ("title", "2 to 60 letters, digits, blanks or hyphens", titled),
+            (
+                "differs_from",
+                f"absent for type {self.type}: it is for categories",
+                not compared or self.type is SignalType.CATEGORY,
+            ),
+            (
+                "differs_from",
+                f"one of {', '.join(COMPARABLE_FIELDS)}",
+                not compared or self.differs_from in COMPARABLE_FIELDS,
+            ),
+            (
+                "trend",
+                f"free for type {self.type}: others are for numbers and booleans",
+                not has_trend or self.type in (SignalType.NUMBER, SignalType.BOOLEAN),
+            ),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +98,7 @@ class LinkSettings:
 
     Raises
     ------
-    ValueError
+    Invalid
         With every key, window and number that breaks a rule.
     """
 
@@ -97,17 +108,21 @@ class LinkSettings:
     amount: Amount | None = None
 
     def __post_init__(self) -> None:
-        problems = [problem for name, parts in self.keys.items() for problem in _key_problems(name, parts)]
+        violations = [
+            found.within("keys", name)
+            for name, parts in self.keys.items()
+            for found in _key_violations(name, parts)
+        ]
         try:
             _ = self.spec
-        except ValueError as error:
-            problems.append(str(error))
-        if problems:
-            raise ValueError("; ".join(problems))
+        except Invalid as error:
+            violations += error.violations
+        if violations:
+            raise Invalid(violations)
 
     @property
     def spec(self) -> WindowSpec:
-        """The law of windows that these settings ask for."""
+        """The window specification of these settings."""
         return WindowSpec(windows=tuple(self.windows), cap=self.cap, amount=self.amount)
 
     @property
@@ -122,8 +137,6 @@ class FeatureSettings:
 
     Parameters
     ----------
-    signals : mapping of str to SignalSettings
-    links : LinkSettings
     families : tuple of str
         Families of features of the record that are used, by default all.
     use_protected : tuple of str
@@ -134,7 +147,7 @@ class FeatureSettings:
 
     Raises
     ------
-    ValueError
+    Invalid
         If the amount of the links is no signal of numbers.
     """
 
@@ -148,23 +161,22 @@ class FeatureSettings:
         amount = self.links.amount
         if amount is None:
             return
-        if amount.signal not in self.signals:
-            raise ValueError(f"links.amount.signal: there is no signal {amount.signal}")
-        kind = self.signals[amount.signal].type
+        kind = self.signals[amount.signal].type if amount.signal in self.signals else None
         if kind is not SignalType.NUMBER:
-            raise ValueError(
-                f"links.amount.signal: must be of type number, {amount.signal} is of type {kind}"
-            )
+            detail = f"must be of type number, {amount.signal} is of type {kind}"
+            if kind is None:
+                detail = f"there is no signal {amount.signal}"
+            raise Invalid([Violation("/links/amount/signal", "not_a_number", detail)])
 
 
-def _key_problems(name: str, parts: tuple[str, ...]) -> Iterator[str]:
+def _key_violations(name: str, parts: tuple[str, ...]) -> Iterator[Violation]:
     if name == PERSON and parts:
-        yield f"links.keys.{name}: the person is built in and takes no fields"
+        yield Violation("", "built_in", "the person is built in and takes no fields")
     if name != PERSON and not parts:
-        yield f"links.keys.{name}: no fields"
+        yield Violation("", "empty", "no fields")
     for part in sorted({part for part in parts if parts.count(part) > 1}):
-        yield f"links.keys.{name}: {part} stands twice"
+        yield Violation("", "repeated", f"{part} stands twice")
     try:
         LinkKey(name=name, parts=tuple(parts))
-    except ValueError as error:
-        yield f"links.keys: {error}"
+    except Invalid as error:
+        yield from error.violations

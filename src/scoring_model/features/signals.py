@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from scoring_model.features.catalogue import MISSING, Direction, Family, Feature, Group
-from scoring_model.features.reasons import signal_reason, snake
+from scoring_model.features.catalogue import MISSING, Direction, Family, Feature, Group, signal_reason, snake
 from scoring_model.features.settings import SignalSettings, Trend
-from scoring_model.features.vocabulary import Vocabulary
+from scoring_model.features.state import Vocabulary
 from scoring_model.records import SignalType
 
 VERSION = 1
@@ -28,7 +27,6 @@ def family(signals: Mapping[str, SignalSettings], vocabularies: Mapping[str, Voc
 
     Parameters
     ----------
-    signals : mapping of str to SignalSettings
     vocabularies : mapping of str to Vocabulary
         By the name of the categorical signal.
     """

@@ -1,4 +1,4 @@
-"""How text is written: what the families of names and addresses look at alike."""
+"""Spelling of text: functions that the families of names and addresses share."""
 
 import itertools
 import operator
@@ -18,7 +18,7 @@ _LATIN_END = "\u0250"
 """All letters before this character are Latin: Basic Latin, Latin-1 and Latin Extended-A and B."""
 
 _KEPT_END = 0x3000
-"""Answers for characters below this are kept: all alphabets but those of many thousand signs."""
+"""Results for characters below this are kept: all alphabets except those of many thousand characters."""
 
 VOWEL, CONSONANT, NEITHER = "a", "b", " "
 WITHOUT_CASE, CAPITALISED, UPPER, LOWER, MIXED = MISSING, 0.0, 1.0, 2.0, 3.0
@@ -80,7 +80,7 @@ def case(text: str) -> float:
 
 
 def capitals(text: str) -> float | None:
-    """`UPPER` or `LOWER` where all letters are, None without case, else `CAPITALISED`: how somebody types."""
+    """`UPPER` or `LOWER` where all letters are, None without case, else `CAPITALISED`."""
     if text.istitle():
         return UPPER if text.isupper() else CAPITALISED
     if text.isupper():
@@ -115,7 +115,7 @@ class _Kept(dict[int, str]):
 
     @staticmethod
     def answer(character: str) -> str:
-        """What a character becomes."""
+        """The replacement of a character."""
         raise NotImplementedError
 
 
@@ -144,7 +144,7 @@ def _script(character: str) -> str:
 
 
 def _longest(hits: Iterable[bool]) -> int:
-    """Characters of the longest stretch whose steps, from each character to the next, are all true."""
+    """Characters of the longest run whose steps, from each character to the next, are all true."""
     longest = current = 1
     for hit in hits:
         current = current + 1 if hit else 1

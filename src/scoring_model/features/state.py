@@ -1,18 +1,200 @@
-"""What features learn from data before the first row that trains."""
+"""Tables that features are fitted with on the burn-in, before the first row that trains; the bundle carries them."""
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.features.ngrams import NgramTable
+from scoring_model.features.catalogue import MISSING
 from scoring_model.features.settings import FeatureSettings
-from scoring_model.features.shares import ShareTable
-from scoring_model.features.vocabulary import Vocabulary
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, SignalType
+
+GRID = 2.0**20
+
+
+def settled(value: float) -> float:
+    """Round to a multiple of 2**-20.
+
+    Logarithms differ in their last bits between libraries (``np.log`` and ``math.log`` on 0.35 % of values);
+    rounded so, they are the same numbers everywhere.
+    """
+    return round(value * GRID) / GRID
+
+
+MIN_PERSONS = 5
+"""Entries of fewer persons are dropped, so that the tables of a bundle identify no one."""
+
+MAX_LEVELS = 200
+
+
+class Vocabulary:
+    """Categories in order of their codes, 0 upwards; all others share one further code.
+
+    Parameters
+    ----------
+    values : sequence of str
+        At most `MAX_LEVELS`.
+    """
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self.values = tuple(values)
+        self._codes = {value: float(code) for code, value in enumerate(self.values)}
+        self._unseen = float(len(self.values))
+
+    @classmethod
+    def fit(cls, persons_by_value: Iterable[tuple[str, int]]) -> "Vocabulary":
+        """Number the categories that enough persons have, the most frequent first.
+
+        Parameters
+        ----------
+        persons_by_value : iterable of (str, int)
+            Distinct values, each with its number of persons.
+        """
+        common = [(-persons, value) for value, persons in persons_by_value if persons >= MIN_PERSONS]
+        return cls([value for _, value in sorted(common)[:MAX_LEVELS]])
+
+    def code(self, value: str | None) -> float:
+        """The code of a value: an integer, or NaN where there is none."""
+        return MISSING if value is None else self._codes.get(value, self._unseen)
+
+
+_SHARE_SMOOTHING = 0.5
+
+
+class ShareTable:
+    """Persons by category, within each of some circumstances.
+
+    Parameters
+    ----------
+    counts : mapping of str to mapping of str to int
+        Circumstance (such as a country) to category (such as a type of document) to persons.
+    """
+
+    def __init__(self, counts: Mapping[str, Mapping[str, int]]) -> None:
+        self.counts = {within: dict(categories) for within, categories in counts.items()}
+        known = {category for categories in self.counts.values() for category in categories}
+        self._unseen = {
+            within: _bits(0, sum(categories.values()), len(known))
+            for within, categories in self.counts.items()
+        }
+        self._bits = {
+            (within, category): _bits(persons, sum(categories.values()), len(known))
+            for within, categories in self.counts.items()
+            for category, persons in categories.items()
+        }
+
+    @classmethod
+    def fit(cls, persons_by_pair: Iterable[tuple[str, str, int]]) -> "ShareTable":
+        """Count the pairs that enough persons have.
+
+        Parameters
+        ----------
+        persons_by_pair : iterable of (str, str, int)
+            Distinct pairs of circumstance and category, each with its number of persons.
+        """
+        counts: dict[str, dict[str, int]] = {}
+        for within, category, persons in sorted(persons_by_pair):
+            if persons >= MIN_PERSONS:
+                counts.setdefault(within, {})[category] = persons
+        return cls(counts)
+
+    def rarity(self, within: str, category: str) -> float:
+        """Information of a category, given the circumstance.
+
+        Returns
+        -------
+        float
+            Bits, at least 0, a multiple of 2**-20; NaN where nothing is known of the circumstance.
+        """
+        found = self._bits.get((within, category))
+        return self._unseen.get(within, MISSING) if found is None else found
+
+
+def _bits(persons: int, of: int, categories: int) -> float:
+    return settled(-math.log2((persons + _SHARE_SMOOTHING) / (of + _SHARE_SMOOTHING * (categories + 1))))
+
+
+_NGRAM_SMOOTHING = 0.1
+_START, _END = "\x02", "\x03"
+_DIGITS: Final = str.maketrans("123456789", "000000000")
+
+
+class NgramTable:
+    """Frequencies of character trigrams.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Persons by trigram; a text begins with two start marks and ends with one end mark.
+    """
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        contexts: Counter[str] = Counter()
+        for trigram, count in self.counts.items():
+            contexts[trigram[:2]] += count
+        alphabet = len({trigram[2] for trigram in self.counts}) + 1
+        unseen = _NGRAM_SMOOTHING * alphabet
+        known = {
+            trigram: -math.log2((count + _NGRAM_SMOOTHING) / (contexts[trigram[:2]] + unseen))
+            for trigram, count in self.counts.items()
+        }
+        in_context = {context: -math.log2(_NGRAM_SMOOTHING / (n + unseen)) for context, n in contexts.items()}
+        self._bits = _Bits(known, in_context, math.log2(alphabet))
+
+    @classmethod
+    def fit(cls, texts: Iterable[tuple[str, int]]) -> "NgramTable":
+        """Count the trigrams of texts.
+
+        Parameters
+        ----------
+        texts : iterable of (str, int)
+            Distinct texts, each with its number of persons.
+        """
+        counts: Counter[str] = Counter()
+        for text, persons in texts:
+            for trigram in set(_trigrams(text)):
+                counts[trigram] += persons
+        return cls({t: counts[t] for t in sorted(counts) if counts[t] >= MIN_PERSONS})
+
+    def improbability(self, text: str) -> tuple[float, float]:
+        """Information of the text's characters given the two before each, which digit is one: 7 is like 0.
+
+        Returns
+        -------
+        mean : float
+            Bits per character, at least 0; an exact sum by a count, and so the same everywhere.
+        greatest : float
+            Bits of the rarest trigram, at least 0; a multiple of 2**-20.
+        """
+        bits = list(map(self._bits.__getitem__, _trigrams(text)))
+        return sum(bits) / len(bits), max(bits)
+
+
+class _Bits(dict[str, float]):
+    """Bits by trigram, those of unseen ones by their context; on a grid, so that sums are exact in any order."""
+
+    def __init__(self, known: Mapping[str, float], in_context: Mapping[str, float], nowhere: float) -> None:
+        super().__init__({trigram: settled(bits) for trigram, bits in known.items()})
+        self._in_context = {context: settled(bits) for context, bits in in_context.items()}
+        self._nowhere = settled(nowhere)
+
+    def __missing__(self, trigram: str) -> float:
+        return self._in_context.get(trigram[:2], self._nowhere)
+
+
+def _trigrams(text: str) -> list[str]:
+    folded = text.casefold()
+    if not folded.isalpha():
+        folded = folded.translate(_DIGITS)
+    marked = f"{_START}{_START}{folded}{_END}"
+    return [marked[i : i + 3] for i in range(len(marked) - 2)]
+
 
 _VOCABULARY_FIELDS = ("citizenship", "address.country")
 _NAME_FIELDS = ("firstName", "lastName")
@@ -70,7 +252,6 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
     ----------
     table : RecordTable
         The burn-in alone.
-    settings : FeatureSettings
 
     Returns
     -------

@@ -34,22 +34,22 @@ _PUBLIC_HOSTS: Final = """
 """
 
 TITLES: Final = frozenset(_TITLES.split())
-"""Titles of persons and words of companies, which stand in no name of a person."""
+"""Titles of persons and words of companies, which no name of a person contains."""
 
 NO_NAMES: Final = frozenset(_NO_NAMES.split())
-"""What people type who are asked for a name and give none."""
+"""Placeholders that people type instead of a name."""
 
 NO_ADDRESSES: Final = frozenset(_NO_ADDRESSES.split())
-"""What people type who are asked for an address and give none."""
+"""Placeholders that people type instead of an address."""
 
 UNITS: Final = frozenset(_UNITS.split())
 """Flats, floors and rooms."""
 
 NO_HOMES: Final = frozenset(_NO_HOMES.split())
-"""Where post is kept or a guest stays."""
+"""Mailboxes and hotels."""
 
 PICTURES: Final = frozenset(_PICTURES.split())
 """Endings of files that hold pictures."""
 
 PUBLIC_HOSTS: Final = frozenset(_PUBLIC_HOSTS.split())
-"""Where anybody can put or find a picture: hosts of pictures and files, social networks, short links."""
+"""Public hosts of pictures: hosts of images and files, social networks, link shorteners."""

@@ -1,19 +1,17 @@
-"""What was known before: the law of windows over the earlier records that share a link key.
+"""History: velocity features over the earlier records that share a link key, point in time.
 
 For a record at event time ``t`` and a window of length ``w`` the law counts the records of the same link
 key in ``[t - w, t)``, on integer microseconds. Records of the same instant do not see each other. A window
 sees at most the latest ``cap`` records in it, and with them all that share the instant of the last of these.
-A record counts as fraud when its latest label known strictly before ``t`` says so. One numeric signal may be
+A record counts as fraud when its latest label known strictly before ``t`` is fraud. One numeric signal may be
 summed, in whole units, over the records that a window sees.
 
-`law` counts for one record; `sweep`, which is imported by its own name since it brings a compiler, for all
+`windows` counts for one record; `sweep`, which is imported by its own name since it brings a compiler, for all
 records of a table at once. They agree exactly.
 """
 
 from scoring_model.history.amounts import MOST_UNITS, Amount, TableAmounts, table_amounts
 from scoring_model.history.keys import PERSON, LinkKey, key_codes, key_of, person_codes, person_of
-from scoring_model.history.labels import pack_label
-from scoring_model.history.past import past_counts
 from scoring_model.history.windows import (
     NOTHING_BEFORE,
     Counts,
@@ -24,6 +22,8 @@ from scoring_model.history.windows import (
     Sums,
     WindowSpec,
     count_before,
+    pack_label,
+    past_counts,
 )
 
 __all__ = [

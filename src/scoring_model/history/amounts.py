@@ -1,4 +1,4 @@
-"""Amounts: one numeric signal in whole units, so that sums are exact in whatever order they are made."""
+"""Amounts: one numeric signal in whole units, so that sums are exact in any order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.contract.fields import signal_field
+from scoring_model.contract.violation import check_fields
 from scoring_model.records import RecordTable
 
 MOST_UNITS: Final = 2**40
@@ -29,7 +30,7 @@ class Amount:
 
     Raises
     ------
-    ValueError
+    Invalid
         If `decimals` is out of range.
     """
 
@@ -37,8 +38,7 @@ class Amount:
     decimals: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.decimals <= MOST_DECIMALS:
-            raise ValueError(f"decimals must be 0 to {MOST_DECIMALS}, got {self.decimals}")
+        check_fields(self, ("decimals", f"0 to {MOST_DECIMALS}", 0 <= self.decimals <= MOST_DECIMALS))
 
     @property
     def field(self) -> str:
@@ -52,10 +52,6 @@ class Amount:
 
     def units(self, value: float | None) -> int | None:
         """Count the units of one value: the product with `scale`, rounded half to even.
-
-        Parameters
-        ----------
-        value : float or None
 
         Returns
         -------
@@ -95,7 +91,7 @@ def table_amounts(table: RecordTable, amount: Amount) -> TableAmounts:
     column = table.column(amount.field)
     values: Sequence[Any] = column.values
     units = [amount.units(value) for value in values]
-    # The last place answers for the code -1.
+    # The last place is that of the code -1.
     return TableAmounts(
         np.array([*(found or 0 for found in units), 0], dtype=np.int64)[column.codes],
         np.array([*(found is not None for found in units), False])[column.codes],

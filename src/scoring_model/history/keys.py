@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.history.parts import combined_codes, key_part, part_problems
+from scoring_model.contract.violation import Invalid
+from scoring_model.history.parts import combined_codes, key_part, part_violations
 from scoring_model.records import RecordTable
 
 PERSON = "person"
@@ -34,7 +35,7 @@ class LinkKey:
 
     Raises
     ------
-    ValueError
+    Invalid
         With everything that is wrong with the parts.
     """
 
@@ -42,9 +43,8 @@ class LinkKey:
     parts: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        problems = part_problems(self.parts)
-        if problems:
-            raise ValueError(f"link key {self.name}: {'; '.join(problems)}")
+        if violations := part_violations(self.parts):
+            raise Invalid(violations, f"link key {self.name}")
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -83,9 +83,8 @@ def person_codes(table: RecordTable, *, alone: bool) -> IntArray:
 
     Parameters
     ----------
-    table : RecordTable
     alone : bool
-        Whether a record of nobody known is a person of its own, or negative.
+        Whether a record without a known person is a person of its own, or negative.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Parts of a link key: a field, what is taken away of it, and fields whose values may stand in any order.
+"""Parts of a link key: a field with its encodings, or several fields whose values may stand in any order.
 
-A part is written ``lastName``, ``lastName:phonetic:start4`` (reductions, the first to be applied first) or
+A part is written ``lastName``, ``lastName:phonetic:start4`` (encodings, the first to be applied first) or
 ``firstName+lastName:phonetic`` (each value on its own, then all of them without order).
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.fields import IDENTITY_FIELDS, REFERENCE_FIELDS, SIGNAL_PREFIX
+from scoring_model.contract.violation import Invalid, Violation
 from scoring_model.records import Column, RecordTable
 from scoring_model.records.key_encodings import encoded_normaliser, encodings_of
 from scoring_model.records.near_misses import near_misses
@@ -29,8 +30,8 @@ class KeyPart:
     ----------
     fields : tuple of str
         Field names. Of several, values that changed places are the same, and a missing one is left out.
-    reductions : tuple of str
-        Names of reductions that every field takes.
+    encodings : tuple of str
+        Names of encodings that are applied to every field, in order.
     """
 
     fields: tuple[str, ...]
@@ -78,33 +79,32 @@ def key_part(text: str) -> KeyPart:
     Parameters
     ----------
     text : str
-        Field names with ``+`` between them, then reductions with ``:`` before each.
-
-    Returns
-    -------
-    KeyPart
+        Field names with ``+`` between them, then encodings with ``:`` before each.
 
     Raises
     ------
-    ValueError
-        With all problems, as `part_problems` lists them.
+    Invalid
+        With all that `part_violations` lists.
     """
-    problems = part_problems([text])
-    if problems:
-        raise ValueError("; ".join(problems))
+    if violations := part_violations([text]):
+        raise Invalid(violations)
     return KeyPart(*_split(text))
 
 
-def part_problems(parts: Iterable[str]) -> tuple[str, ...]:
+def part_violations(parts: Iterable[str]) -> tuple[Violation, ...]:
     """List what is wrong with the parts of a key.
 
     Returns
     -------
-    tuple of str
-        One for each unknown field, each reduction that a field does not take, with the nearest known name, and
+    tuple of Violation
+        One for each unknown field, each encoding that a field does not take, with the nearest known name, and
         each field that may not stand where it does; empty if all is well.
     """
-    return tuple(f"part {part!r}: {problem}" for part in parts for problem in _problems(*_split(part)))
+    return tuple(
+        Violation("", "invalid_part", f"part {part!r}: {problem}")
+        for part in parts
+        for problem in _problems(*_split(part))
+    )
 
 
 def combined_codes(columns: Sequence[IntArray] | IntArray) -> IntArray:
@@ -158,8 +158,8 @@ def _problems(fields: tuple[str, ...], encodings: tuple[str, ...]) -> Iterator[s
         if fields.count(name) > 1:
             yield f"{name} stands twice"
         if name in REFERENCE_FIELDS and len(fields) > 1:
-            # Left out of what is joined, it would tie records of clients who only share a pool.
-            yield f"{name} is a client's own reference, which stands in a part of its own"
+            # Left out of what is joined, it would tie records of clients who only share a history scope.
+            yield f"{name} is a client's own reference, which must be a part by itself"
         if name in IDENTITY_FIELDS or _is_signal(name):
             yield from _problems_of_encodings(name, encodings)
         else:
@@ -182,4 +182,4 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     near = near_misses(name, names)
     if near:
         return f"; did you mean {near[0]}?"
-    return f"; known are {', '.join(names)}" if names else ", nor any other reduction"
+    return f"; known are {', '.join(names)}" if names else ", nor any other encoding"

@@ -1,4 +1,4 @@
-"""The law of windows over a whole table, in one linear sweep with pointers that only advance."""
+"""Point-in-time counts over a whole table, in one linear sweep with pointers that only advance."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.history.amounts import TableAmounts
-from scoring_model.history.windows import LinkCounts, LinkSums, WindowSpec
+from scoring_model.history.windows import (
+    LinkCounts,
+    LinkSums,
+    WindowSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class TableLabels:
     times : ndarray of shape (m,), int64
         Microseconds at which each became known: the later of known-at and reported-at.
     frauds : ndarray of shape (m,), bool
-        Whether it says fraud.
+        Whether the label is fraud.
     """
 
     rows: IntArray
@@ -48,8 +52,6 @@ def sweep(
         Event times, microseconds, in any order.
     persons : ndarray of shape (n,), int64
         Codes of persons.
-    labels : TableLabels
-    law : WindowSpec
     amounts : TableAmounts, optional
         Needed where the law sums them.
 

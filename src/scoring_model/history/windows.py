@@ -1,19 +1,77 @@
-"""The law of windows, for one record and its past."""
+"""Velocity features of one record: point-in-time counts over windows of its past."""
 
 from bisect import bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from struct import Struct
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.history.amounts import Amount
-from scoring_model.history.labels import says_fraud
+from scoring_model.contract.violation import check_fields
+from scoring_model.history.amounts import Amount, TableAmounts, table_amounts
+from scoring_model.history.keys import LinkKey, key_codes, person_codes
+from scoring_model.records import NEVER, RecordTable
+
+_LABEL: Final = Struct("<qb")
+
+
+def pack_label(instant: int, *, fraud: bool) -> bytes:
+    """Pack one label; the labels of a record are these bytes, one after the other, in the order reported.
+
+    Parameters
+    ----------
+    instant : int
+        From when it counts, the later of known and reported: microseconds since 1970-01-01 UTC, 64 bits.
+    fraud : bool
+        Whether the label is fraud.
+
+    Returns
+    -------
+    bytes of length 9
+        The instant as a little-endian 64-bit integer, then 1 for fraud or 0.
+
+    Examples
+    --------
+    >>> pack_label(258, fraud=True).hex()
+    '020100000000000001'
+    """
+    return _LABEL.pack(instant, fraud)
+
+
+def says_fraud(packed: bytes, *, before: int) -> bool:
+    """Whether the latest label that counts before an instant is fraud.
+
+    Parameters
+    ----------
+    packed : bytes
+        Labels of one record, as `pack_label` gives them, in the order reported.
+    before : int
+        Microseconds. A label of this very instant does not count yet.
+
+    Returns
+    -------
+    bool
+        Of labels that count from one instant, the one reported last decides; without any, false.
+
+    Raises
+    ------
+    struct.error
+        If the bytes are no whole number of labels.
+    """
+    latest: int | None = None
+    fraud = False
+    for instant, value in _LABEL.iter_unpack(packed):
+        if instant < before and (latest is None or instant >= latest):
+            latest, fraud = instant, value == 1
+    return fraud
+
 
 NOTHING_BEFORE = -1
-"""Stands in ``since_last`` where no earlier record is in the longest window."""
+"""Value of ``since_last`` without an earlier record in the longest window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,17 +93,13 @@ class WindowSpec:
     amount: Amount | None = None
 
     def __post_init__(self) -> None:
-        problems = []
-        if not self.windows:
-            problems.append("windows must not be empty")
-        if any(length <= 0 for length in self.windows):
-            problems.append("every window must be longer than 0 microseconds")
-        if any(a >= b for a, b in zip(self.windows, self.windows[1:], strict=False)):
-            problems.append("windows must ascend strictly")
-        if self.cap < 1:
-            problems.append(f"cap must be at least 1, got {self.cap}")
-        if problems:
-            raise ValueError("; ".join(problems))
+        check_fields(
+            self,
+            ("windows", "one or more lengths", bool(self.windows)),
+            ("windows", "longer than 0 microseconds each", all(length > 0 for length in self.windows)),
+            ("windows", "strictly ascending", all(a < b for a, b in pairwise(self.windows))),
+            ("cap", "at least 1", self.cap >= 1),
+        )
 
 
 class PastRecord(NamedTuple):
@@ -184,11 +238,6 @@ def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
         is enough to give the records that the longest window sees.
     at : int
         Event time of the record, microseconds.
-    law : WindowSpec
-
-    Returns
-    -------
-    Counts
 
     Examples
     --------
@@ -258,8 +307,8 @@ def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, 
     """Records of each window that are known before `at` to be fraud."""
     counts, count, start = [], 0, first
     for end in ends:
-        told = filter(None, map(_LABELS, past[start:end]))
-        count += sum(says_fraud(packed, before=at) for packed in told)
+        labels = filter(None, map(_LABELS, past[start:end]))
+        count += sum(says_fraud(packed, before=at) for packed in labels)
         counts.append(count)
         start = end
     return tuple(counts)
@@ -274,3 +323,40 @@ def _sums(past: Past, first: int, ends: Sequence[int], scale: float) -> Sums:
         records.append(records[-1] + len(found))
         start = end
     return Sums(tuple(units[1:]), tuple(records[1:]), scale)
+
+
+def past_counts(
+    table: RecordTable, row: int, keys: Sequence[LinkKey], spec: WindowSpec
+) -> Mapping[str, Counts]:
+    """Count what a table holds before one of its records.
+
+    Parameters
+    ----------
+    table : RecordTable
+        The record and its history, in any order.
+    row : int
+        Of the record.
+
+    Returns
+    -------
+    mapping of str to Counts
+        By the name of the key. The same counts as the sweep over the whole table gives.
+    """
+    at = int(table.event_times[row])
+    persons = person_codes(table, alone=True)
+    amounts = None if spec.amount is None else table_amounts(table, spec.amount)
+    counts = {}
+    for key in keys:
+        codes = key_codes(table, key)
+        linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
+        latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
+        past = [_past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()]
+        counts[key.name] = count_before(past, at=at, spec=spec)
+    return counts
+
+
+def _past_record(table: RecordTable, row: int, person: int, amounts: TableAmounts | None) -> PastRecord:
+    known = int(table.label_times[row])
+    labels = None if known == NEVER else pack_label(known, fraud=bool(table.labels[row] == 1))
+    amount = int(amounts.units[row]) if amounts is not None and amounts.present[row] else None
+    return PastRecord(int(table.event_times[row]), person, labels, amount)

@@ -5,15 +5,18 @@ which one record never needs.
 """
 
 from scoring_model.contract.rules import DOCUMENT_TYPES, Rule, RuleError, SignalType
-from scoring_model.records.contract import InvalidRecord, parse_record
-from scoring_model.records.digest import digest
-from scoring_model.records.durations import Duration, Instant
 from scoring_model.records.normalisation import NORMALISATION_VERSION, normaliser
-from scoring_model.records.problems import Problem, RowProblem
-from scoring_model.records.record import Record
+from scoring_model.records.record import InvalidRecord, Record, RowViolation, parse_record
 from scoring_model.records.schema import LabelSchema, RecordSchema
-from scoring_model.records.table import NEVER, Column, RecordTable
-from scoring_model.records.times import format_duration, microseconds, parse_duration, rfc3339
+from scoring_model.records.table import NEVER, Column, RecordTable, digest
+from scoring_model.records.times import (
+    Duration,
+    Instant,
+    format_duration,
+    microseconds,
+    parse_duration,
+    rfc3339,
+)
 
 __all__ = [
     "DOCUMENT_TYPES",
@@ -24,11 +27,10 @@ __all__ = [
     "Instant",
     "InvalidRecord",
     "LabelSchema",
-    "Problem",
     "Record",
     "RecordSchema",
     "RecordTable",
-    "RowProblem",
+    "RowViolation",
     "Rule",
     "RuleError",
     "SignalType",

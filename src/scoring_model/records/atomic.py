@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic writes of files."""
 
 import os
 import secrets
@@ -9,23 +9,22 @@ from pathlib import Path
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Write a file under another name, and give it its own when all of it is on the disk.
+    """Write a file under a temporary name and rename it once it is on the disk.
 
     Parameters
     ----------
     path : Path
-        Where the file shall be. What is there is replaced; its folder must exist.
+        The file to write. An existing one is replaced; its folder must exist.
 
     Yields
     ------
     Path
-        A name in the same folder, with the same ending, where nothing is yet. The body writes the file there.
+        A new name in the same folder, with the same ending. The body writes the file there.
 
     Raises
     ------
     FileNotFoundError
-        If the body wrote nothing. Whatever the body raises passes through; what it wrote is removed, and what
-        was at `path` stays.
+        If the body wrote nothing. After any error the temporary file is removed and `path` is unchanged.
     """
     partial = path.with_name(f".{secrets.token_hex(8)}.{path.name}")
     try:

@@ -1,9 +1,8 @@
-"""What a file does to types, undone: from the cell of a file to the value that a JSON body would hold.
+"""Cells of files as the values that a JSON body would hold.
 
-CSV knows nothing but text, pandas makes floats of integers with gaps, and every tool has a missing value of
-its own. So a cell is first read as what its field wants; what cannot be read so is passed on as it is, for
-the rule of the field to refuse. Missing in every file are null, NaN and text of nothing but blanks; the text
-`NA` is a value.
+CSV has only text, pandas turns integers with gaps into floats, and every tool has its own missing value. A cell is
+read as the type of its field; if that fails, it is passed on unchanged and the rule of the field rejects it. Null, NaN
+and blank text are missing in every file; the text `NA` is a value.
 """
 
 import json

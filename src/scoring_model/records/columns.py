@@ -1,107 +1,156 @@
-"""The cells of a column against the rule of its field: each distinct cell once."""
+"""Columns against the rules of their fields, and rows against those that look at several fields or rows."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.contract.fields import EVENT_FIELDS, REFERENCE_FIELDS
 from scoring_model.contract.rules import Rule, RuleError
-from scoring_model.records import cells
-from scoring_model.records.encoding import Encoded
-from scoring_model.records.problems import RowProblem
-from scoring_model.records.rules import instant
-from scoring_model.records.times import EARLIEST, LATEST
+from scoring_model.contract.violation import Violation
+from scoring_model.records import cells, times
+from scoring_model.records.record import (
+    EMPTY,
+    FUTURE,
+    MISSING,
+    RowViolation,
+    broken,
+    instant,
+    violation,
+)
+from scoring_model.records.schema import LabelSchema
+from scoring_model.records.table import NEVER, Column
+
+UNTIMED: Final = "must be there for a label, or the schema must set a label delay"
+DUPLICATE: Final = "must differ from those of the rows before"
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """A column of canonical values.
+    """A parsed column.
 
     Parameters
     ----------
-    values : sequence
-        Distinct canonical values, in any order.
-    codes : ndarray of shape (n,), int32
-        Index into `values`; -1 where missing or refused.
-    refused : ndarray of shape (n,), bool
-        Rows whose cell breaks the rule.
-    problems : tuple of RowProblem
-        One for each of them.
+    column : Column
+        Canonical values in any order; no row that breaks the rule has one.
+    violations : tuple of RowViolation
+        One for each row that breaks the rule.
     """
 
-    values: Sequence[object]
-    codes: NDArray[np.int32]
-    refused: BoolArray
-    problems: tuple[RowProblem, ...]
+    column: Column
+    violations: tuple[RowViolation, ...] = ()
 
     @classmethod
     def absent(cls, rows: int) -> "Parsed":
         """Stand in for a column that the source lacks."""
-        return cls((), np.full(rows, -1, dtype=np.int32), np.zeros(rows, dtype=np.bool_), ())
+        return cls(Column.missing(rows))
 
     @property
     def missing(self) -> BoolArray:
-        """Rows without a value, those that were refused left out."""
-        return (self.codes < 0) & ~self.refused
-
-    def gather(self, absent: int) -> IntArray:
-        """Spread whole numbers over the rows, `absent` where there is none."""
-        return np.array([*self.values, absent], dtype=np.int64)[self.codes]
+        """Rows without a value, but for those that break the rule."""
+        missing: BoolArray = self.column.codes < 0
+        missing[[found.row for found in self.violations]] = False
+        return missing
 
 
-def parse_column(field: str, encoded: Encoded, parse: Callable[[object], object | None]) -> Parsed:
-    """Parse the distinct cells of a column and spread what they give over its rows.
+def parse_column(field: str, raw: Column, parse: Callable[[object], object | None]) -> Parsed:
+    """Parse each distinct cell of a column once.
 
     Parameters
     ----------
     field : str
-        Name of the field, for its problems.
-    encoded : Encoded
-        The cells.
+        Name of the field, for its violations.
+    raw : Column
+        Unchecked cells.
     parse : callable
         Cell to canonical value, or None where missing; raises `RuleError`.
-
-    Returns
-    -------
-    Parsed
-        Of as many rows.
     """
     index: dict[object, int] = {}
-    errors: dict[int, RuleError] = {}
+    violations: dict[int, Violation] = {}
     targets: list[int] = []
-    for code, cell in enumerate(encoded.values):
+    for code, cell in enumerate(raw.values):
         try:
             value = parse(cell)
         except RuleError as error:
-            errors[code] = error
+            violations[code] = broken(field, error)
             value = None
         targets.append(-1 if value is None else index.setdefault(value, len(index)))
-    targets.append(-1)  # the last place answers for the code -1
-    is_error = np.zeros(len(targets), dtype=np.bool_)
-    is_error[list(errors)] = True
-    refused = is_error[encoded.codes]
-    return Parsed(
-        values=tuple(index),
-        codes=np.array(targets, dtype=np.int32)[encoded.codes],
-        refused=refused,
-        problems=tuple(_row_problems(field, encoded.codes, refused, errors)),
-    )
+    targets.append(-1)  # the last place is that of the code -1
+    column = Column(tuple(index), np.array(targets, dtype=np.int32)[raw.codes])
+    rows = np.flatnonzero(np.isin(raw.codes, list(violations))) if violations else ()
+    return Parsed(column, tuple(RowViolation(int(row), violations[int(raw.codes[row])]) for row in rows))
 
 
-def parse_instants(field: str, encoded: Encoded) -> Parsed:
+def parse_instants(field: str, raw: Column) -> Parsed:
     """Parse a column of times to microseconds, all at once where the source has a type for them."""
-    if isinstance(encoded.values, np.ndarray):
-        micros = encoded.values.astype(np.int64)
-        if ((micros >= EARLIEST) & (micros <= LATEST)).all():
-            return Parsed(micros.tolist(), encoded.codes, np.zeros(len(encoded.codes), dtype=np.bool_), ())
-    return parse_column(field, encoded, lambda cell: instant(cells.plain(cell)))
+    values: object = raw.values
+    if isinstance(values, np.ndarray):
+        micros: IntArray = values.astype(np.int64)
+        if ((micros >= times.EARLIEST) & (micros <= times.LATEST)).all():
+            return Parsed(Column(micros.tolist(), raw.codes))
+    return parse_column(field, raw, lambda cell: instant(cells.plain(cell)))
 
 
-def _row_problems(
-    field: str, codes: NDArray[np.int32], refused: BoolArray, errors: Mapping[int, RuleError]
-) -> Iterator[RowProblem]:
-    for row in np.flatnonzero(refused).tolist():
-        error = errors[int(codes[row])]
-        yield RowProblem(row, field, Rule(error.type), error.message())
+def row_violations(
+    parsed: Mapping[str, Parsed], labels: LabelSchema, *, readable: BoolArray
+) -> Iterator[RowViolation]:
+    """Find what is wrong with rows, beyond their cells one by one.
+
+    Parameters
+    ----------
+    parsed : mapping of str to Parsed
+        Columns of n rows by field; those that the source lacks are absent.
+    labels : LabelSchema
+        Whether labels need a time of their own.
+    readable : ndarray of shape (n,), bool
+        Rows that could be taken apart. Of others there is nothing more to say.
+
+    Yields
+    ------
+    RowViolation
+        By rule, then by row.
+    """
+    for found, rows in _broken(parsed, labels, len(readable)):
+        for row in np.flatnonzero(rows & readable).tolist():
+            yield RowViolation(row, found)
+
+
+def _broken(
+    parsed: Mapping[str, Parsed], labels: LabelSchema, rows: int
+) -> Iterator[tuple[Violation, BoolArray]]:
+    absent = Parsed.absent(rows)
+    event = parsed.get("eventTime", absent)
+    yield violation("eventTime", Rule.MISSING, MISSING), event.missing
+    if "recordId" in parsed:
+        yield violation("recordId", Rule.MISSING, MISSING), parsed["recordId"].missing
+        yield violation("recordId", Rule.DUPLICATE, DUPLICATE), _repeated(parsed["recordId"].column)
+    if labels.delay is None:
+        labelled = parsed.get("label", absent).column.codes >= 0
+        untimed = labelled & parsed.get("labelKnownAt", absent).missing
+        yield violation("labelKnownAt", Rule.MISSING, UNTIMED), untimed
+    yield violation("", Rule.EMPTY_RECORD, EMPTY), _empty(parsed, rows)
+    born = _birth_times(parsed.get("dob", absent).column)
+    yield violation("dob", Rule.IN_FUTURE, FUTURE), born > event.column.gather(NEVER)
+
+
+def _repeated(column: Column) -> BoolArray:
+    rows = np.arange(len(column.codes))
+    first = np.zeros(len(column.values) + 1, dtype=np.int64)
+    first[column.codes[::-1]] = rows[::-1]  # of repeated indices the last assignment stays: the first row
+    repeated: BoolArray = (column.codes >= 0) & (first[column.codes] != rows)
+    return repeated
+
+
+def _empty(parsed: Mapping[str, Parsed], rows: int) -> BoolArray:
+    empty = np.ones(rows, dtype=np.bool_)
+    for field, column in parsed.items():
+        if field not in EVENT_FIELDS and field not in REFERENCE_FIELDS:
+            empty &= column.missing
+    return empty
+
+
+def _birth_times(column: Column) -> IntArray:
+    born = [times.microseconds(value) for value in column.values]
+    return np.array([*born, times.EARLIEST], dtype=np.int64)[column.codes]

@@ -1,8 +1,6 @@
-"""The cells of a column as distinct values and where they stand, so that each is parsed once."""
+"""The unchecked cells of a source as columns, so that each distinct cell is parsed once."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +9,9 @@ from numpy.typing import NDArray
 from scoring_model.arrays import IntArray
 from scoring_model.contract.rules import URLS
 from scoring_model.records.sheet import Cells, Objects
+from scoring_model.records.table import Column
 from scoring_model.records.times import timestamp_microseconds
 
-Instants: TypeAlias = NDArray[np.datetime64]
 _SCALARS: Final = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -27,23 +25,7 @@ _SCALARS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """The distinct cells of a column, unchecked.
-
-    Parameters
-    ----------
-    values : sequence, or ndarray of datetime64[us]
-        Distinct cells, in any order. An array where the source has a type for dates or timestamps.
-    codes : ndarray of shape (n,), int32
-        Index into `values`; -1 where null.
-    """
-
-    values: Sequence[object] | Instants
-    codes: NDArray[np.int32]
-
-
-def encode(cells: Cells, rows: int) -> Encoded:
+def encode(cells: Cells, rows: int) -> Column:
     """Encode one column.
 
     Parameters
@@ -55,8 +37,9 @@ def encode(cells: Cells, rows: int) -> Encoded:
 
     Returns
     -------
-    Encoded
-        Of as many rows. Cells of a type that no field can have (a struct, a duration) become one value, that
+    Column
+        Of as many rows, its values in any order: an ndarray of datetime64[us] where the source has a type for dates or
+        timestamps. Cells of a type that no field can have (a struct, a duration) become one value, that
         type. Of a list of more than `URLS` items only the length is kept.
     """
     if isinstance(cells, Objects):
@@ -70,7 +53,7 @@ def encode(cells: Cells, rows: int) -> Encoded:
         return _lists(pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], kind))
     if _is_scalar(kind):
         return _scalars(cells)
-    return Encoded((kind,), np.where(_valid(cells), 0, -1).astype(np.int32))
+    return Column((kind,), np.where(_valid(cells), 0, -1).astype(np.int32))
 
 
 def _is_scalar(kind: pa.DataType) -> bool:
@@ -81,37 +64,38 @@ def _valid(cells: Any) -> NDArray[np.bool_]:
     return np.asarray(cells.is_valid(), dtype=np.bool_)
 
 
-def _scalars(cells: Any) -> Encoded:
+def _scalars(cells: Any) -> Column:
     if pa.types.is_float16(cells.type):
         cells = cells.cast(pa.float32())  # Arrow encodes no halves
     encoded = cells.dictionary_encode().unify_dictionaries()
     if not encoded.num_chunks:
-        return Encoded((), np.empty(0, dtype=np.int32))
+        return Column((), np.empty(0, dtype=np.int32))
     codes = [chunk.indices.fill_null(-1).to_numpy() for chunk in encoded.chunks]
-    return Encoded(_python(encoded.chunk(0).dictionary), np.concatenate(codes).astype(np.int32))
+    return Column(_python(encoded.chunk(0).dictionary), np.concatenate(codes).astype(np.int32))
 
 
 def _python(values: pa.Array) -> list[object]:
     try:
         return values.to_pylist()  # type: ignore[no-any-return]
     except UnicodeDecodeError:
-        # Lone surrogates stand for bytes that are no UTF-8; the rules refuse them.
+        # Lone surrogates represent bytes that are not UTF-8; the rules reject them.
         return [
             bytes(value).decode(errors="surrogateescape") for value in values.cast(pa.binary()).to_pylist()
         ]
 
 
-def _instants(cells: Any) -> Encoded:
+def _instants(cells: Any) -> Column:
     unit = {"date32[day]": pa.timestamp("s"), "date64[ms]": pa.timestamp("ms")}.get(
         str(cells.type), cells.type
     )
     chunks = [timestamp_microseconds(chunk.cast(unit)) for chunk in cells.chunks]
     micros: IntArray = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
     values, codes = np.unique(micros, return_inverse=True)
-    return Encoded(values.astype("datetime64[us]"), np.where(_valid(cells), codes, -1).astype(np.int32))
+    stamps: Any = values.astype("datetime64[us]")
+    return Column(stamps, np.where(_valid(cells), codes, -1).astype(np.int32))
 
 
-def _lists(cells: Any) -> Encoded:
+def _lists(cells: Any) -> Column:
     items = encode(pa.chunked_array([cells.flatten()]), 0)
     lengths: IntArray = cells.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     starts = np.cumsum(lengths) - lengths
@@ -130,7 +114,7 @@ def _lists(cells: Any) -> Encoded:
         values += [
             [items.values[code] if code >= 0 else None for code in row] for row in matrix[first].tolist()
         ]
-    return Encoded(values, codes)
+    return Column(values, codes)
 
 
 def _distinct_rows(matrix: IntArray, bound: int) -> tuple[IntArray, IntArray]:
@@ -144,7 +128,7 @@ def _distinct_rows(matrix: IntArray, bound: int) -> tuple[IntArray, IntArray]:
     return np.unique(which, return_index=True)[1], which
 
 
-def _objects(cells: Objects, rows: int) -> Encoded:
+def _objects(cells: Objects, rows: int) -> Column:
     index: dict[object, int] = {}
     values: list[object] = []
     codes: list[int] = []
@@ -155,7 +139,7 @@ def _objects(cells: Objects, rows: int) -> Encoded:
         codes.append(code)
     spread = np.full(rows, -1, dtype=np.int32)
     spread[np.asarray(cells.rows, dtype=np.int64)] = codes
-    return Encoded(values, spread)
+    return Column(values, spread)
 
 
 def _identity(value: object) -> object:

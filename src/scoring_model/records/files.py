@@ -1,7 +1,7 @@
-"""Files as sheets: Parquet, CSV and JSON Lines.
+"""Sources as sheets: files (Parquet, CSV, JSON Lines) and tables in memory (DataFrames, Arrow streams).
 
-Types are left as the file has them; `cells` reads them. A row that cannot be taken apart is a problem of its
-own and has no cells.
+Types are left as the file has them; `cells` reads them. A row that cannot be taken apart is a violation of
+its own and has no cells.
 """
 
 import codecs
@@ -16,11 +16,97 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from scoring_model.contract.fields import NESTED
 from scoring_model.contract.rules import Rule
-from scoring_model.records.csv_header import check_csv_header
-from scoring_model.records.frames import arrow_sheet
-from scoring_model.records.problems import WHOLE, RowProblem
-from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, named_columns
+from scoring_model.records import cells
+from scoring_model.records.record import RowViolation, violation
+from scoring_model.records.sheet import (
+    Cells,
+    ObjectColumns,
+    Objects,
+    Sheet,
+    UnreadableSource,
+    check_csv_header,
+    named_columns,
+)
+
+_UNFIT: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+def frame_sheet(source: Any) -> Sheet:
+    """Open a table that is in memory.
+
+    Parameters
+    ----------
+    source : pandas.DataFrame or object with `__arrow_c_stream__`
+        Columns of pandas' `object` type are read value by value.
+
+    Returns
+    -------
+    Sheet
+        All its columns.
+
+    Raises
+    ------
+    UnreadableSource
+        If the source is something else, or two of its columns share a name.
+
+    References
+    ----------
+    Arrow PyCapsule interface, https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+    """
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "iloc"):
+        return _pandas_sheet(source)
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise UnreadableSource(
+            f"records are read from a path, a DataFrame or an Arrow stream, got {type(source).__name__}"
+        )
+    return arrow_sheet(pa.table(source))
+
+
+def arrow_sheet(table: pa.Table) -> Sheet:
+    """Open an Arrow table; structs called `address` and `signals` are taken apart."""
+    columns: list[tuple[str, Cells]] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        columns += _parts(name, column)
+    return Sheet(table.num_rows, named_columns(columns))
+
+
+def _parts(name: str, column: Any) -> list[tuple[str, Cells]]:
+    if name not in NESTED or not pa.types.is_struct(column.type):
+        return [(name, column)]
+    names = [f"{name}.{field.name}" for field in column.type]
+    return list(zip(names, column.flatten(), strict=True))
+
+
+def _pandas_sheet(frame: Any) -> Sheet:
+    columns: list[tuple[str, Cells]] = []
+    nested = ObjectColumns()
+    for place, label in enumerate(frame.columns):
+        name, series = str(label), frame.iloc[:, place]
+        if name in NESTED and series.dtype == object:
+            _add_nested(nested, name, series)
+        else:
+            columns += _parts(name, _pandas_cells(series))
+    return Sheet(len(frame), named_columns([*columns, *nested.cells()]), tuple(nested.violations))
+
+
+def _add_nested(nested: ObjectColumns, name: str, series: Any) -> None:
+    for row, value in enumerate(series):
+        nested.add(row, {name: value if isinstance(value, Mapping) else cells.plain(value)})
+
+
+def _pandas_cells(series: Any) -> Cells:
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_convert(None)  # UTC; with a zone Arrow runs into a deprecation of pandas 3
+    if series.dtype != object:
+        try:
+            column = pa.array(series, from_pandas=True)
+        except _UNFIT:
+            pass
+        else:
+            return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    return Objects(range(len(series)), list(series))
 
 
 def file_sheet(path: Path) -> Sheet:
@@ -96,7 +182,7 @@ def _csv_options(header: list[str], ragged: list[Any]) -> dict[str, Any]:
             column_types=dict.fromkeys(header, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
-            check_utf8=False,  # the rule of the field refuses what is no Unicode, row by row
+            check_utf8=False,  # the rule of the field rejects what is not Unicode, row by row
         ),
     }
 
@@ -109,12 +195,12 @@ def _with_gaps(table: pa.Table, ragged: list[Any]) -> Sheet:
     sources = pa.array(np.cumsum(~is_gap) - 1, mask=is_gap)
     sheet = arrow_sheet(table.take(sources) if ragged else table)
     details = [f"must have {row.expected_columns} columns, got {row.actual_columns}" for row in ragged]
-    problems = [_malformed(row, detail) for row, detail in zip(gaps.tolist(), details, strict=True)]
-    return Sheet(rows, sheet.columns, tuple(problems))
+    violations = [_malformed(row, detail) for row, detail in zip(gaps.tolist(), details, strict=True)]
+    return Sheet(rows, sheet.columns, tuple(violations))
 
 
-def _malformed(row: int, detail: str) -> RowProblem:
-    return RowProblem(row, WHOLE, Rule.MALFORMED_ROW, detail)
+def _malformed(row: int, detail: str) -> RowViolation:
+    return RowViolation(row, violation("", Rule.MALFORMED_ROW, detail))
 
 
 def _json_lines(path: Path) -> Sheet:
@@ -129,8 +215,10 @@ def _json_lines(path: Path) -> Sheet:
             try:
                 columns.add(row, _json_object(text))
             except (ValueError, RecursionError) as error:
-                columns.problems.append(_malformed(row, f"must be a JSON object, got {type(error).__name__}"))
-    return Sheet(row + 1, named_columns(columns.cells()), tuple(columns.problems))
+                columns.violations.append(
+                    _malformed(row, f"must be a JSON object, got {type(error).__name__}")
+                )
+    return Sheet(row + 1, named_columns(columns.cells()), tuple(columns.violations))
 
 
 def _json_object(text: bytes) -> dict[str, object]:

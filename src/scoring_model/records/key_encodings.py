@@ -1,8 +1,8 @@
-"""Reductions: what a link key may take away of a normalised value besides its accidents.
+"""Encodings of link keys (blocking keys): phonetic, truncated and others.
 
-Link keys tie records whose values are equal, so a typing error parts them. A reduction keeps what an error of
-some kind leaves as it is: the sound of a name, its first letters, the digits of a line. `NORMALISATION_VERSION`
-covers them too: a change to what one of them returns must raise it.
+Link keys join records whose values are equal, so that a typo separates them. An encoding keeps what typos of some kind
+do not change: the sound of a name, its first letters, the digits of a line. `NORMALISATION_VERSION` covers encodings
+too: a change to what one of them returns must raise it.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,64 +29,64 @@ _SOUNDEX: Final = {
 }
 
 
-def reduce_letters(text: str) -> str:
+def encode_letters(text: str) -> str:
     """Keep the letters of all scripts, without blanks.
 
     Examples
     --------
-    >>> reduce_letters("12 main st")
+    >>> encode_letters("12 main st")
     'mainst'
     """
     return letters_of(text)
 
 
-def reduce_digits(text: str) -> str:
+def encode_digits(text: str) -> str:
     """Keep the digits.
 
     Examples
     --------
-    >>> reduce_digits("flat 3 12 main st")
+    >>> encode_digits("flat 3 12 main st")
     '312'
     """
     return "".join(filter(str.isdigit, text))
 
 
-def reduce_sorted(text: str) -> str:
+def encode_sorted(text: str) -> str:
     """Put the characters in order, without blanks: neighbours that changed places are the same.
 
     Examples
     --------
-    >>> reduce_sorted("2165"), reduce_sorted("2156")
+    >>> encode_sorted("2165"), encode_sorted("2156")
     ('1256', '1256')
     """
     return "".join(sorted(text.replace(" ", "")))
 
 
-def reduce_words(text: str) -> str:
+def encode_words(text: str) -> str:
     """Put the words in order.
 
     Examples
     --------
-    >>> reduce_words("12 main st")
+    >>> encode_words("12 main st")
     '12 main st'
-    >>> reduce_words("main st 12")
+    >>> encode_words("main st 12")
     '12 main st'
     """
     return " ".join(sorted(text.split()))
 
 
-def reduce_start(text: str, *, length: int) -> str:
+def encode_start(text: str, *, length: int) -> str:
     """Keep the first characters, blanks not counted.
 
     Examples
     --------
-    >>> reduce_start("st james", length=3)
+    >>> encode_start("st james", length=3)
     'stj'
     """
     return text.replace(" ", "")[:length]
 
 
-def reduce_phonetic(text: str) -> str:
+def encode_phonetic(text: str) -> str:
     """Spell letters by their Soundex code, of any length: the first letter, then the digits of the consonants.
 
     ``phonetic:start4`` is the code of the census but for the zeros that fill it up. Letters of other scripts
@@ -99,7 +99,7 @@ def reduce_phonetic(text: str) -> str:
 
     Examples
     --------
-    >>> reduce_phonetic("smith"), reduce_phonetic("schmidt"), reduce_phonetic("tymczak")
+    >>> encode_phonetic("smith"), encode_phonetic("schmidt"), encode_phonetic("tymczak")
     ('s53', 's53', 't522')
     """
     letters = letters_of(text)
@@ -108,34 +108,34 @@ def reduce_phonetic(text: str) -> str:
     return letters[:1] + "".join(new).replace(_VOWEL, "")
 
 
-def reduce_year(date: str) -> str:
+def encode_year(date: str) -> str:
     """Keep the year of a date.
 
     Examples
     --------
-    >>> reduce_year("1990-02-01")
+    >>> encode_year("1990-02-01")
     '1990'
     """
     return date[:4]
 
 
-def reduce_month_day(date: str) -> str:
+def encode_month_day(date: str) -> str:
     """Keep month and day of a date.
 
     Examples
     --------
-    >>> reduce_month_day("1990-02-01")
+    >>> encode_month_day("1990-02-01")
     '02-01'
     """
     return date[5:]
 
 
-def reduce_unordered(date: str) -> str:
+def encode_unordered(date: str) -> str:
     """Put month and day of a date in order: a date that was read the other way round is the same.
 
     Examples
     --------
-    >>> reduce_unordered("1990-02-01"), reduce_unordered("1990-01-02")
+    >>> encode_unordered("1990-02-01"), encode_unordered("1990-01-02")
     ('1990-01-02', '1990-01-02')
     """
     year, *rest = date.split("-")
@@ -143,19 +143,19 @@ def reduce_unordered(date: str) -> str:
 
 
 TEXT_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
-    "digits": reduce_digits,
-    "letters": reduce_letters,
-    "phonetic": reduce_phonetic,
-    "sorted": reduce_sorted,
-    **{f"start{length}": partial(reduce_start, length=length) for length in range(1, LONGEST_START + 1)},
-    "words": reduce_words,
+    "digits": encode_digits,
+    "letters": encode_letters,
+    "phonetic": encode_phonetic,
+    "sorted": encode_sorted,
+    **{f"start{length}": partial(encode_start, length=length) for length in range(1, LONGEST_START + 1)},
+    "words": encode_words,
 }
-"""Of whatever people type. They read text without case and accents, also where the field itself keeps them."""
+"""For text that people type. They read it without case and accents, also where the field itself keeps them."""
 
 DATE_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
-    "month-day": reduce_month_day,
-    "unordered": reduce_unordered,
-    "year": reduce_year,
+    "month-day": encode_month_day,
+    "unordered": encode_unordered,
+    "year": encode_year,
 }
 
 _TEXT_FIELDS: Final = frozenset(
@@ -172,7 +172,7 @@ _TEXT_FIELDS: Final = frozenset(
 
 
 def encodings_of(field: str) -> Mapping[str, KeyEncoding]:
-    """Find the reductions that a field takes, by name.
+    """Find the encodings of a field, by name.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def encodings_of(field: str) -> Mapping[str, KeyEncoding]:
     Returns
     -------
     mapping of str to callable
-        Empty for codes, URLs and references, of which nothing can be taken away.
+        Empty for codes, URLs and references.
     """
     if field in _TEXT_FIELDS or field.startswith(SIGNAL_PREFIX):
         return TEXT_ENCODINGS
@@ -191,14 +191,14 @@ def encodings_of(field: str) -> Mapping[str, KeyEncoding]:
 
 @cache
 def encoded_normaliser(field: str, encodings: tuple[str, ...]) -> Normaliser:
-    """Normalise a field and reduce what that gives, step by step.
+    """Normalise a field and apply encodings, one after the other.
 
     Parameters
     ----------
     field : str
         Field name, a signal's included.
-    reductions : tuple of str
-        Names among `reductions_of` the field, the first to be applied first.
+    encodings : tuple of str
+        Names among `encodings_of` the field, the first to be applied first.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def encoded_normaliser(field: str, encodings: tuple[str, ...]) -> Normaliser:
     Raises
     ------
     KeyError
-        If no such field can link records, or it takes no such reduction.
+        If no such field can link records, or it has no such encoding.
     """
     normalise = normaliser(field)
     if field == "imageUrls":
@@ -218,10 +218,10 @@ def encoded_normaliser(field: str, encodings: tuple[str, ...]) -> Normaliser:
     if not steps:
         return normalise
 
-    def reduced(value: Any) -> str | None:
+    def encoded(value: Any) -> str | None:
         text = fold(normalise(value) or "")
         for step in steps:
             text = step(text)
         return text or None
 
-    return reduced
+    return encoded

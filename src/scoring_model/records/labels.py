@@ -1,4 +1,4 @@
-"""Labels: what they say, and from when on they count."""
+"""Labels: their spelling, and the time from which they count."""
 
 import re
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def _spelling(text: str) -> str:
 
 
 def label_times(
-    labels: NDArray[np.int8], events: IntArray, known: IntArray, told: IntArray, delay: int | None
+    labels: NDArray[np.int8], events: IntArray, known: IntArray, reported: IntArray, delay: int | None
 ) -> IntArray:
     """Find when labels count: from the later of the moment they were known and the moment they were reported to us.
 
@@ -68,7 +68,7 @@ def label_times(
     ----------
     labels : ndarray of shape (n,), int8
         -1 where there is none.
-    events, known, told : ndarray of shape (n,), int64
+    events, known, reported : ndarray of shape (n,), int64
         Microseconds; `NEVER` where missing.
     delay : int or None
         Microseconds from event to known, where `known` is missing.
@@ -76,9 +76,9 @@ def label_times(
     Returns
     -------
     ndarray of shape (n,), int64
-        Microseconds; `NEVER` without a label, or where nobody says when it was known.
+        Microseconds; `NEVER` without a label, or if the time is unknown.
     """
     assumed = NEVER if delay is None else np.where(events == NEVER, NEVER, events + (events != NEVER) * delay)
     since = np.where(known == NEVER, assumed, known)
-    times: IntArray = np.where(told == NEVER, since, np.maximum(since, told))
+    times: IntArray = np.where(reported == NEVER, since, np.maximum(since, reported))
     return np.where(labels == UNLABELLED, NEVER, times)

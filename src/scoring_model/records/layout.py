@@ -1,4 +1,4 @@
-"""Whether a source has the columns that its schema asks for."""
+"""Checks that a source has the columns of its schema."""
 
 from collections.abc import Collection, Iterable
 from typing import Final
@@ -11,7 +11,7 @@ _SHOWN: Final = 3
 
 
 class MissingColumns(ValueError):
-    """A source lacks columns, or has some that are nearly those asked for.
+    """A source lacks columns, or has near-miss column names.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bo
     if not set(held) - set(REFERENCE_FIELDS):
         hint = "" if held else ": are the names of the columns in the first row?"
         problems.append(f"no column holds an identity field or a configured signal{hint}")
-    problems += _lookalikes(columns, schema)
+    problems += _near_misses(columns, schema)
     found = tuple(problem for problem in problems if problem)
     if found:
         raise MissingColumns(found)
@@ -83,7 +83,7 @@ def _missing(field: str, columns: Collection[str], schema: RecordSchema) -> str:
     return f"the column {column!r}{mapped} is not in the source{hint}{delay}"
 
 
-def _lookalikes(columns: Collection[str], schema: RecordSchema) -> list[str]:
+def _near_misses(columns: Collection[str], schema: RecordSchema) -> list[str]:
     looks = {_look(column): column for column in _wanted(schema)}
     return [
         f"the column {column!r} is not read, but {looks[_look(column)]!r} would be: rename it or map it"

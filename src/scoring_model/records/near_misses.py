@@ -1,4 +1,4 @@
-"""Known names that a misspelt one may stand for, at a bounded cost."""
+"""The known names nearest to a misspelt one, at a bounded cost."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -1,8 +1,8 @@
-"""What records are linked by: the spelling of a value with its accidents taken away.
+"""Canonicalisation: one spelling for values that differ in case, accents, punctuation or abbreviations.
 
-Links compare hashes of normalised values, so a change here splits every person from their own history: any
-change to what a function returns must raise `NORMALISATION_VERSION`, and no history mixes versions. What a link
-key takes away besides is in `reductions`.
+Links compare hashes of normalised values, so a change here separates every person from their own history: any
+change to what a function returns must raise `NORMALISATION_VERSION`, and no history mixes versions. Link keys may
+encode the result further; see `key_encodings`.
 """
 
 import unicodedata
@@ -86,7 +86,7 @@ def normalise_name(name: str) -> str | None:
 
 
 def normalise_text(text: str) -> str | None:
-    """Reduce text to its words: no case, no accents, one blank for whatever is no letter or digit.
+    """Reduce text to its words: no case, no accents, one blank for every other character.
 
     Parameters
     ----------
@@ -224,11 +224,7 @@ NORMALISERS: Final[Mapping[str, Normaliser]] = {
 
 
 def fold(text: str) -> str:
-    """Take case and accents away, whatever the script.
-
-    Parameters
-    ----------
-    text : str
+    """Remove case and accents, in any script.
 
     Returns
     -------

@@ -1,15 +1,31 @@
-"""Rows that were refused: written down for people, and too many of them refused as a whole."""
+"""Quarantine of rejected rows, and the limit on their share."""
 
 import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
-from scoring_model.contract.rules import Rule
 from scoring_model.records.atomic import atomic_file
-from scoring_model.records.formulas import guarded
-from scoring_model.records.problems import RowProblem
 from scoring_model.records.reading import Reading
+from scoring_model.records.record import RowViolation
+
+FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+"""First characters of text that a spreadsheet runs as a formula, or strips to find one."""
+
+GUARD: Final = "'"
+"""In front of a cell it makes a spreadsheet read the rest as text."""
+
+
+def guarded(text: str) -> str:
+    """Put `GUARD` before text that a spreadsheet would run.
+
+    Examples
+    --------
+    >>> guarded("=1+1"), guarded("a=1")
+    ("'=1+1", 'a=1')
+    """
+    return GUARD + text if text.startswith(FORMULA_STARTS) else text
 
 
 class TooManyBadRows(ValueError):
@@ -21,11 +37,11 @@ class TooManyBadRows(ValueError):
         Refused rows among all rows, in [0, 1].
     limit : float
         Largest share that is accepted.
-    counts : mapping of (str, Rule) to int
-        Problems by field and rule, the most frequent first.
+    counts : mapping of (str, str) to int
+        Violations by field and rule, the most frequent first.
     """
 
-    def __init__(self, share: float, limit: float, counts: Mapping[tuple[str, Rule], int]) -> None:
+    def __init__(self, share: float, limit: float, counts: Mapping[tuple[str, str], int]) -> None:
         listed = ", ".join(f"{field or 'record'} {rule}: {count}" for (field, rule), count in counts.items())
         super().__init__(f"{share:.2%} of the rows were refused, at most {limit:.2%} are accepted ({listed})")
         self.share = share
@@ -33,31 +49,30 @@ class TooManyBadRows(ValueError):
         self.counts = counts
 
 
-def write_quarantine(problems: Iterable[RowProblem], path: Path) -> None:
-    """Write problems as CSV, whole or not at all.
+def write_quarantine(violations: Iterable[RowViolation], path: Path) -> None:
+    """Write violations as CSV, whole or not at all.
 
     Parameters
     ----------
-    problems : iterable of RowProblem
-        In the order in which they shall stand.
+    violations : iterable of RowViolation
+        In the order of the file.
     path : Path
         UTF-8, RFC 4180 with LF, columns `row,field,rule,detail`. No value of a record is in it.
         Text that a spreadsheet would run is guarded: names of fields are the sender's.
     """
     with (
         atomic_file(path) as partial,
-        # Names of columns may hold what no UTF-8 can.
-        partial.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+        partial.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("row", "field", "rule", "detail"))
         writer.writerows(
-            (found.row, guarded(found.field), found.rule.value, guarded(found.detail)) for found in problems
+            (row, guarded(found.field), found.code, guarded(found.detail)) for row, found in violations
         )
 
 
 def accept(reading: Reading, *, max_share: float) -> None:
-    """Refuse a source of which too much was refused.
+    """Reject a source with too many rejected rows.
 
     Parameters
     ----------
@@ -77,5 +92,5 @@ def accept(reading: Reading, *, max_share: float) -> None:
         raise ValueError(f"max_share must fulfil 0 <= max_share <= 1, got {max_share}")
     refused = reading.rows - len(reading.table)
     if refused > max_share * reading.rows:
-        counts = Counter((found.field, found.rule) for found in reading.problems)
+        counts = Counter((found.field, found.code) for _, found in reading.violations)
         raise TooManyBadRows(refused / reading.rows, max_share, dict(counts.most_common()))

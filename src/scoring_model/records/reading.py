@@ -1,7 +1,7 @@
-"""A source of records in: what obeys the contract as a table, what does not as problems of rows."""
+"""Reads a source: records that obey the contract as a table, the others as violations of their rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -9,36 +9,33 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.contract.fields import EVENT_FIELDS
+from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS
 from scoring_model.contract.rules import Rule, ValueRule, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
-from scoring_model.records.columns import Parsed, parse_column, parse_instants
+from scoring_model.records.columns import Parsed, parse_column, parse_instants, row_violations
 from scoring_model.records.encoding import encode
-from scoring_model.records.files import file_sheet
-from scoring_model.records.frames import frame_sheet
+from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
-from scoring_model.records.problems import RowProblem, row_problems_in_order
-from scoring_model.records.rows import row_problems
-from scoring_model.records.rules import field_rules
+from scoring_model.records.record import RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
 from scoring_model.records.sheet import Sheet, UnreadableSource
-from scoring_model.records.table import NEVER, Column, RecordTable
+from scoring_model.records.table import NEVER, RecordTable
 
-INSTANTS: Final = ("eventTime", "labelKnownAt", "labelToldAt")
+INSTANTS: Final = ("eventTime", "labelKnownAt", "labelReportedAt")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading a source gave.
+    """The result of reading a source.
 
     Parameters
     ----------
     table : RecordTable
-        The records without a problem, in the order of the source.
-    problems : tuple of RowProblem
-        All problems of the other rows, by row and field.
+        The records without a violation, in the order of the source.
+    violations : tuple of RowViolation
+        All violations of the other rows, by row and field.
     rows : int
         Number of rows of the source.
     unused_columns : tuple of str
@@ -46,7 +43,7 @@ class Reading:
     """
 
     table: RecordTable
-    problems: tuple[RowProblem, ...]
+    violations: tuple[RowViolation, ...]
     rows: int
     unused_columns: tuple[str, ...]
 
@@ -95,18 +92,30 @@ def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> Reading:
 
 
 def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool) -> Reading:
+    sheet = _with_new_names(sheet, schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
     parsed = {field: _column(sheet, field, schema) for field in _present(sheet, schema)}
-    problems = row_problems_in_order(
+    violations = in_order(
         [
-            *sheet.problems,
-            *(problem for column in parsed.values() for problem in column.problems),
-            *row_problems(parsed, schema.labels, readable=_readable(sheet)),
+            *sheet.violations,
+            *(found for column in parsed.values() for found in column.violations),
+            *row_violations(parsed, schema.labels, readable=_readable(sheet)),
         ]
     )
-    table = _table(parsed, schema, kept=_kept(sheet.rows, problems), rows=sheet.rows)
-    return Reading(table, problems, sheet.rows, unused_columns(sheet.columns, schema))
+    table = _table(parsed, schema, kept=_kept(sheet.rows, violations), rows=sheet.rows)
+    return Reading(table, violations, sheet.rows, unused_columns(sheet.columns, schema))
+
+
+def _with_new_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
+    """Read columns by the old names of their fields, unless the schema maps these fields or columns."""
+    columns = dict(sheet.columns)
+    for old, new in FORMER_FIELDS.items():
+        if old in columns and new not in schema.columns and old not in schema.columns.values():
+            if new in columns:
+                raise MissingColumns((f"the columns {old!r} and {new!r} hold the same field: remove one",))
+            columns[new] = columns.pop(old)
+    return replace(sheet, columns=columns)
 
 
 def _present(sheet: Sheet, schema: RecordSchema) -> list[str]:
@@ -114,11 +123,11 @@ def _present(sheet: Sheet, schema: RecordSchema) -> list[str]:
 
 
 def _column(sheet: Sheet, field: str, schema: RecordSchema) -> Parsed:
-    encoded = encode(sheet.columns[schema.column_of(field)], sheet.rows)
+    raw = encode(sheet.columns[schema.column_of(field)], sheet.rows)
     if field in INSTANTS:
-        return parse_instants(field, encoded)
+        return parse_instants(field, raw)
     read, check = _parser(field, schema)
-    return parse_column(field, encoded, lambda cell: check(read(cell)))
+    return parse_column(field, raw, lambda cell: check(read(cell)))
 
 
 def _parser(field: str, schema: RecordSchema) -> tuple[Cell, ValueRule]:
@@ -131,13 +140,14 @@ def _parser(field: str, schema: RecordSchema) -> tuple[Cell, ValueRule]:
 
 def _readable(sheet: Sheet) -> BoolArray:
     readable = np.ones(sheet.rows, dtype=np.bool_)
-    readable[[problem.row for problem in sheet.problems if problem.rule is Rule.MALFORMED_ROW]] = False
+    malformed = [found.row for found in sheet.violations if found.violation.code == Rule.MALFORMED_ROW]
+    readable[malformed] = False
     return readable
 
 
-def _kept(rows: int, problems: tuple[RowProblem, ...]) -> IntArray:
+def _kept(rows: int, violations: tuple[RowViolation, ...]) -> IntArray:
     good = np.ones(rows, dtype=np.bool_)
-    good[[problem.row for problem in problems]] = False
+    good[[found.row for found in violations]] = False
     return np.flatnonzero(good)
 
 
@@ -145,20 +155,18 @@ def _table(parsed: Mapping[str, Parsed], schema: RecordSchema, *, kept: IntArray
     absent = Parsed.absent(rows)
 
     def gather(field: str, missing: int) -> IntArray:
-        return parsed.get(field, absent).gather(missing)[kept]
+        return parsed.get(field, absent).column.gather(missing)[kept]
 
     labels = gather("label", UNLABELLED).astype(np.int8)
-    events, known, told = (gather(field, NEVER) for field in INSTANTS)
+    events, known, reported = (gather(field, NEVER) for field in INSTANTS)
     return RecordTable(
         record_ids=_record_ids(parsed, kept),
         event_times=events,
         columns={
-            field: Column.compact(column.values, column.codes[kept])
-            for field, column in parsed.items()
-            if field not in EVENT_FIELDS
+            field: found.column.take(kept) for field, found in parsed.items() if field not in EVENT_FIELDS
         },
         labels=labels,
-        label_times=label_times(labels, events, known, told, schema.labels.delay),
+        label_times=label_times(labels, events, known, reported, schema.labels.delay),
         source_rows=kept,
     )
 
@@ -166,5 +174,5 @@ def _table(parsed: Mapping[str, Parsed], schema: RecordSchema, *, kept: IntArray
 def _record_ids(parsed: Mapping[str, Parsed], kept: IntArray) -> tuple[str, ...]:
     if "recordId" not in parsed:
         return tuple(map(str, kept.tolist()))
-    column = parsed["recordId"]
+    column = parsed["recordId"].column
     return tuple([str(column.values[code]) for code in column.codes[kept].tolist()])

@@ -1,7 +1,39 @@
-"""One parsed record."""
+"""One record, shaped like an HTTP body, against the contract: all violations at once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from scoring_model.contract.fields import (
+    EVENT_FIELDS,
+    IDENTITY_FIELDS,
+    NESTED,
+    REFERENCE_FIELDS,
+    SIGNAL_PREFIX,
+    field_pointer,
+)
+from scoring_model.contract.rules import (
+    IDENTITY_RULES,
+    REFERENCE_LENGTH,
+    SIGNAL_RULES,
+    SIGNALS,
+    Rule,
+    RuleError,
+    ValueRule,
+    any_signal,
+    definite_text,
+    kind_of,
+    reference,
+    wrong_type,
+)
+from scoring_model.contract.violation import Invalid, Violation
+from scoring_model.records import times
+from scoring_model.records.schema import RecordSchema
+
+EMPTY: Final = "must have a value of an identity or of a configured signal"
+FUTURE: Final = "must not be later than the day of the event (UTC)"
+MISSING: Final = "must be there"
+_ORDER: Final = {field_pointer(field): place for place, field in enumerate((*EVENT_FIELDS, *IDENTITY_FIELDS))}
 
 
 @dataclass(frozen=True)
@@ -15,9 +47,195 @@ class Record:
     event_time : int
         Microseconds since 1970-01-01 UTC.
     record_id : str or None
-        The client's name of the record, where it has one.
+        The client's name of the record.
     """
 
     values: Mapping[str, object]
     event_time: int
     record_id: str | None
+
+
+class InvalidRecord(Invalid):
+    """A record breaks the contract: `violations` are sorted by field, those of the event first."""
+
+
+class RowViolation(NamedTuple):
+    """A violation of the contract by one row of a source.
+
+    Attributes
+    ----------
+    row : int
+        0-based; blank lines and the header of a text file do not count.
+    """
+
+    row: int
+    violation: Violation
+
+
+def violation(field: str, rule: Rule, detail: str) -> Violation:
+    """Report a rule that a field breaks; without a name, the whole record."""
+    return Violation(field_pointer(field) if field else "", rule, detail)
+
+
+def broken(field: str, error: RuleError) -> Violation:
+    """Report the rule that a value breaks."""
+    return violation(field, Rule(error.type), error.message())
+
+
+def in_order(violations: Iterable[RowViolation]) -> tuple[RowViolation, ...]:
+    """Sort by row, then by field: event, identity, then signals and the rest as they came."""
+    return tuple(sorted(violations, key=lambda found: (found.row, _place(found.violation))))
+
+
+def _place(violation: Violation) -> int:
+    return _ORDER.get(violation.pointer, len(_ORDER))
+
+
+def flatten(body: Mapping[str, object]) -> tuple[dict[str, object], list[Violation]]:
+    """Give every value its dotted field name.
+
+    Parameters
+    ----------
+    body : mapping
+        `address` and `signals` are objects, null, or left out for fields of dotted names.
+
+    Returns
+    -------
+    flat : dict of str to object
+        Values by field name.
+    violations : list of Violation
+        Of parts that are no objects, and of fields that come both nested and dotted.
+    """
+    flat: dict[str, object] = {}
+    violations: list[Violation] = []
+    for key, value in body.items():
+        if key not in NESTED:
+            if key in flat:
+                violations.append(_repeated(key))
+            flat[key] = value
+        elif isinstance(value, Mapping):
+            named = {f"{key}.{part}": item for part, item in value.items()}
+            violations += map(_repeated, sorted(flat.keys() & named.keys()))
+            flat |= named
+        elif value is not None:
+            violations.append(violation(key, Rule.WRONG_TYPE, f"must be an object, got {kind_of(value)}"))
+    return flat, violations
+
+
+def _repeated(field: str) -> Violation:
+    return violation(field, Rule.REPEATED_FIELD, "must come once")
+
+
+def instant(value: object) -> int | None:
+    """Check a time: RFC 3339 text, a datetime or a date, to microseconds since 1970-01-01 UTC."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        definite_text(value, limit=REFERENCE_LENGTH)
+    try:
+        return times.microseconds(value)
+    except TypeError as error:
+        raise wrong_type("a time", value) from error
+    except ValueError as error:
+        raise RuleError(Rule.NOT_A_TIME, "must be a time of RFC 3339 within the years 1 to 9999") from error
+
+
+def field_rules(schema: RecordSchema) -> dict[str, ValueRule]:
+    """Collect the rule of every field that a record of this schema may hold, in the order of the fields.
+
+    Parameters
+    ----------
+    schema : RecordSchema
+        Names the signals and their types.
+
+    Returns
+    -------
+    dict of str to callable
+        Field name to rule.
+    """
+    signals = {SIGNAL_PREFIX + name: SIGNAL_RULES[kind] for name, kind in schema.signals.items()}
+    return {**IDENTITY_RULES, **signals}
+
+
+_EVENT_RULES: Final[Mapping[str, ValueRule]] = {"recordId": reference, "eventTime": instant}
+
+
+def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int | None = None) -> Record:
+    """Check one record and bring it into canonical form.
+
+    Parameters
+    ----------
+    body : mapping
+        Field values by name, `address` and `signals` nested or by dotted names. null equals missing. Signals
+        that the schema does not name are checked for their shape and left out.
+    schema : RecordSchema
+        Names the signals. Its `columns` and `labels` are of files and play no part.
+    now : int, optional
+        Event time, in microseconds since 1970-01-01 UTC, of a body without `eventTime`.
+
+    Returns
+    -------
+    Record
+        What the same values in a file give.
+
+    Raises
+    ------
+    InvalidRecord
+        If any rule is broken. A label is no part of a record: its fields are unknown here.
+    """
+    flat, violations = flatten(body)
+    known = field_rules(schema)
+    values, of_fields = _checked(flat, known)
+    event, of_event = _checked(flat, _EVENT_RULES)
+    violations += [*of_fields.values(), *of_event.values(), *_unknown(flat, known)]
+    if is_empty(values.keys() | of_fields.keys()):
+        violations.append(violation("", Rule.EMPTY_RECORD, EMPTY))
+    event_time = event.get("eventTime", now)
+    if isinstance(event_time, int):
+        born = values.get("dob")
+        if born is not None and times.microseconds(born) > event_time:
+            violations.append(violation("dob", Rule.IN_FUTURE, FUTURE))
+        if not violations:
+            record_id = event.get("recordId")
+            return Record(values, event_time, record_id if isinstance(record_id, str) else None)
+    elif "eventTime" not in of_event:
+        violations.append(violation("eventTime", Rule.MISSING, MISSING))
+    raise InvalidRecord(sorted(violations, key=_place))
+
+
+def is_empty(fields: Collection[str]) -> bool:
+    """Whether fields that were given make no record: references alone do not."""
+    return all(field in REFERENCE_FIELDS for field in fields)
+
+
+def _checked(
+    flat: Mapping[str, object], known: Mapping[str, ValueRule]
+) -> tuple[dict[str, object], dict[str, Violation]]:
+    values: dict[str, object] = {}
+    violations = {}
+    for field, rule in known.items():
+        given = flat.get(field)
+        if given is None:  # missing by every rule
+            continue
+        try:
+            value = rule(given)
+        except RuleError as error:
+            violations[field] = broken(field, error)
+        else:
+            if value is not None:
+                values[field] = value
+    return values, violations
+
+
+def _unknown(flat: Mapping[str, object], known: Mapping[str, ValueRule]) -> list[Violation]:
+    """Check the shape of signals that no schema names, and report all other unknown fields."""
+    unknown = [field for field in flat if field not in known and field not in _EVENT_RULES]
+    signals = {field: any_signal for field in unknown if field.startswith(SIGNAL_PREFIX)}
+    violations = list(_checked(flat, signals)[1].values())
+    if len(flat) > SIGNALS and (count := sum(field.startswith(SIGNAL_PREFIX) for field in flat)) > SIGNALS:
+        violations.append(violation("signals", Rule.TOO_MANY, f"must be at most {SIGNALS}, got {count}"))
+    return violations + [
+        violation(field, Rule.UNKNOWN_FIELD, "is not a field of a record")
+        for field in unknown
+        if field not in signals
+    ]

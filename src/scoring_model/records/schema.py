@@ -1,20 +1,21 @@
-"""What one use's configuration says of its records: columns, signals and labels."""
+"""The schema of the records of one use: columns, signals and labels."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from scoring_model.contract.fields import EVENT_FIELDS, IDENTITY_FIELDS, signal_field
-from scoring_model.contract.rules import SignalType
-from scoring_model.records.durations import Duration
+from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, IDENTITY_FIELDS, signal_field
+from scoring_model.contract.rules import Rule, SignalType
+from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, pointer
+from scoring_model.records.times import Duration
 
 MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more is a mistake of units
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelSchema:
-    """How a file spells its labels, and when they were known.
+    """Spelling of labels in a file, and the delay until they are known.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ class LabelSchema:
 
     Raises
     ------
-    ValueError
+    Invalid
         If a list is empty or both share a value, or if the delay is negative or above a century.
     """
 
@@ -35,23 +36,30 @@ class LabelSchema:
     delay: Duration | None = None
 
     def __post_init__(self) -> None:
-        problems = [f"{name} needs a value" for name in ("fraud", "genuine") if not getattr(self, name)]
         shared = {value.lower() for value in self.fraud} & {value.lower() for value in self.genuine}
-        problems += [f"{value!r} is both fraud and genuine" for value in sorted(shared)]
+        violations = [
+            Violation(pointer(name), "empty", "must have a value")
+            for name in ("fraud", "genuine")
+            if not getattr(self, name)
+        ]
+        violations += [
+            Violation("", "repeated", f"{value!r} is both fraud and genuine") for value in sorted(shared)
+        ]
         if self.delay is not None and not 0 <= self.delay <= MAX_LABEL_DELAY:
-            problems.append(f"delay must be 0 to {MAX_LABEL_DELAY} microseconds, got {self.delay}")
-        if problems:
-            raise ValueError("label schema: " + "; ".join(problems))
+            detail = f"must be 0 to {MAX_LABEL_DELAY} microseconds, got {self.delay}"
+            violations.append(Violation("/delay", OUT_OF_RANGE, detail))
+        if violations:
+            raise Invalid(violations)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordSchema:
-    """What the records of one use hold, and where a file keeps it.
+    """Fields of the records of one use, and their columns in a file.
 
     Parameters
     ----------
     columns : mapping of str to str
-        Field name to the name of its column, for columns that are named otherwise.
+        Field name to the name of its column, for columns that are named otherwise. `FORMER_FIELDS` are aliases.
     signals : mapping of str to SignalType
         The signals that are read, by name without prefix. Others are accepted and left out.
     labels : LabelSchema
@@ -59,7 +67,7 @@ class RecordSchema:
 
     Raises
     ------
-    ValueError
+    Invalid
         If `columns` names an unknown field, or one column for two fields.
     """
 
@@ -68,14 +76,29 @@ class RecordSchema:
     labels: LabelSchema = field(default_factory=LabelSchema)
 
     def __post_init__(self) -> None:
-        known = {*self.fields, *EVENT_FIELDS}
-        problems = [f"columns names the unknown field {name!r}" for name in self.columns if name not in known]
-        uses = Counter(self.column_of(name) for name in (*self.fields, *EVENT_FIELDS))
-        problems += [
-            f"{uses[column]} fields are read from column {column!r}" for column in uses if uses[column] > 1
+        known = (*self.fields, *EVENT_FIELDS)
+        violations = [
+            Violation(
+                pointer("columns", old), Rule.REPEATED_FIELD, f"is the old name of {new}, which is there too"
+            )
+            for old, new in FORMER_FIELDS.items()
+            if old in self.columns and new in self.columns
         ]
-        if problems:
-            raise ValueError("record schema: " + "; ".join(problems))
+        columns = {FORMER_FIELDS.get(name, name): column for name, column in self.columns.items()}
+        object.__setattr__(self, "columns", columns)
+        violations += [
+            Violation(pointer("columns", name), Rule.UNKNOWN_FIELD, "unknown field")
+            for name in columns
+            if name not in known
+        ]
+        uses = Counter(map(self.column_of, known))
+        violations += [
+            Violation("/columns", "repeated", f"{uses[column]} fields are read from column {column!r}")
+            for column in uses
+            if uses[column] > 1
+        ]
+        if violations:
+            raise Invalid(violations)
 
     @property
     def fields(self) -> tuple[str, ...]:

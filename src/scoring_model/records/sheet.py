@@ -1,12 +1,11 @@
-"""A source as it is: named columns of cells that nobody has checked yet."""
+"""Sheets: the named columns of a source, unchecked."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from scoring_model.records.body import flatten
-from scoring_model.records.problems import RowProblem
+from scoring_model.records.record import RowViolation, flatten
 
 
 class UnreadableSource(ValueError):
@@ -42,13 +41,13 @@ class Sheet:
         Number of rows.
     columns : mapping of str to pyarrow.ChunkedArray or Objects
         Cells by column name; nested `address` and `signals` are already dotted.
-    problems : tuple of RowProblem
+    violations : tuple of RowViolation
         Of rows that could not be read, or not wholly.
     """
 
     rows: int
     columns: Mapping[str, Cells]
-    problems: tuple[RowProblem, ...] = ()
+    violations: tuple[RowViolation, ...] = ()
 
 
 def named_columns(columns: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
@@ -73,17 +72,48 @@ class ObjectColumns:
     """Columns that grow by one body at a time, each as long as it has cells."""
 
     columns: dict[str, tuple[list[int], list[object]]] = field(default_factory=dict)
-    problems: list[RowProblem] = field(default_factory=list)
+    violations: list[RowViolation] = field(default_factory=list)
 
     def add(self, row: int, body: Mapping[str, object]) -> None:
         """Add the values of a body, nested or dotted, at a row below all before."""
-        flat, problems = flatten(body)
+        flat, violations = flatten(body)
         for name, value in flat.items():
             rows, values = self.columns.setdefault(name, ([], []))
             rows.append(row)
             values.append(value)
-        self.problems.extend(RowProblem(row, found.field, found.rule, found.detail) for found in problems)
+        self.violations.extend(RowViolation(row, found) for found in violations)
 
     def cells(self) -> list[tuple[str, Cells]]:
         """Give the columns in order of first appearance."""
         return [(name, Objects(rows, values)) for name, (rows, values) in self.columns.items()]
+
+
+_SEPARATORS: Final[Mapping[str, str]] = {";": "';'", "\t": "a tab", "|": "'|'"}
+
+
+def check_csv_header(header: Sequence[str]) -> None:
+    """Refuse a first row that names no columns.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Cells of the first row that is not blank; empty when there is none.
+
+    Raises
+    ------
+    UnreadableSource
+        If there is no row or no name in it, or if it is one column whose name holds another separator. The text
+        repeats no name, which may be the value of a record.
+    """
+    if not any(name.strip() for name in header):
+        raise UnreadableSource(
+            "a CSV file must begin with a header row, the names of its columns; it has none"
+        )
+    if len(header) > 1:
+        return
+    for separator, shown in _SEPARATORS.items():
+        if separator in header[0]:
+            raise UnreadableSource(
+                f"the header of a CSV file must have commas between names; it is one column with {shown} in it, "
+                f"which seems to be the separator"
+            )

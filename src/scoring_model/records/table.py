@@ -1,8 +1,10 @@
-"""A table of parsed records: each field as its distinct values and where they stand."""
+"""Columns and tables: each field as its distinct values and where they stand."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +15,23 @@ from scoring_model.records.record import Record
 NEVER: Final = int(np.iinfo(np.int64).max)
 
 
+Codes: TypeAlias = NDArray[np.signedinteger[Any]]
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One field of a table.
+    """A column of a source, a table or a feature matrix.
 
     Parameters
     ----------
-    values : tuple
-        Distinct canonical values, never None, in order of first appearance, each in use.
-    codes : ndarray of shape (n,), int32
-        Index into `values`; -1 where missing.
+    values : sequence
+        Distinct values. In a table they are canonical, never None, in order of first appearance, each in use.
+    codes : ndarray of shape (n,), integers
+        Index into `values`; -1 where missing. In a table int32.
     """
 
-    values: tuple[object, ...]
-    codes: NDArray[np.int32]
+    values: Sequence[Any]
+    codes: Codes
 
     @classmethod
     def missing(cls, rows: int) -> "Column":
@@ -34,7 +39,7 @@ class Column:
         return cls((), np.full(rows, -1, dtype=np.int32))
 
     @classmethod
-    def compact(cls, values: Sequence[object], codes: NDArray[np.int32]) -> "Column":
+    def compact(cls, values: Sequence[Any], codes: Codes) -> "Column":
         """Make a column of values that need not be in use, nor in order.
 
         Parameters
@@ -53,7 +58,7 @@ class Column:
         first = np.full(len(values), NEVER, dtype=np.int64)
         first[codes[rows]] = rows  # of repeated indices the last assignment stays: the first row
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first != NEVER)]
-        new = np.full(len(values) + 1, -1, dtype=np.int32)  # the last place answers for the code -1
+        new = np.full(len(values) + 1, -1, dtype=np.int32)  # the last place is that of the code -1
         new[order] = np.arange(len(order), dtype=np.int32)
         return cls(tuple([values[old] for old in order.tolist()]), new[np.maximum(codes, -1)])
 
@@ -66,6 +71,10 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def gather(self, absent: int) -> IntArray:
+        """Spread whole numbers over the rows, `absent` where there is none."""
+        return np.array([*self.values, absent], dtype=np.int64)[self.codes]
 
     def take(self, rows: IntArray) -> "Column":
         """Take rows, in their order; values that no row holds any more are dropped."""
@@ -177,3 +186,23 @@ class RecordTable:
             label_times=np.concatenate([self.label_times, other.label_times]),
             source_rows=np.concatenate([self.source_rows, other.source_rows]),
         )
+
+
+def digest(table: RecordTable) -> str:
+    """Hash a table.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal. It depends on the records and their order, not on the format of the file, the names and
+        order of its columns, or, where records have ids, on rejected rows between them.
+    """
+    found = hashlib.sha256(json.dumps(table.record_ids).encode())
+    for array in (table.event_times, table.labels, table.label_times):
+        found.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    for field in sorted(table.columns):
+        column = table.columns[field]
+        if len(column.values):
+            found.update(json.dumps([field, column.values]).encode())
+            found.update(column.codes.astype("<i4").tobytes())
+    return found.hexdigest()

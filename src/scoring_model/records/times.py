@@ -5,9 +5,10 @@ never moves past one that it did not reach. A time without a zone is UTC.
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from scoring_model.arrays import IntArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
 SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
@@ -202,3 +205,48 @@ def format_duration(micros: int) -> str:
     raise ValueError(
         f"a duration is 0 to 999999 whole seconds, minutes, hours or days, got {micros} microseconds"
     )
+
+
+DURATION_PATTERN: Final = "^[0-9]{1,6}[dhms]$"
+INSTANT_PATTERN: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$"
+"""For JSON Schemas; the readers above check more."""
+
+
+class _ReadFrom:
+    """Converts text to microseconds in a schema validator. Without one it is inert."""
+
+    def __init__(self, read: Callable[[Any], int], pattern: str) -> None:
+        self._read = read
+        self._pattern = pattern
+
+    def __get_pydantic_core_schema__(self, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
+        # Only packages that read configurations need the validator.
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: "CoreSchema", handler: "GetJsonSchemaHandler"
+    ) -> dict[str, object]:
+        return {"anyOf": [{"type": "string", "pattern": self._pattern}, {"type": "integer"}]}
+
+    def _checked(self, value: object) -> object:
+        if isinstance(value, int):
+            return value
+        try:
+            return self._read(value)
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+
+
+def _duration(value: object) -> int:
+    if not isinstance(value, str):
+        raise TypeError("a duration is text such as 90d, 24h, 30m or 10s")
+    return parse_duration(value)
+
+
+Duration = Annotated[int, _ReadFrom(_duration, DURATION_PATTERN)]
+"""Microseconds; written as ``90d``, ``24h``, ``30m`` or ``10s``."""
+
+Instant = Annotated[int, _ReadFrom(microseconds, INSTANT_PATTERN)]
+"""Microseconds since 1970-01-01 UTC; written as RFC 3339 or as a date."""

@@ -1,6 +1,7 @@
 """The core of the scorer: feature rows in, decisions out."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -9,30 +10,61 @@ from scoring_model.bundle import DecisionPart, Manifest, SealedFiles, check_vers
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.rules import Decisions
-from scoring_model.scorer.decisions import Decision, Reason
 from scoring_model.scorer.session import MarginSession
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
-class Decider:
-    """Decides about feature rows with one bundle, of any protocol, as that bundle does.
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a score is high: a code of the public catalogue and its sentence."""
 
-    It needs nothing that computes features, so that every past verdict can be replayed. Thread-safe; nothing in it
-    changes after it was made.
+    code: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision about one record.
 
     Parameters
     ----------
-    manifest : Manifest
-    contents : DecisionPart
+    score : int
+        0 to 1000, higher is riskier.
+    probability : float
+        Calibrated chance of fraud.
+    margin : float
+        Log-odds of the booster.
+    reasons : tuple of Reason
+        At most five, strongest first; none for PASSED.
+    model_version, policy_version : str
+        Of the bundle that decided.
+    """
+
+    score: int
+    outcome: Outcome
+    probability: float
+    margin: float
+    reasons: tuple[Reason, ...]
+    model_version: str
+    policy_version: str
+
+
+class Decider:
+    """Decides about feature rows with one bundle, of any protocol, as that bundle does.
+
+    It does not compute features, so that every past verdict can be replayed. Immutable and thread-safe.
+
+    Parameters
+    ----------
     threads : int
         Python threads that share the rows of a table; they change no bit.
 
     Raises
     ------
     GoldenMismatch
-        When this machine, or this version of the package, does not decide as the bundle says.
+        When this machine, or this version of the package, does not decide as the golden rows of the bundle.
     """
 
     def __init__(self, manifest: Manifest, contents: DecisionPart, *, threads: int = 1) -> None:
@@ -55,12 +87,11 @@ class Decider:
             Directory of the bundle.
         public_key : Ed25519PublicKey, optional
             Whose signature the bundle must carry.
-        threads : int
 
         Raises
         ------
         BundleError
-            Under a name of its own for each thing that can be wrong.
+            A class for each reason to refuse a bundle.
         """
         return cls.of(read_bundle(Path(path), public_key=public_key), threads=threads)
 
@@ -86,10 +117,6 @@ class Decider:
         ----------
         rows : ndarray of shape (n, d), float64
             As `FeatureMatrix.rows` gives them.
-
-        Returns
-        -------
-        Decisions
         """
         return self.rules.decide(self._session.margins(rows))
 
@@ -119,12 +146,12 @@ class Decider:
         )
 
     def reasons(self, row: FloatArray) -> tuple[Reason, ...]:
-        """What pushed the margin of one row up, strongest first, by exact TreeSHAP values."""
+        """Give the reasons of one row, strongest first, by exact TreeSHAP values."""
         codes = self._reasons.choose(row, self.contributions(row))
         return tuple(Reason(code, self._reasons.sentences[code]) for code in codes)
 
     def contributions(self, row: FloatArray) -> FloatArray:
-        """What each feature of one row adds to its margin.
+        """Give the contribution of each feature of one row to its margin.
 
         Parameters
         ----------
@@ -148,7 +175,7 @@ class Decider:
         return self._contributions.base
 
     def reasons_of(self, rows: FloatArray) -> list[tuple[Reason, ...]]:
-        """What pushed the margins of some rows up: of each what `reasons` gives.
+        """Give the `reasons` of some rows.
 
         Parameters
         ----------

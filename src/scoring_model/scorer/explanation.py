@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from scoring_model.arrays import FloatArray
 from scoring_model.features import Feature
-from scoring_model.scorer.decisions import Decision, Reason
+from scoring_model.scorer.decider import Decision, Reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,18 +18,18 @@ class Weighed:
     name : str
         In the catalogue of features.
     value : float or None
-        In its unit, as the model sees it; None where the record says nothing of it.
+        In its unit, as the model sees it; None where it is unknown.
     unit : str
         Such as ``records``, ``share`` or ``seconds``; ``code`` for categories.
     inputs : mapping of str to object
         The record's own values that it is made of, by field name; those that are missing are left out.
     sentence : str
-        What the number says.
+        The meaning of the number.
     contribution : float
         What it adds to the margin, in log-odds (exact TreeSHAP values, doi:10.1038/s42256-019-0138-9); positive
         where it makes the record riskier.
     reason : str
-        Code of the reason that it stands for.
+        Code of its reason.
     """
 
     name: str
@@ -47,13 +47,12 @@ class Explanation:
 
     Parameters
     ----------
-    decision : Decision
     base : float
         Margin of the mean training record. It and all contributions sum to the margin, but for rounding.
     features : tuple of Weighed
         All that the model sees, those that move the margin most first, equal ones by name.
     reasons : tuple of Reason
-        What pushed the margin up, strongest first, whatever the outcome: a client sees only those of
+        What pushed the margin up, strongest first, for every outcome: a client sees only those of
         STEPPED_UP and FAILED.
     """
 
@@ -70,7 +69,6 @@ def weigh(
 
     Parameters
     ----------
-    features : sequence of d Feature
     values : mapping of str to object
         Canonical values of the record by field name.
     row, contributions : ndarray of shape (d,), float64

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
-from scoring_model.records import RecordTable, RowProblem
+from scoring_model.records import RecordTable
 from scoring_model.records.reading import Reading, read_records
-from scoring_model.scorer.decisions import Reason
+from scoring_model.scorer.decider import Reason
 
 if TYPE_CHECKING:
     from scoring_model.scorer.scorer import Scorer
@@ -39,8 +39,6 @@ class Scored:
 
     Parameters
     ----------
-    table : RecordTable
-    decisions : Decisions
     reasons : sequence of tuple of Reason
         Of each record; empty where it is PASSED, or where none were asked for.
     """
@@ -77,22 +75,21 @@ def score_table(
 
     Parameters
     ----------
-    scorer : Scorer
     table : RecordTable
         Its records see each other as history.
     history : RecordTable, optional
         Further earlier records, which are not scored.
     reasons : bool
-        Whether to say why for STEPPED_UP and FAILED.
+        Whether to add reasons for STEPPED_UP and FAILED.
     """
     before = 0 if history is None else len(history)
     rows = scorer.matrix.rows(table if history is None else history.append(table))[before:]
     decisions = scorer.decide(rows)
-    told = [
+    explained = [
         scorer.reasons(row) if reasons and outcome else ()
         for row, outcome in zip(rows, decisions.outcomes.tolist(), strict=True)
     ]
-    return Scored(table, decisions, told)
+    return Scored(table, decisions, explained)
 
 
 def score_frame(scorer: "Scorer", data: Any, *, history: Any = None) -> Any:
@@ -114,16 +111,12 @@ def read_histories(scorer: "Scorer", sources: Sequence[Any]) -> RecordTable | No
 
 
 def _aligned(scored: pa.Table, reading: Reading) -> pa.Table:
-    """One row for each row read, null where it was refused, and why."""
+    """One row for each row read, null where it was rejected, with its violations."""
     place = np.full(reading.rows, -1, dtype=np.int64)
     place[reading.table.source_rows] = np.arange(len(reading.table))
     taken = scored.take(pa.array(place, mask=place < 0))
     texts: list[str | None] = [None] * reading.rows
-    for problem in reading.problems:
-        before = texts[problem.row]
-        texts[problem.row] = _text(problem) if before is None else f"{before}; {_text(problem)}"
+    for row, found in reading.violations:
+        text = f"{found.field}: {found.code}: {found.detail}"
+        texts[row] = text if texts[row] is None else f"{texts[row]}; {text}"
     return taken.append_column(_PROBLEMS, pa.array(texts, pa.string()))
-
-
-def _text(problem: RowProblem) -> str:
-    return f"{problem.field}: {problem.rule}: {problem.detail}"

@@ -7,8 +7,7 @@ from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
-from scoring_model.scorer.decider import Decider
-from scoring_model.scorer.decisions import Decision
+from scoring_model.scorer.decider import Decider, Decision
 from scoring_model.scorer.explanation import Explanation, weigh
 
 
@@ -17,8 +16,6 @@ class Scorer(Decider):
 
     Parameters
     ----------
-    manifest : Manifest
-    contents : Contents
     threads : int
         Python threads that share the rows of a table; they change no bit.
     """
@@ -58,7 +55,7 @@ class Scorer(Decider):
         -------
         Decision, or a frame
             For a DataFrame a DataFrame with its index; otherwise a pyarrow Table. One row for each row given:
-            one that breaks the contract has no score and says why in ``problems``.
+            one that breaks the contract has no score, and its violations in ``problems``.
 
         Raises
         ------
@@ -80,7 +77,7 @@ class Scorer(Decider):
         return self.decide_row(self._row(record, history))
 
     def explain(self, body: Mapping[str, object], *, history: RecordTable | None = None) -> Explanation:
-        """Say what was weighed about one record, and how much.
+        """Explain the score of one record.
 
         Parameters
         ----------

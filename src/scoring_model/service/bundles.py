@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from scoring_model.bundle import BundleError, Manifest, read_bundle
 from scoring_model.bundle.durable import remove_directory, sibling, sync_directory, write_synced
+from scoring_model.bundle.manifest import MANIFEST, SIGNATURE
 from scoring_model.bundle.reader import read_manifest
-from scoring_model.bundle.rules import MANIFEST, SIGNATURE
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -11,9 +11,8 @@ from typing import Final, NamedTuple
 from scoring_model.contract.ids import from_text
 from scoring_model.contract.rules import RuleError
 from scoring_model.records import cells
-from scoring_model.records.csv_header import check_csv_header
-from scoring_model.records.rules import instant
-from scoring_model.records.sheet import UnreadableSource
+from scoring_model.records.record import instant
+from scoring_model.records.sheet import UnreadableSource, check_csv_header
 
 LABELS: Final = ("fraud", "genuine", "withdrawn")
 IDENTIFIERS: Final = ("verificationId", "identityId")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Self
 
-from scoring_model.records.durations import Duration
 from scoring_model.records.near_misses import near_misses
+from scoring_model.records.times import Duration
 from scoring_model.service.egress import Egress, egress_problems, network_problems
 
 PREFIX: Final = "SCORING_MODEL_"
@@ -292,7 +292,11 @@ def load_settings(
         named = {name: f"{name} in {file}" for name in filed}
         named |= {name: PREFIX + name.upper() for name in variables}
         named |= {name: f"--{name.replace('_', '-')}" for name in given}
-        told = (line for problem in error.problems for line in _told(problem, named))
+        told = (
+            line
+            for v in error.violations
+            for line in _told(str(v) if v.pointer else f"the whole: {v}", named)
+        )
         raise ConfigurationError((*told, *unknown), omitted=error.omitted) from None
     if unknown:
         raise ConfigurationError(unknown)

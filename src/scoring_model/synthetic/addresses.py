@@ -53,14 +53,9 @@ def written_addresses(draws: Draws, keys: KeyArray, countries: IntArray) -> Addr
 
     Parameters
     ----------
-    draws : Draws
     keys : ndarray of shape (n,), uint64
     countries : ndarray of shape (n,), int64
         Positions in COUNTRIES.
-
-    Returns
-    -------
-    Addresses
     """
     places = [
         _place(country, city, native)

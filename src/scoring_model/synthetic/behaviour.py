@@ -28,7 +28,6 @@ def behave(draws: Draws, events: EventArray, progress: FloatArray) -> None:
 
     Parameters
     ----------
-    draws : Draws
     events : EventArray of shape (n,)
         With time, key, identity, family, country, origin and address; all else is written.
     progress : ndarray of shape (n,), in [0, 1]

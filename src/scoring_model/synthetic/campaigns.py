@@ -55,10 +55,8 @@ class Slice:
 
     Parameters
     ----------
-    number : int
     of : int
         Number of slices.
-    records : int
     """
 
     number: int
@@ -97,13 +95,6 @@ class Members:
 
 def gather(draws: Draws, calendar: Calendar, part: Slice, plot: Plot) -> Members:
     """Begin the groups of a plot that begin in a slice.
-
-    Parameters
-    ----------
-    draws : Draws
-    calendar : Calendar
-    part : Slice
-    plot : Plot
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where invented people live: 37 countries with their weight, culture, cities and postal codes."""
+"""Countries of invented people: 37 countries with their weight, culture, cities and postal codes."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,6 @@ class Country:
         Share of the population, up to the common sum.
     postal : str or None
         What follows the city's first characters: `9` is a digit, `A` a letter. None where there are no codes.
-    cities : tuple of City
     """
 
     code: str
@@ -164,7 +163,7 @@ COUNTRIES = (
     _country("NA", "namibian", "english", 1, "99", "Windhoek/Khomas/100, Swakopmund/Erongo/130"),
     _country("ZA", "southern", "english", 2, "99", "Johannesburg/Gauteng/20, Cape Town/Western Cape/80"),
 )
-"""The countries, in a fixed order: a position in it is a country's number everywhere in this room."""
+"""The countries, in a fixed order: a position in it is a country's number everywhere in this package."""
 
 CODES = tuple(country.code for country in COUNTRIES)
 WEIGHTS = tuple(country.weight for country in COUNTRIES)

@@ -1,4 +1,4 @@
-"""Random draws that are pure functions of (seed, purpose, key), so that nobody invented has to be remembered.
+"""Random draws that are pure functions of (seed, purpose, key), so that no invented person needs to be stored.
 
 A draw is the SplitMix64 finaliser over the key and the stream of its purpose: the same person has the same
 birthday in every slice, at any position of the history, without a table of persons.

@@ -10,7 +10,7 @@ EventArray: TypeAlias = NDArray[np.void]
 
 
 class Kind(IntEnum):
-    """What is true of a record."""
+    """The true kind of a record."""
 
     GENUINE = 0
     RING = 1
@@ -20,7 +20,7 @@ class Kind(IntEnum):
 
 
 class NameStyle(IntEnum):
-    """How the names of an identity come about."""
+    """Origin of the names of an identity."""
 
     ORDINARY = 0
     MIXED = 1  # given and family name of unrelated cultures
@@ -31,7 +31,7 @@ class NameStyle(IntEnum):
 
 
 class DateStyle(IntEnum):
-    """How the date of birth of an identity comes about."""
+    """Origin of the date of birth of an identity."""
 
     ORDINARY = 0
     NEW_YEAR = 1  # 1 January: also of those whose day is not known
@@ -40,7 +40,7 @@ class DateStyle(IntEnum):
 
 
 class Channel(IntEnum):
-    """Where a verification was started."""
+    """Channel of a verification."""
 
     WEB = 0
     IOS = 1

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from scoring_model.records.atomic import atomic_file
 from scoring_model.synthetic.history import generate
-from scoring_model.synthetic.layout import schema
+from scoring_model.synthetic.rows import schema
 
 Sink: TypeAlias = Callable[[pa.RecordBatch], None]
 

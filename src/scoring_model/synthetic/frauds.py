@@ -29,8 +29,6 @@ def frauds(draws: Draws, calendar_slice: Slice, population: Population) -> list[
 
     Parameters
     ----------
-    draws : Draws
-    calendar_slice : Slice
     population : Population
         Whose identities may be stolen: everybody who came before the slice.
 

@@ -15,8 +15,7 @@ from scoring_model.synthetic.frauds import frauds
 from scoring_model.synthetic.hard_negatives import hard_negatives
 from scoring_model.synthetic.individuals import Population
 from scoring_model.synthetic.labels import label
-from scoring_model.synthetic.layout import schema
-from scoring_model.synthetic.rows import written
+from scoring_model.synthetic.rows import schema, written
 from scoring_model.synthetic.seasons import Calendar
 
 _SLICE = 8192
@@ -42,7 +41,7 @@ def generate(
     records : int
         Number of records, at least 0.
     seed : int
-        The same seed gives the same records, whatever `batch_rows`.
+        The same seed gives the same records for every `batch_rows`.
     start : str
         First day, YYYY-MM-DD, UTC; from 1990 on.
     months : int

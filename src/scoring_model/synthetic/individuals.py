@@ -22,8 +22,6 @@ class Population:
 
     Parameters
     ----------
-    draws : Draws
-    calendar : Calendar
     records : int
         Size of the whole history, which fixes how many new people come in a day.
     """

@@ -1,4 +1,4 @@
-"""What becomes known of a record, and when: late, seldom, and sometimes wrong."""
+"""Labels of invented records: late, rare, and sometimes wrong."""
 
 from dataclasses import dataclass
 
@@ -42,14 +42,9 @@ def label(draws: Draws, events: EventArray, *, end: int) -> Labels:
 
     Parameters
     ----------
-    draws : Draws
     events : EventArray of shape (n,)
     end : int
         End of the history, microseconds.
-
-    Returns
-    -------
-    Labels
     """
     keys = events["key"]
     fraud = events["kind"] != Kind.GENUINE

@@ -1,6 +1,6 @@
 """Common given and family names by culture, from which invented people get theirs.
 
-Underscores stand for blanks inside one name. A culture that writes another script than Latin has the names
+Underscores replace blanks inside one name. A culture that writes another script than Latin has the names
 twice, in its script and transliterated, in the same order.
 """
 

@@ -37,7 +37,6 @@ def full_names(draws: Draws, events: EventArray) -> tuple[NDArray[np.object_], N
 
     Parameters
     ----------
-    draws : Draws
     events : EventArray of shape (n,)
 
     Returns
@@ -92,7 +91,7 @@ def _stocks(culture: str) -> tuple[Stock, Stock]:
 
 
 def _blends(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Family names that nobody listed: the head of one name with the tail of another of its culture."""
+    """Family names beyond the lists: the head of one name with the tail of another of its culture."""
     long = [name for name in names if len(name) >= 5 and " " not in name] or list(names)
     if len(long) < 2:
         return names

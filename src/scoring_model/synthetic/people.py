@@ -30,7 +30,6 @@ def households(draws: Draws, people: KeyArray, *, daily: float) -> KeyArray:
 
     Parameters
     ----------
-    draws : Draws
     people : ndarray of shape (n,), uint64
         Ids in order of first appearance, from 0.
     daily : float
@@ -105,10 +104,9 @@ def births(draws: Draws, events: EventArray, start: int) -> NDArray[np.datetime6
 
     Parameters
     ----------
-    draws : Draws
     events : EventArray of shape (n,)
     start : int
-        Start of the history, microseconds: ages are drawn for this day, so that nobody is ever under age.
+        Start of the history, microseconds: ages are drawn for this day, so that no one is ever under age.
 
     Returns
     -------

@@ -12,10 +12,50 @@ from scoring_model.synthetic.countries import CODES
 from scoring_model.synthetic.draws import Draws, KeyArray
 from scoring_model.synthetic.events import MAIL_DOMAINS, Channel, EventArray, Kind
 from scoring_model.synthetic.labels import NONE, Labels
-from scoring_model.synthetic.layout import schema
 from scoring_model.synthetic.names import full_names
 from scoring_model.synthetic.people import births, sexes
 from scoring_model.synthetic.typos import misdated, mistyped, restyled
+
+NOTICE = "invented records: no person, address, document, image or device in them exists"
+"""Metadata of every synthetic table."""
+
+_TIME = pa.timestamp("us", tz="UTC")
+_FIELDS = (
+    ("recordId", pa.string()),
+    ("eventTime", _TIME),
+    ("subjectId", pa.string()),
+    ("externalId", pa.string()),
+    ("firstName", pa.string()),
+    ("lastName", pa.string()),
+    ("dob", pa.string()),
+    ("citizenship", pa.string()),
+    ("documentType", pa.string()),
+    ("imageUrls", pa.list_(pa.string())),
+    ("address.line1", pa.string()),
+    ("address.line2", pa.string()),
+    ("address.city", pa.string()),
+    ("address.region", pa.string()),
+    ("address.postalCode", pa.string()),
+    ("address.country", pa.string()),
+    ("signals.deviceId", pa.string()),
+    ("signals.ipCountry", pa.string()),
+    ("signals.emailDomain", pa.string()),
+    ("signals.channel", pa.string()),
+    ("signals.emailAgeDays", pa.float64()),
+    ("signals.formSeconds", pa.float64()),
+    ("signals.vpn", pa.bool_()),
+    ("signals.sex", pa.string()),
+    ("label", pa.string()),
+    ("labelKnownAt", _TIME),
+)
+_TRUTH = (("truth.kind", pa.string()), ("truth.person", pa.string()))
+
+
+def schema(*, truth: bool) -> pa.Schema:
+    """Columns of a history; with `truth` also the kind and the person behind each record."""
+    fields = (*_FIELDS, *_TRUTH) if truth else _FIELDS
+    return pa.schema(fields, metadata={"scoring_model.synthetic": NOTICE})
+
 
 Values: TypeAlias = Sequence[object] | NDArray[Any]
 
@@ -58,9 +98,7 @@ def written(
 
     Parameters
     ----------
-    draws : Draws
     events : EventArray of shape (n,)
-    labels : Labels
     first : int
         Number of the first of these records in the whole history.
     start : int

@@ -1,4 +1,4 @@
-"""How addresses are written: street names and the place of the number, by habit of the country."""
+"""Spelling of addresses: street names and the position of the number, by country."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ class Habit:
         With `{street}` and `{number}`.
     unit : str
         Second line, with `{unit}`.
-    streets : tuple of str
     """
 
     pattern: str

@@ -32,7 +32,6 @@ def mistyped(draws: Draws, field: str, names: NDArray[np.object_], keys: KeyArra
 
     Parameters
     ----------
-    draws : Draws
     field : str
         Which field, so that errors in two fields are independent; capitals go for all fields of a record.
     names : ndarray of shape (n,), str

@@ -1,4 +1,4 @@
-"""What other thresholds would have given: a table to choose bounds and costs by."""
+"""Results of other thresholds: a table to choose bounds and costs by."""
 
 import csv
 import io
@@ -9,10 +9,9 @@ from typing import Final
 from scoring_model.arrays import IntArray
 from scoring_model.decision.policy import NEVER_REACHED, Policy
 from scoring_model.evaluation import Share
-from scoring_model.training.bounds import at_or_above
+from scoring_model.training.bounds import at_or_above, exact_share
 from scoring_model.training.certification import Certification
-from scoring_model.training.clopper_pearson import exact_share
-from scoring_model.training.costs import ExpectedCost
+from scoring_model.training.thresholds import ExpectedCost
 
 STEP: Final = 25
 """Thresholds of the table are the multiples of this, the chosen ones and their neighbours."""
@@ -129,17 +128,14 @@ def find_alternatives(
     confidence: float,
     cost: ExpectedCost | None = None,
 ) -> Alternatives:
-    """Say of a grid of pairs what they give.
+    """Compute the results of a grid of pairs.
 
     Parameters
     ----------
-    certification : Certification
     policy : Policy or None
         The chosen pair; None where no pair keeps the bounds.
     genuine_scores, fraud_scores : ndarray of int64, 0 to 1000
         Those that the certification is of.
-    confidence : float
-    cost : ExpectedCost, optional
     """
     chosen = () if policy is None else (policy.step_up_from, policy.fail_from)
     measure = _Measure(certification, chosen, genuine_scores, fraud_scores, cost)

@@ -33,15 +33,14 @@ from scoring_model.training.alternatives import Alternatives, find_alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
 from scoring_model.training.certification import InfeasiblePolicy, certify
-from scoring_model.training.costs import expected_cost
 from scoring_model.training.export import to_onnx
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
-from scoring_model.training.thresholds import choose_policy
+from scoring_model.training.thresholds import choose_policy, expected_cost
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
-"""Whose versions a bundle names: what its numbers were computed with."""
+"""Libraries whose versions a bundle names: those that computed its numbers."""
 
 GOLDEN_ROWS: Final = 256
 _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
@@ -53,7 +52,7 @@ def assemble(
     configuration: Configuration,
     tuned: Tuned,
     *,
-    attacks: LeakageReport,
+    leakage: LeakageReport,
     threads: int,
 ) -> tuple[Bundle, Evaluation, Alternatives]:
     """Make the bundle of a forest, its evaluation, and what other thresholds would have given.
@@ -100,7 +99,7 @@ def assemble(
                 evaluation,
                 configuration,
                 alternatives=alternatives,
-                attacks=attacks,
+                leakage=leakage,
                 calibration=calibration,
                 data=data,
             ).encode(),
@@ -120,6 +119,7 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     del plain["training"]["tuning"]
     plain["training"]["split"] = asdict(configuration.split)
     plain["training"]["tuned"] = asdict(tuned)
+    plain["training"]["attacks"] = plain["training"].pop("leakage_checks")  # the name in all bundles so far
     return plain
 
 

@@ -4,12 +4,45 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betaincinv
 from scipy.stats import binom
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.policy import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
-from scoring_model.training.clopper_pearson import upper_limit
+from scoring_model.evaluation import Share
+
+
+def upper_limit(count: int, total: int, *, level: float) -> float:
+    """Highest share that a count of a total leaves possible.
+
+    Parameters
+    ----------
+    count, total : int
+        0 <= count <= total.
+    level : float
+        Chance, in (0, 1), of so small a count if the share were the limit.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 when count is total, also for 0 of 0.
+    """
+    return float(betaincinv(count + 1, total - count, 1 - level)) if count < total else 1.0
+
+
+def lower_limit(count: int, total: int, *, level: float) -> float:
+    """Lowest share that a count of a total leaves possible; parameters as in `upper_limit`."""
+    return float(betaincinv(count, total - count + 1, level)) if count else 0.0
+
+
+def exact_share(count: int, total: int) -> Share:
+    """Share of a count with its exact 95 % interval, 2.5 % on either side."""
+    if total == 0:
+        return Share(count=0, total=0, share=None, low=None, high=None)
+    low, high = lower_limit(count, total, level=0.025), upper_limit(count, total, level=0.025)
+    return Share(count=count, total=total, share=count / total, low=low, high=high)
+
 
 _MOST_RECORDS = 2**40  # more than anyone will ever label
 _ROUNDING = 1e-9  # k / n * n may be a little more than k
@@ -56,7 +89,7 @@ class BoundTest:
         It holds for thresholds that the same sample placed, too. Let c be the margin at which the share of errors
         in the population turns from at most the limit to more. A certified threshold beyond it, wherever
         its cut may lie, has counted at least as many errors there as there are at c, since errors are monotone:
-        so the test at c passes too, and that has the chance delta at most, whatever was done to choose the cuts.
+        so the test at c passes too, and that has the chance delta at most, however the cuts are chosen.
         """
         passed = self.p_values() <= self.delta
         if self.safest == NEVER_REACHED:
@@ -65,7 +98,7 @@ class BoundTest:
         return range(1, 1 + (NEVER_REACHED if passed.all() else int(np.argmin(passed))))
 
     def promise(self, threshold: int) -> Promise:
-        """Say what is promised of the errors at a certified threshold."""
+        """Make the promise of a certified threshold."""
         return Promise(
             bound=self.bound,
             limit=self.limit,
@@ -112,7 +145,7 @@ def fraud_test(bound: str, scores: IntArray, *, limit: float, delta: float) -> B
 
 
 def records_needed(share: float, *, limit: float, delta: float) -> int | None:
-    """How many records would certify a limit if this share of them were errors.
+    """Number of records that would certify a limit if this share of them were errors.
 
     Parameters
     ----------
@@ -146,7 +179,7 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
 
 
 def at_or_above(scores: IntArray) -> IntArray:
-    """How many scores reach each threshold.
+    """Number of scores that reach each threshold.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Calibrate margins to probabilities: Platt's sigmoid or the beta family, whichever does better on fresh records.
 
 Both are fitted on validation records as they come, with no weights, so that their probabilities are those of
-that population whatever the booster was trained on: a class weight (`scale_pos_weight`) or a thinned class moves
-and stretches its margins, which intercept and slopes take back. No other correction is made, and none is needed
+that population: a class weight (`scale_pos_weight`) or a thinned class moves
+and scales its margins, which intercept and slopes undo. No other correction is made, and none is needed
 where only the order of margins counts.
 """
 
@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.beta import Beta, log_odds_terms
-from scoring_model.decision.probability import Calibration, Platt
+from scoring_model.decision.probability import Beta, Calibration, Platt, log_odds_terms
 from scoring_model.evaluation.metrics import log_loss
 
 BLOCKS: Final = 5
-"""Stretches of time of the validation part, each judged by what was fitted on the others."""
+"""Time segments of the validation part, each judged by what was fitted on the others."""
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
@@ -53,7 +52,7 @@ class CalibrationChoice:
                 f"Margins become probabilities by {chosen}; there were too few frauds to compare with others."
             )
         return (
-            f"Margins become probabilities by {chosen}. Log loss on stretches of the validation part that a fit "
+            f"Margins become probabilities by {chosen}. Log loss on time segments of the validation part that a fit "
             f"on the others had not seen: Platt {self.platt_loss:.5f}, beta {self.beta_loss:.5f}."
         )
 
@@ -64,17 +63,13 @@ def choose_calibration(
     """Fit Platt's sigmoid and the beta family, and take what has the lower log loss on records not seen.
 
     The records are cut by time into `BLOCKS` of equal numbers, so that what is judged is how a fit holds in
-    another stretch of time. Where they do equally well, or one can't be fitted, it is Platt's.
+    another time segment. Where they do equally well, or one can't be fitted, it is Platt's.
 
     Parameters
     ----------
     margins : ndarray of shape (n,), float64, finite
     labels : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64, microseconds
-
-    Returns
-    -------
-    CalibrationChoice
 
     Raises
     ------
@@ -185,7 +180,7 @@ def _targets(margins: FloatArray, labels: NDArray[np.integer]) -> FloatArray:
 
 
 def _check(margins: FloatArray, *, frauds: int, genuine: int) -> None:
-    """Refuse what no sigmoid fits."""
+    """Reject data that no sigmoid fits."""
     if not (frauds and genuine):
         raise CalibrationError(f"calibration: needs both classes, got {frauds} frauds and {genuine} genuine")
     wild = int(np.count_nonzero(~np.isfinite(margins)))

@@ -49,7 +49,7 @@ def describe(
     configuration: Configuration,
     *,
     alternatives: Alternatives,
-    attacks: LeakageReport,
+    leakage: LeakageReport,
     calibration: CalibrationChoice,
     data: Mapping[str, object],
 ) -> str:
@@ -77,7 +77,7 @@ def describe(
             for s in prepared.split.summaries
         ],
         calibration=str(calibration),
-        attacks=[_leakage_row(finding, attacks) for finding in attacks.findings],
+        leakage=[_leakage_row(finding, leakage) for finding in leakage.findings],
         metrics=list(_metrics(evaluation)),
         promises=[
             PromiseRow(
@@ -97,7 +97,7 @@ def describe(
 
 
 def _choice(policy: Policy, alternatives: Alternatives, event: str) -> str:
-    """How the thresholds were chosen, with which confidence, and whom the promises are about."""
+    """Describe the choice of thresholds, its confidence and the population of the promises."""
     cost, prevalence = alternatives.chosen.expected_cost, alternatives.prevalence
     text = "These are the lowest thresholds that are certified to keep what is promised."
     if cost is not None:
@@ -115,10 +115,10 @@ def _choice(policy: Policy, alternatives: Alternatives, event: str) -> str:
     )
 
 
-def _leakage_row(finding: Finding, attacks: LeakageReport) -> LeakageRow:
+def _leakage_row(finding: Finding, leakage: LeakageReport) -> LeakageRow:
     return LeakageRow(
-        attack=finding.attack,
-        verdict=attacks.verdict_of(finding),
+        check=finding.check,
+        verdict=leakage.verdict_of(finding),
         records=finding.records,
         detail=finding.detail,
     )

@@ -1,4 +1,4 @@
-"""Which thresholds keep the bounds, and what could be kept where none do."""
+"""Thresholds that keep the bounds, and the nearest bounds that could be kept."""
 
 import itertools
 import math
@@ -32,8 +32,6 @@ class Shortfall:
 
     Parameters
     ----------
-    bound : str
-    requested : float
     possible : float or None
         The least value that the sample certifies at this confidence while the other bounds stay as they are, rounded
         up to three digits; None where no value below 1 is certified.
@@ -51,7 +49,7 @@ class Shortfall:
 
     @property
     def setting(self) -> str:
-        """What to write in the configuration."""
+        """The line for the configuration."""
         value = "null" if self.possible is None else f"{self.possible:g}"
         return f"{'or ' if self.is_choice else ''}policy.{self.bound}: {value}"
 
@@ -120,7 +118,7 @@ class Certification:
         return step_up_from <= fail_from and step_up_from in self.step_up and fail_from in self.fail
 
     def promises(self, step_up_from: int, fail_from: int) -> tuple[Promise, ...]:
-        """Say what a certified pair promises."""
+        """Make the promises of a certified pair."""
         at = {FALSE_REJECT: fail_from, STEP_UP: step_up_from, MISSED_FRAUD: step_up_from}
         return tuple(test.promise(at[bound]) for bound, test in self.tests.items())
 
@@ -203,7 +201,6 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
         One for each person.
     fraud_scores : ndarray of shape (m,), int64, 0 to 1000
         One for each ring.
-    settings : PolicySettings
 
     Returns
     -------
@@ -234,7 +231,6 @@ def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> No
     ----------
     persons, rings : int
         Genuine persons and rings of frauds in the validation part.
-    settings : PolicySettings
 
     Raises
     ------
@@ -254,5 +250,5 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _kind(bound: str) -> str:
-    """What a bound's records stand for."""
+    """The population of a bound's records."""
     return "fraud rings" if bound == MISSED_FRAUD else "genuine persons"

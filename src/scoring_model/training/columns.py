@@ -39,7 +39,7 @@ class CategoryTable:
     swapped : ndarray of shape (splits,), bool
         Whether true leads right instead of left.
     ranks : ndarray of shape (codes + 1, columns), unsigned integers
-        The columns. The last row stands for NaN and for every code that is in no set.
+        The columns. The last row is for NaN and every code that is in no set.
     """
 
     feature: int

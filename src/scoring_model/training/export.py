@@ -89,7 +89,7 @@ def _check_missing(forest: Forest, names: Sequence[str]) -> None:
 def _write_columns(graph: Graph, forest: Forest) -> tuple[str, _Splits, int]:
     """Write what the ensemble reads; return its name, the splits on it and its width."""
     tables = category_tables(forest)
-    # The mirror image of "at most infinity" would be "below minus infinity", which no threshold says.
+    # The mirror image of "at most infinity" would be "below minus infinity", which no threshold expresses.
     mirrored = (forest.category_set < 0) & _heavier_left(forest) & (forest.threshold < np.inf)
     negated = np.unique(forest.feature[mirrored])
     parts = [_write_missing_zero(graph, forest)]

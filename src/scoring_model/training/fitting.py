@@ -36,7 +36,7 @@ ALLOWED_PARAMS = frozenset(
         "scale_pos_weight",
     }
 )
-"""What a caller may set. LightGBM itself warns of a name that it does not know, and trains all the same."""
+"""Parameters that a caller may set. LightGBM only warns of unknown names."""
 
 _THREADS = re.compile(r"^\[num_threads: \d+\]$", flags=re.MULTILINE)
 
@@ -64,7 +64,6 @@ def fit(
         LightGBM parameters out of `ALLOWED_PARAMS`; what is absent keeps LightGBM's default.
     rounds : int
         Number of trees, at least 1.
-    feature_names : sequence of d str
     categorical : sequence of int
         Indices of the categorical features.
     monotone : sequence of d int
@@ -96,7 +95,7 @@ def fit(
 
 
 def fixed_params(*, seed: int, threads: int) -> dict[str, object]:
-    """Give the parameters that nobody chooses: the objective, and what makes every run the same run.
+    """Give the parameters that are not searched: the objective, and those that make runs reproducible.
 
     `force_col_wise` keeps LightGBM from choosing by a timing how it builds histograms; `deterministic` keeps
     it from sums whose order depends on threads. `feature_pre_filter` is off since folds share their bins.

@@ -128,10 +128,6 @@ def build_folds(
         be left. The others have no use for it.
     seed : int
         Of the draw of those.
-
-    Returns
-    -------
-    list of Fold
     """
     everything = binned(rows, targets, feature_names=feature_names, categorical=categorical, params=params)
     everything.construct()

@@ -1,4 +1,4 @@
-"""A training as a job: a file in, a bundle and what belongs to it out, a run in MLflow."""
+"""A training as a job: reads a file, writes a bundle and its reports, logs a run to MLflow."""
 
 import json
 import tempfile
@@ -22,7 +22,7 @@ from scoring_model.training.leakage import LeakageError
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.tracking import TrackedRun, TrackingError, track
 from scoring_model.training.tracking.description import describe
-from scoring_model.training.tracking.errors import without_credentials
+from scoring_model.training.tracking.store import without_credentials
 
 _PARAMETERS: Final = "parameters.yaml"
 _THRESHOLDS: Final = "thresholds.csv"
@@ -30,13 +30,12 @@ _THRESHOLDS: Final = "thresholds.csv"
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to train on, and where to.
+    """Input and output of a training.
 
     Parameters
     ----------
     source : Path
         Labelled records: Parquet, CSV or JSON Lines.
-    configuration : Configuration
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
         parameters, the refused rows and the evaluation; ``tracking``, which all bundles of the folder share,
@@ -44,13 +43,11 @@ class Job:
     resume : bool
         Whether to go on with the search of an earlier, interrupted job.
     replace : bool
-        Whether to replace a bundle that stands at `out`.
+        Whether to replace a bundle at `out`.
     signing_key : Path, optional
         Ed25519 private key, PEM.
-    tracking_uri : str, optional
     track : bool
         Whether to log the training to MLflow.
-    threads : int
     processes : int
         How many trials of the search are under way at once.
     """
@@ -68,7 +65,7 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """What belongs to the training and not to the bundle."""
+        """The folder of files of the training beside the bundle."""
         return self.out.with_name(self.out.name + ".training")
 
     @property
@@ -79,18 +76,17 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDone:
-    """Where a job left what it made.
+    """The files that a job wrote.
 
     Parameters
     ----------
     bundle, parameters, evaluation, summary : Path
         The sealed directory, the resolved parameters (YAML), the evaluation of the test period as JSON and as
         Markdown for people.
-    split, attacks : Path
-        The stretches of time and what they hold, and what the search for leaks found, as JSON.
+    split, leakage : Path
+        The segments of the split, and the results of the leakage checks, as JSON.
     thresholds : Path
-        What other thresholds would have given on the validation part, as CSV.
-    tracked : TrackedRun or None
+        The results of other thresholds on the validation part, as CSV.
     """
 
     bundle: Path
@@ -99,7 +95,7 @@ class JobDone:
     summary: Path
     thresholds: Path
     split: Path
-    attacks: Path
+    leakage: Path
     tracked: TrackedRun | None
 
 
@@ -112,11 +108,11 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     Raises
     ------
     BundleError
-        Before anything is read, when what stands at `out` is not to be replaced, or is no bundle.
+        Before anything is read, if `out` exists and must not be replaced, or is not a bundle.
     TooManyBadRows
         After the refused rows were written to ``quarantine.csv``.
     LeakageError
-        After what was found was written to ``attacks.json``.
+        After the results were written to ``leakage_checks.json``.
     InfeasiblePolicy
         Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
     TrackingError
@@ -130,7 +126,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     job.folder.mkdir(parents=True, exist_ok=True)
     reading = read_records(job.source, job.configuration.schema, labelled=True)
     report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
-    write_quarantine(reading.problems, job.folder / "quarantine.csv")
+    write_quarantine(reading.violations, job.folder / "quarantine.csv")
     accept(reading, max_share=job.configuration.records.max_bad_share)
     try:
         training = run_training(
@@ -144,13 +140,13 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
         )
     except LeakageError as error:
-        _write_file(job, "attacks.json", _json(error.report.to_json()))
+        _write_file(job, "leakage_checks.json", _json(error.report.to_json()))
         raise
     except InfeasiblePolicy as error:
         if error.alternatives is not None:
             thresholds = _write_file(job, _THRESHOLDS, error.alternatives.to_csv())
-            report(f"what each pair of thresholds gives: {thresholds}")
-            report(f"with another policy nothing is searched anew: --params {job.folder / _PARAMETERS}")
+            report(f"results of each pair of thresholds: {thresholds}")
+            report(f"to try another policy without a new search: --params {job.folder / _PARAMETERS}")
         raise
     paths = _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
@@ -169,8 +165,8 @@ def _journal(job: Job) -> Path:
 
 def _write(job: Job, training: Training) -> dict[str, Path]:
     texts = {
-        "split": ("split.json", _json([asdict(stretch) for stretch in training.split.summaries])),
-        "attacks": ("attacks.json", _json(training.attacks.to_json())),
+        "split": ("split.json", _json([asdict(segment) for segment in training.split.summaries])),
+        "leakage": ("leakage_checks.json", _json(training.leakage.to_json())),
         "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
         "summary": ("evaluation.md", _summary(job, training)),
         "thresholds": (_THRESHOLDS, training.alternatives.to_csv()),
@@ -200,7 +196,7 @@ def _summary(job: Job, training: Training) -> str:
     sections = (
         training.alternatives.to_markdown(),
         training.split.to_markdown(),
-        training.attacks.to_markdown(),
+        training.leakage.to_markdown(),
     )
     return f"{text}\n" + "\n".join(sections)
 

@@ -50,7 +50,6 @@ def open_study(
         What the results depend on: a digest by name.
     resume : bool
         Whether to go on with a journal that exists.
-    pruner : optuna.pruners.BasePruner
 
     Yields
     ------
@@ -80,7 +79,7 @@ def open_study(
 
 
 def _cut_torn_tail(path: Path) -> None:
-    """Cut what a kill left of a last line, but of nobody else's file."""
+    """Cut an incomplete last line of a journal, but never of another file."""
     content = path.read_bytes()
     if not content.startswith(_HEAD[: len(content)]):
         raise JournalError(f"{path.name} is not the journal of a tuning")

@@ -23,7 +23,7 @@ def fix_leaves(booster: lgb.Booster, *, models: int = 1) -> lgb.Booster:
     """Divide every leaf by the number of models and round it to a multiple of 2**-40.
 
     A margin moves by at most trees x 2**-41. From then on the returned booster is the reference: every sum of
-    its leaves is exact in float64 whatever the order, so that all engines give the same bits on any number of
+    its leaves is exact in float64 in any order, so that all engines give the same bits on any number of
     threads.
 
     Parameters
@@ -61,7 +61,6 @@ def check_sum(forest: Forest, values: FloatArray) -> None:
 
     Parameters
     ----------
-    forest : Forest
     values : ndarray of shape (leaves,), float64
         What its leaves are to be.
 

@@ -16,7 +16,7 @@ from scoring_model.training.split import Split, split
 
 
 class FeatureOptions(TypedDict):
-    """What search and fit know of the columns."""
+    """Options of the columns for search and fit."""
 
     feature_names: tuple[str, ...]
     categorical: tuple[int, ...]
@@ -29,10 +29,8 @@ class Prepared:
 
     Parameters
     ----------
-    table : RecordTable
     persons : ndarray of shape (n,), int64
-        Codes; a record of nobody known is a person of its own.
-    split : Split
+        Codes; a record without a known person is a person of its own.
     matrix : FeatureMatrix
         Its state is fitted on the burn-in.
     rows : ndarray of shape (n, d), float64
@@ -77,8 +75,8 @@ class Prepared:
 def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
     """Split a labelled history, fit the state of the features on the burn-in, and build all rows.
 
-    Every record is history to the later ones, those of the gaps and of the immature tail too: what is trained
-    on is a matter of the split alone.
+    Every record is history to the later ones, also in the gaps and in the label maturity window. The split alone
+    decides what is trained on.
 
     Raises
     ------

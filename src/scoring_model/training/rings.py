@@ -1,4 +1,4 @@
-"""Rings: records that link keys join, of which one stands for all where independence is needed."""
+"""Rings: records that link keys join. One stands for all where independent records are needed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -8,7 +8,7 @@ import numpy as np
 from scoring_model.arrays import IntArray
 
 MOST_SHARED: Final = 256
-"""A value of a link key that more records hold joins nobody: a large building, an image that a shop gives to all."""
+"""A value of a link key that more records share joins none: a large building, a placeholder image."""
 
 
 def find_rings(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
@@ -38,11 +38,10 @@ def find_rings(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
 
 
 def one_of_each(groups: IntArray) -> IntArray:
-    """Choose one record of each group by chance, which looks at no score.
+    """Choose one record of each group at random.
 
-    Chance rather than the first in time: the first record of a ring has no links to the others yet, so that its score
-    does not speak for theirs. The draw is always the same for as many records, so that nobody can repeat it until a
-    bound is kept.
+    Not the first in time: it has no links to the others yet, so that its score does not represent theirs. The draw is
+    the same for equally many records, so that it cannot be repeated until a bound is kept.
 
     Parameters
     ----------

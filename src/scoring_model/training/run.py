@@ -27,18 +27,16 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What a training gives.
+    """The result of a training.
 
     Parameters
     ----------
-    bundle : Bundle
     evaluation : Evaluation
         Of the test period, by the bundle's own scorer.
     alternatives : Alternatives
-        What other thresholds would have given.
-    split : Split
-    attacks : LeakageReport
-        What the search for leaks found.
+        The results of other thresholds.
+    leakage : LeakageReport
+        The results of the leakage checks.
     tuning : Tuning or None
         None when the parameters were known.
     tuned : Tuned
@@ -49,7 +47,7 @@ class Training:
     evaluation: Evaluation
     alternatives: Alternatives
     split: Split
-    attacks: LeakageReport
+    leakage: LeakageReport
     tuning: Tuning | None
     tuned: Tuned
 
@@ -60,7 +58,6 @@ def train(data: Any, configuration: Configuration) -> Bundle:
     Parameters
     ----------
     data : pandas DataFrame, Arrow-speaking frame, or path of a Parquet, CSV or JSON Lines file
-    configuration : Configuration
 
     Returns
     -------
@@ -99,7 +96,6 @@ def run_training(
     ----------
     table : RecordTable
         Labelled records.
-    configuration : Configuration
     journal : Path, optional
         Where the search keeps its trials; without one they last as long as the run.
     resume : bool
@@ -114,10 +110,6 @@ def run_training(
         Gets each step as a line of text.
     keep_parameters : callable
         Gets the parameters of the model before it is fitted, so that no later error loses what a search found.
-
-    Returns
-    -------
-    Training
 
     Raises
     ------
@@ -140,13 +132,15 @@ def run_training(
         report(f"warning: {blind}")
     prepared = prepare(table, configuration)
     report(f"{prepared.rows.shape[1]} features")
-    for stretch in prepared.split.summaries:
-        if stretch.records:
-            report(str(stretch))
+    for segment in prepared.split.summaries:
+        if segment.records:
+            report(str(segment))
     refuse_hopeless(len(prepared.genuine_persons), len(prepared.fraud_rings), settings=configuration.policy)
-    attacks = run_leakage_checks(prepared, configuration.training.attacks, seed=configuration.training.seed)
-    report(_checked(attacks))
-    attacks.refuse()
+    leakage = run_leakage_checks(
+        prepared, configuration.training.leakage_checks, seed=configuration.training.seed
+    )
+    report(_checked(leakage))
+    leakage.refuse()
     tuning = None
     tuned = configuration.training.tuned
     if tuned is None:
@@ -173,7 +167,7 @@ def run_training(
         **prepared.feature_options,
     )
     bundle, evaluation, alternatives = assemble(
-        prepared, forest, configuration, tuned, attacks=attacks, threads=threads
+        prepared, forest, configuration, tuned, leakage=leakage, threads=threads
     )
     policy = bundle.contents.rules.policy
     report(
@@ -184,14 +178,14 @@ def run_training(
         evaluation=evaluation,
         alternatives=alternatives,
         split=prepared.split,
-        attacks=attacks,
+        leakage=leakage,
         tuning=tuning,
         tuned=tuned,
     )
 
 
-def _checked(attacks: LeakageReport) -> str:
-    ended = ", ".join(f"{finding.attack} {finding.verdict}" for finding in attacks.findings)
+def _checked(leakage: LeakageReport) -> str:
+    ended = ", ".join(f"{finding.check} {finding.verdict}" for finding in leakage.findings)
     return f"leaks: {ended or 'not looked for'}"
 
 

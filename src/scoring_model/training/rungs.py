@@ -1,7 +1,7 @@
-"""What parameters are worth, found in stages: cheap ones first, so that most of a search is never paid in full.
+"""Rungs: a trial is evaluated in stages, cheap ones first, so that most trials never cost their full time.
 
-A trial climbs rungs, and the search may stop it at each. On the first ones all frauds of one fold train with
-a few of its genuine records; the last one has trained on everything, and it alone decides which parameters win.
+The search may stop a trial at each rung. The first rungs train on all frauds of one fold and a few of its genuine
+records; the last one has trained on everything and alone decides which parameters win.
 
 References
 ----------
@@ -37,7 +37,7 @@ _LEAST: Final = 1e-15  # chance of what came true, as LightGBM bounds it
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rung:
-    """What a trial has reached.
+    """The state of a trial at a rung.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Rung:
     rounds : tuple of int
         Trees of each fold so far at which the log loss of what followed was least.
     last : bool
-        Whether everything trained and nothing is left to climb.
+        Whether the trial is complete.
     """
 
     value: float
@@ -57,7 +57,7 @@ class Rung:
 def run_trial(
     folds: Sequence[Fold], params: Mapping[str, object], settings: TuningSettings
 ) -> Generator[Rung, None, None]:
-    """Train from rung to rung; what is not asked for is not done.
+    """Train from rung to rung, lazily.
 
     First a few trees on the first fold thinned, then as many as lower the log loss, then as many on that fold in full,
     then on one fold more at each rung. Where the first fold is too small to be thinned, the few trees are the first of
@@ -69,11 +69,6 @@ def run_trial(
         At least one, the cheapest first.
     params : Mapping
         LightGBM parameters, complete, with those of `space.suggest`.
-    settings : TuningSettings
-
-    Yields
-    ------
-    Rung
     """
     first, *others = folds
     course = _Course(first, first.thinned, first.share, params)
@@ -109,10 +104,10 @@ def _rung(courses: "Sequence[_Course]", settings: TuningSettings, *, last: bool)
 
 
 class _Course:
-    """A booster on one fold that stops where its log loss no longer falls, and can go on where it was held.
+    """A booster on one fold, with early stopping by log loss, that can be continued.
 
-    The log loss decides when to stop since it is smooth where recall is a staircase, and what decides when to stop is
-    then not what is maximised. It is summed by numpy: LightGBM's own sum depends on its threads.
+    Log loss is smooth where recall is a step function, and it is not the value that the search maximises. numpy sums
+    it, because LightGBM's own sum depends on its threads.
     """
 
     def __init__(self, fold: Fold, train: lgb.Dataset, share: float, params: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""Fit the score scale on the margins of genuine records, and say how well they determine it."""
+"""Fit the score scale on the margins of genuine records, with its uncertainty."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale, nominal_share
-from scoring_model.training.clopper_pearson import lower_limit, upper_limit
+from scoring_model.training.bounds import lower_limit, upper_limit
 
 MIN_GENUINE = 20
 """Fewer records leave no ten ranks to extrapolate from."""
@@ -37,10 +37,6 @@ def fit_scale(genuine_margins: FloatArray) -> ScoreScale:
     genuine_margins : ndarray of shape (n,), float64
         Multiples of 2^-40 below 2^13 in size, n >= 20, in any order.
 
-    Returns
-    -------
-    ScoreScale
-
     Raises
     ------
     ScaleError
@@ -60,7 +56,7 @@ def fit_scale(genuine_margins: FloatArray) -> ScoreScale:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScaleUncertainty:
-    """How well the sample determines what one score means.
+    """Uncertainty of the meaning of one score.
 
     Parameters
     ----------
@@ -83,7 +79,7 @@ class ScaleUncertainty:
 def scale_uncertainty(genuine: int, *, confidence: float = 0.95) -> tuple[ScaleUncertainty, ...]:
     """Uncertainty of each hundred points of a scale that was fitted on so many genuine records.
 
-    The population's share above the k-th highest of n margins is a beta variable whatever the
+    The population's share above the k-th highest of n margins is a beta variable for any
     distribution of margins (David and Nagaraja, Order Statistics, 3rd ed., section 2.1,
     doi 10.1002/0471722162); the interval is that of Clopper and Pearson for k of n
     (doi 10.1093/biomet/26.4.404), which also holds with ties.
@@ -116,13 +112,13 @@ def _check(margins: FloatArray) -> None:
     if wild:
         problems.append(f"margins must be finite and below 2^13 in size, {wild} of {len(margins)} are not")
     elif len(margins) and margins.min() == margins.max():
-        problems.append("the genuine margins are all equal: the model tells no record from another")
+        problems.append("the genuine margins are all equal: the model does not separate records")
     if problems:
         raise ScaleError("score scale: " + "; ".join(problems))
 
 
 def _records_allowed(genuine: int) -> IntArray:
-    """How many of the sample may reach each score 1..1000: the nominal share, rounded down."""
+    """Number of records of the sample that may reach each score 1..1000: the nominal share, rounded down."""
     # Dividing by 10^(s/250) is exact where it is a power of ten; multiplying by 0.001 is not.
     return np.array([int(genuine / math.pow(10.0, s / 250)) for s in range(1, MAX_SCORE + 1)], dtype=np.int64)
 

@@ -1,7 +1,8 @@
-"""The time-ordered split: who trains, validates and tests, on what was known when."""
+"""The time-ordered split into training, validation and test, with the labels known at each moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,18 +10,112 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import SplitSettings
 from scoring_model.evaluation import known_targets
-from scoring_model.training.boundaries import (
-    SplitBoundaries,
-    SplitError,
-    days,
-    find_boundaries,
-    instant_text,
-)
+from scoring_model.records.table import NEVER
 
-__all__ = ["PartSummary", "Split", "SplitBoundaries", "SplitError", "split"]
+_DAY = 86_400_000_000  # microseconds
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_STRETCHES = ("burn-in", "train", "gap", "validation", "gap", "test", "immature tail", "after as-of")
-_BURN_IN, _TRAIN, _VALIDATION, _TEST = 0, 1, 3, 5  # numbers of stretches
+
+class SplitError(ValueError):
+    """The records can't be split as asked.
+
+    Attributes
+    ----------
+    reasons : tuple of str
+        All reasons, one sentence each.
+    """
+
+    def __init__(self, reasons: tuple[str, ...]) -> None:
+        super().__init__("the records can't be split:\n" + "\n".join(f"- {reason}" for reason in reasons))
+        self.reasons = reasons
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SplitBoundaries:
+    """The instants that cut a history, microseconds since 1970-01-01 UTC.
+
+    A part holds the events in [its `_from`, its `_to`). The gaps lie between `train_to` and `validation_from`
+    and between `validation_to` and `test_from`; from `test_to` to `as_of` records are too young to be called
+    genuine.
+    """
+
+    start: int
+    train_from: int
+    train_to: int
+    validation_from: int
+    validation_to: int
+    test_from: int
+    test_to: int
+    as_of: int
+
+    @property
+    def edges(self) -> IntArray:
+        """First instants of the segments, shape (8,), non-decreasing."""
+        b = self
+        parts = (b.train_from, b.train_to, b.validation_from, b.validation_to, b.test_from, b.test_to)
+        return np.array([b.start, *parts, b.as_of], dtype=np.int64)
+
+
+def find_boundaries(event_times: IntArray, label_times: IntArray, settings: SplitSettings) -> SplitBoundaries:
+    """Cut the time that burn-in, gaps and the label maturity window leave by the shares.
+
+    Parameters
+    ----------
+    event_times, label_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
+
+    Raises
+    ------
+    SplitError
+        If there are no records or they span too short a time.
+    """
+    if len(event_times) == 0:
+        raise SplitError(("there are no records",))
+    start = int(event_times.min())
+    as_of = _latest(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
+    usable = as_of - start - settings.overhead
+    if usable <= 0:
+        raise SplitError((_too_short(as_of - start, settings),))
+    gap = settings.gap_length
+    train_from = start + settings.burn_in_length
+    train_to = train_from + int(usable * settings.train)
+    validation_to = train_to + gap + int(usable * settings.validation)
+    return SplitBoundaries(
+        start=start,
+        train_from=train_from,
+        train_to=train_to,
+        validation_from=train_to + gap,
+        validation_to=validation_to,
+        test_from=validation_to + gap,
+        test_to=as_of - settings.label_maturity,
+        as_of=as_of,
+    )
+
+
+def _latest(event_times: IntArray, label_times: IntArray) -> int:
+    known = label_times[label_times != NEVER]
+    return max(int(event_times.max()), int(known.max(initial=event_times.max())))
+
+
+def _too_short(span: int, settings: SplitSettings) -> str:
+    return (
+        f"the records span {days(span)} days before the as-of instant; burn-in ({days(settings.burn_in_length)}), "
+        f"two gaps ({days(settings.gap_length)} each) and label maturity ({days(settings.label_maturity)}) "
+        f"alone take {days(settings.overhead)} days: more than that is needed"
+    )
+
+
+def days(microseconds: float) -> str:
+    """Write a length of time in days."""
+    return f"{microseconds / _DAY:.1f}"
+
+
+def instant_text(instant: int) -> str:
+    """Write an instant, microseconds since 1970-01-01 UTC, in ISO 8601."""
+    return (_EPOCH + timedelta(microseconds=instant)).isoformat()
+
+
+_SEGMENTS = ("burn-in", "train", "gap", "validation", "gap", "test", "label maturity window", "after as-of")
+_BURN_IN, _TRAIN, _VALIDATION, _TEST = 0, 1, 3, 5  # numbers of segments
 _SHARED = "the person also appears in validation or test"
 _REASONS = {
     "burn-in": "feeds history and fitted tables only",
@@ -28,23 +123,23 @@ _REASONS = {
     "gap": "lies between two parts",
     "validation": "not known to be fraud or genuine at the as-of instant",
     "test": "not known to be fraud or genuine at the as-of instant",
-    "immature tail": "too young at the as-of instant to be called genuine",
+    "label maturity window": "too young at the as-of instant to be called genuine",
     "after as-of": "happened at the as-of instant or later",
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartSummary:
-    """What one stretch of time holds, for people.
+    """The records of one segment of the split.
 
     Attributes
     ----------
     part : str
-        'burn-in', 'train', 'gap', 'validation', 'test', 'immature tail' or 'after as-of'.
+        'burn-in', 'train', 'gap', 'validation', 'test', 'label maturity window' or 'after as-of'.
     start, end : str
-        The stretch [start, end), ISO 8601 in UTC.
+        The segment [start, end), ISO 8601 in UTC.
     records : int
-        Records whose event falls into it; the sum over all stretches is the number of records.
+        Records whose event falls into it; the sum over all segments is the number of records.
     genuine, frauds : int
         Records that the part uses.
     left_out : Mapping[str, int]
@@ -67,7 +162,7 @@ class PartSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Split:
-    """Who trains, validates and tests.
+    """The rows of each part.
 
     Attributes
     ----------
@@ -75,10 +170,10 @@ class Split:
         Rows of the table in order of event time, those of one instant in order of the table.
     train_targets, validation_targets, test_targets : ndarray of int8
         1 fraud, 0 genuine, in the order of their part.
-    borders : Borders
+    boundaries : SplitBoundaries
         The instants that cut the history.
     summaries : tuple of PartSummary
-        One for each stretch of time, in order of time.
+        One for each segment, in order of time.
     """
 
     burn_in: IntArray
@@ -92,11 +187,11 @@ class Split:
     summaries: tuple[PartSummary, ...]
 
     def describe(self) -> list[PartSummary]:
-        """Give one row for each stretch of time, in order of time."""
+        """Give one row for each segment, in order of time."""
         return list(self.summaries)
 
     def to_markdown(self) -> str:
-        """Show the stretches of time and what they hold, for people."""
+        """Give the segments as a table."""
         lines = [
             "### Split",
             "",
@@ -117,7 +212,7 @@ def split(
     persons: IntArray,
     settings: SplitSettings,
 ) -> Split:
-    """Cut a labelled history into parts that see neither their future nor each other's persons.
+    """Split a labelled history into parts that share neither their future nor persons.
 
     Training takes the labels known at the start of validation, which is what a training at that moment could
     have known; validation and test take those known at the as-of instant. A person who appears in validation
@@ -128,12 +223,7 @@ def split(
     event_times : ndarray of shape (n,), int64, microseconds since 1970-01-01 UTC
     labels : ndarray of shape (n,), int8, 1 fraud, 0 genuine, -1 none
     label_times : ndarray of shape (n,), int64, microseconds, the instant from which a label is known
-    persons : ndarray of shape (n,), int64, code of the person; negative: unknown, which is nobody's equal
-    settings : SplitSettings
-
-    Returns
-    -------
-    Split
+    persons : ndarray of shape (n,), int64, code of the person; negative: unknown, different from all others
 
     Raises
     ------
@@ -145,18 +235,18 @@ def split(
     if len({len(event_times), len(labels), len(label_times), len(persons)}) != 1:
         raise ValueError("event_times, labels, label_times and persons must have one length")
     boundaries = find_boundaries(event_times, label_times, settings)
-    stretches = np.searchsorted(boundaries.edges, event_times, side="right") - 1
-    targets = _targets(event_times, labels, label_times, stretches, boundaries, settings.label_maturity)
-    shared = (stretches == _TRAIN) & _seen_in(persons, (stretches == _VALIDATION) | (stretches == _TEST))
-    summaries = _summaries(event_times, stretches, targets, shared, boundaries)
+    segments = np.searchsorted(boundaries.edges, event_times, side="right") - 1
+    targets = _targets(event_times, labels, label_times, segments, boundaries, settings.label_maturity)
+    shared = (segments == _TRAIN) & _seen_in(persons, (segments == _VALIDATION) | (segments == _TEST))
+    summaries = _summaries(event_times, segments, targets, shared, boundaries)
     _refuse_thin_parts(summaries, boundaries, settings)
     order = np.argsort(event_times, kind="stable")
     used = (targets >= 0) & ~shared
     train, validation, test = (
-        order[(used & (stretches == part))[order]] for part in (_TRAIN, _VALIDATION, _TEST)
+        order[(used & (segments == part))[order]] for part in (_TRAIN, _VALIDATION, _TEST)
     )
     return Split(
-        burn_in=order[(stretches == _BURN_IN)[order]],
+        burn_in=order[(segments == _BURN_IN)[order]],
         train=train,
         validation=validation,
         test=test,
@@ -172,15 +262,15 @@ def _targets(
     event_times: IntArray,
     labels: NDArray[np.int8],
     label_times: IntArray,
-    stretches: NDArray[np.intp],
+    segments: NDArray[np.intp],
     boundaries: SplitBoundaries,
     maturity: int,
 ) -> NDArray[np.int8]:
     """Give each record of a part the target known at the part's instant, -1 to all others."""
     to_train = known_targets(event_times, labels, label_times, boundaries.validation_from, maturity)
     to_judge = known_targets(event_times, labels, label_times, boundaries.as_of, maturity)
-    judged = (stretches == _VALIDATION) | (stretches == _TEST)
-    return np.where(stretches == _TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
+    judged = (segments == _VALIDATION) | (segments == _TEST)
+    return np.where(segments == _TRAIN, to_train, np.where(judged, to_judge, np.int8(-1)))
 
 
 def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
@@ -190,15 +280,15 @@ def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
 
 def _summaries(
     event_times: IntArray,
-    stretches: NDArray[np.intp],
+    segments: NDArray[np.intp],
     targets: NDArray[np.int8],
     shared: BoolArray,
     boundaries: SplitBoundaries,
 ) -> tuple[PartSummary, ...]:
     edges = [*boundaries.edges.tolist(), max(boundaries.as_of, int(event_times.max()) + 1)]
     rows = []
-    for number, part in enumerate(_STRETCHES):
-        inside = stretches == number
+    for number, part in enumerate(_SEGMENTS):
+        inside = segments == number
         used = inside & ~shared
         unused = used & (targets < 0)
         reasons = {_REASONS[part]: int(unused.sum()), _SHARED: int((inside & shared).sum())}
@@ -237,6 +327,6 @@ def _refuse_thin_parts(
 
 def _span_needed(frauds: int, usable: float, settings: SplitSettings) -> str:
     if frauds == 0:
-        return "there is no rate to tell from how long a history would do"
+        return "without frauds the length of history that is needed cannot be estimated"
     needed = settings.overhead + usable * settings.min_frauds / frauds
     return f"at its rate the history would have to span about {days(needed)} days before the as-of instant"

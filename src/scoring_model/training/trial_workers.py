@@ -1,7 +1,7 @@
-"""Who climbs: this process, or several that share one study.
+"""Trial workers: run trials in this process, or in several that share one study.
 
-The study stays with one process: it asks, gets results, and alone writes the journal. The others train and answer. So
-a kill loses the trials under way and nothing else, whichever process it hits.
+One process owns the study and writes the journal; the others train and return results. If any process is killed, only
+the trials under way are lost.
 """
 
 import multiprocessing
@@ -23,7 +23,7 @@ from scoring_model.training.folds import Fold, build_folds, cut_folds
 from scoring_model.training.rungs import Rung, run_trial
 
 RunTrial = Callable[[Mapping[str, float | int]], Generator[Rung, None, None]]
-"""Climb with the parameters of a trial; closing the generator ends it."""
+"""Runs a trial with some parameters; closing the generator ends it."""
 
 _ROWS: Final = "rows.npy"
 _TARGETS: Final = "targets.npy"
@@ -36,16 +36,12 @@ class TrialWorkerError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchContext:
-    """What all trials of a search climb on.
+    """What all trials of a search share.
 
     Parameters
     ----------
-    feature_names : tuple of str
-    categorical : tuple of int
     fixed : Mapping
-        Parameters that nobody chooses.
-    settings : TuningSettings
-    seed : int
+        Parameters that are not searched.
     """
 
     feature_names: tuple[str, ...]
@@ -70,7 +66,7 @@ class SearchContext:
     def run_trial(
         self, folds: Sequence[Fold], params: Mapping[str, float | int]
     ) -> Generator[Rung, None, None]:
-        """Climb with the parameters of a trial."""
+        """Run a trial with some parameters."""
         return run_trial(folds, {**params, **self.fixed}, self.settings)
 
 
@@ -82,11 +78,10 @@ def trial_workers(
     *,
     processes: int,
 ) -> AbstractContextManager[list[RunTrial]]:
-    """Make ready to climb, in as many processes as are wanted.
+    """Start the workers of a search.
 
     Parameters
     ----------
-    ground : Ground
     rows : ndarray of shape (n, d), float64
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64
@@ -95,9 +90,9 @@ def trial_workers(
 
     Returns
     -------
-    context manager of a list of Climb
-        One for each process; each climbs one trial at a time, and they may be used in threads of their own. They raise
-        `TrialWorkerError` when their process ends.
+    context manager of a list of RunTrial
+        One for each process. Each runs one trial at a time and may be called from a thread of its own; it raises
+        `TrialWorkerError` when its process ends.
     """
     if processes == 1:
         return _here(search, rows, targets, event_times)
@@ -131,7 +126,7 @@ def _elsewhere(
                 worker.start()
                 theirs.close()  # so that its end is seen
                 workers.append((worker, ours))
-            yield [_asked(worker, connection) for worker, connection in workers]
+            yield [_remote(worker, connection) for worker, connection in workers]
         finally:
             for worker, connection in workers:
                 connection.close()
@@ -139,8 +134,8 @@ def _elsewhere(
                 worker.join()
 
 
-def _asked(worker: SpawnProcess, connection: Connection) -> RunTrial:
-    """Let another process climb: after each rung it hears whether to go on."""
+def _remote(worker: SpawnProcess, connection: Connection) -> RunTrial:
+    """Run a trial in another process, which waits after each rung for the order to continue."""
 
     def run_trial(params: Mapping[str, float | int]) -> Generator[Rung, None, None]:
         try:
@@ -164,7 +159,7 @@ def _asked(worker: SpawnProcess, connection: Connection) -> RunTrial:
 
 
 def _work(connection: Connection, folder: Path, search: SearchContext) -> None:
-    """Climb on request, until the connection ends."""
+    """Run trials on request, until the connection ends."""
     rows, targets, times = (np.load(folder / name, mmap_mode="r") for name in (_ROWS, _TARGETS, _TIMES))
     folds = search.folds(rows, targets, times)
     try:

@@ -24,14 +24,13 @@ from scoring_model.configuration import TuningSettings
 from scoring_model.training.fitting import fixed_params
 from scoring_model.training.folds import cut_folds
 from scoring_model.training.journal import open_study
-from scoring_model.training.progress import Status, show_progress
+from scoring_model.training.progress import Status, TrialTime, seconds_left, show_progress
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
-from scoring_model.training.time_left import TrialTime, seconds_left
 from scoring_model.training.trial_workers import RunTrial, SearchContext, trial_workers
 
-ENCODING: Final = 2
-"""One trial in so many climbs on from a rung."""
+REDUCTION_FACTOR: Final = 2
+"""One trial in so many continues from a rung."""
 
 _RANDOM_TRIALS = 6  # the starting points among them; the sampler models the trials from then on
 _ROUNDS = "rounds"  # of each fold, kept with the trial
@@ -40,7 +39,7 @@ _SECONDS = "seconds"  # of each rung, kept with the trial
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuning:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
@@ -80,10 +79,9 @@ def tune(
 ) -> Tuning:
     """Search parameters with TPE and successive halving over rolling-origin folds.
 
-    Trial k draws with a sampler of its own, seeded by (seed, k), from the k trials before it: an interrupted
-    run that is resumed makes the trials that it would have made. At each rung (`rungs.climb`) a trial goes on when it
-    is among the better half of those that came so far. With several processes what a trial draws from depends on which
-    of the others were done by then: such a search is kept by the parameters that it found.
+    Trial k draws with a sampler of its own, seeded by (seed, k), from the k trials before it: an interrupted run that
+    is resumed makes the same trials. At each rung (`rungs.run_trial`) a trial continues if it is in the better half of
+    those that have reached it. With several processes the trials depend on timing; keep the parameters found.
 
     Parameters
     ----------
@@ -106,10 +104,6 @@ def tune(
         How many trials are under way at once, at least 1.
     report : callable
         Gets a line of text every half minute: how far the search is, and about how long it will take.
-
-    Returns
-    -------
-    Tuning
 
     Raises
     ------
@@ -152,10 +146,10 @@ def tune(
 
 
 class Halving(optuna.pruners.BasePruner):
-    """Asynchronous successive halving: each step is a rung, from which the better ones of those that came go on.
+    """Asynchronous successive halving: of the trials that have reached a rung, the better half continues.
 
-    Optuna's own pruner also counts what a trial reached before it was killed, and so a search that was killed would
-    stop other trials than one that was not.
+    Optuna's own pruner also counts trials that were killed, so that an interrupted search would stop other trials than
+    an uninterrupted one.
     """
 
     def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
@@ -164,7 +158,7 @@ class Halving(optuna.pruners.BasePruner):
         Returns
         -------
         bool
-            False for the best one in `REDUCTION` of those that came so far, itself among them, and for the best one.
+            False for the best one in `REDUCTION_FACTOR` of those that have reached the rung, at least for the best.
         """
         step = trial.last_step
         assert step is not None
@@ -176,11 +170,11 @@ class Halving(optuna.pruners.BasePruner):
             ),
             reverse=True,
         )
-        return trial.intermediate_values[step] < values[max(len(values) // ENCODING, 1) - 1]
+        return trial.intermediate_values[step] < values[max(len(values) // REDUCTION_FACTOR, 1) - 1]
 
 
 class _Search:
-    """Trials of one study, made by any number of climbers; their threads take turns at the study."""
+    """The trials of one study, run by any number of workers, whose threads share the study under a lock."""
 
     def __init__(self, study: optuna.Study, settings: TuningSettings, *, seed: int, processes: int) -> None:
         done = _finished(study)
@@ -196,7 +190,7 @@ class _Search:
         self._running: dict[int, _Stopwatch] = {}
 
     def status(self) -> Status:
-        """How far the search is; safe to call from any thread."""
+        """The progress of the search; safe to call from any thread."""
         with self._lock:
             done, limit, budget = _finished(self._study), self._settings.trials, self._settings.budget_seconds
             share = len(done) / limit if limit is not None else self._elapsed / (budget or 1.0)
@@ -212,8 +206,7 @@ class _Search:
     def wants_more(self) -> bool:
         """Whether one more trial is to begin: below the limit, and beyond it until one is complete.
 
-        Of all trials under way the one that climbs highest is complete in the end, unless its process is killed:
-        what is left then may be only those that it stopped.
+        The best trial under way completes unless its process is killed; then all others may have been pruned.
         """
         if self._settings.trials is not None:
             below = self._begun < self._settings.trials
@@ -222,7 +215,7 @@ class _Search:
         return below or self._is_fruitless
 
     def run(self, all_workers: Sequence[RunTrial]) -> None:
-        """Make trials until there are enough; the first error ends all climbers at their next rung."""
+        """Make trials until there are enough; the first error ends all workers at their next rung."""
         if len(all_workers) == 1:
             self._work(all_workers[0])
             return
@@ -258,7 +251,7 @@ class _Search:
             trial = _ask(self._study, self._begun, self._seed, parallel=self._processes > 1)
             self._begun += 1
             self._running[trial.number] = _Stopwatch()
-            suggest(trial)  # drawn here, where nobody else asks
+            suggest(trial)  # drawn here, under the lock
             return trial
 
     def _goes_on(self, trial: optuna.Trial, step: int, rung: Rung) -> bool:
@@ -285,7 +278,7 @@ class _Search:
             rungs=max((len(_time_of(trial).seconds) for trial in _complete(done)), default=0) or None,
             to_begin=0 if limit is None else max(limit - self._begun, 0),
             processes=self._processes,
-            reduction=ENCODING,
+            reduction_factor=REDUCTION_FACTOR,
         )
         unspent = 0.0 if budget is None else max(budget - self._elapsed, 0.0)
         if estimate is None:

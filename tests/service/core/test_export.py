@@ -79,7 +79,7 @@ def test_a_record_has_the_label_that_was_told_last(store_url: str, sealed: Path)
         await told(world, three, "withdrawn", START)
         records = {record["recordId"]: record for record in await exported(world, caller)}
         labels = [
-            tuple(records[to_text(id_)].get(name) for name in ("label", "labelKnownAt", "labelToldAt"))
+            tuple(records[to_text(id_)].get(name) for name in ("label", "labelKnownAt", "labelReportedAt"))
             for id_ in (one, two, three, four)
         ]
         assert labels == [

@@ -1,4 +1,4 @@
-"""Leaks that were planted are found, each by the attack that is meant for it."""
+"""Leaks that were planted are found, each by its leakage check."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import Configuration, LeakageSettings
-from scoring_model.evaluation.ranking import Ranking
+from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix
 from scoring_model.history import sweep as sweeps
 from scoring_model.history.amounts import TableAmounts
@@ -45,9 +45,9 @@ def with_signal(table: RecordTable, values: list[float | None]) -> RecordTable:
 
 
 def test_a_sound_history_has_no_leak(prepared: Prepared) -> None:
-    """On the invented history every attack comes to a verdict, and it is that nothing leaks."""
+    """On the invented history every check comes to a verdict, and it is that nothing leaks."""
     found = run_leakage_checks(prepared, SETTINGS, seed=7).findings
-    assert [finding.attack for finding in found] == [
+    assert [finding.check for finding in found] == [
         "shuffled_labels",
         "single_features",
         "future",
@@ -155,7 +155,7 @@ def test_an_own_label_is_found_by_shuffling(
 def test_shuffling_does_not_take_a_copied_column_for_ours(
     small_table: RecordTable, small_use: Configuration
 ) -> None:
-    """What a user supplies stays where it is when labels are shuffled: only the attack on single columns sees it."""
+    """What a user supplies stays where it is when labels are shuffled: only the check of single features finds it."""
     fraud = (small_table.labels == 1).astype(np.float64)
     leaky = prepare(with_signal(small_table, fraud.tolist()), small_use)
     assert check_label_permutation(leaky, SETTINGS, seed=7).verdict is CheckResult.SOUND
@@ -252,7 +252,7 @@ def test_no_false_alarm_over_many_seeds(prepared: Prepared) -> None:
 
 
 def test_too_few_frauds_are_no_verdict(prepared: Prepared) -> None:
-    """Where nothing can be told the finding says so, and stops nothing."""
+    """An inconclusive check says so, and stops nothing."""
     table = replace(prepared.table, labels=np.zeros_like(prepared.table.labels))
     split = replace(prepared.split, train_targets=np.zeros_like(prepared.split.train_targets))
     few = replace(prepared, table=table, split=split)
@@ -268,14 +268,14 @@ def leaky_small(small_table: RecordTable) -> RecordTable:
 
 
 def with_leakage_checks(configuration: Configuration, settings: LeakageSettings) -> Configuration:
-    """The same use with other attacks."""
-    return replace(configuration, training=replace(configuration.training, attacks=settings))
+    """The same use with other leakage."""
+    return replace(configuration, training=replace(configuration.training, leakage_checks=settings))
 
 
 def test_a_leak_stops_a_training_before_the_search(
     leaky_small: RecordTable, small_use: Configuration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error names the attack and the feature and says what to do; nothing is fitted."""
+    """The error names the check and the feature and says what to do; nothing is fitted."""
     monkeypatch.setattr("scoring_model.training.run.fit_forest", None)
     monkeypatch.setattr("scoring_model.training.run.tune", None)
     with pytest.raises(LeakageError) as caught:
@@ -283,36 +283,36 @@ def test_a_leak_stops_a_training_before_the_search(
     text = str(caught.value)
     assert "single_features: on its own signal_form_seconds has an AUC of " in text
     assert "features.exclude" in text
-    assert "training.attacks.tolerate: [single_features]" in text
-    assert [finding.attack for finding in caught.value.report.refused] == ["single_features"]
+    assert "training.leakage_checks.tolerate: [single_features]" in text
+    assert [finding.check for finding in caught.value.report.refused] == ["single_features"]
 
 
 def test_a_tolerated_leak_is_in_the_card(leaky_small: RecordTable, small_use: Configuration) -> None:
-    """Only the configuration lets a leak pass, and the card tells of it."""
+    """Only the configuration lets a leak pass, and the card reports it."""
     tolerant = with_leakage_checks(small_use, LeakageSettings(tolerate=("single_features",)))
     done = run_training(leaky_small, tolerant, threads=1)
     card = done.bundle.files["card.md"].decode()
     assert "| single_features | leak, tolerated | " in card
     assert "signal_form_seconds has an AUC of " in card
-    assert done.attacks.to_json()["tolerated"] == ["single_features"]
+    assert done.leakage.to_json()["tolerated"] == ["single_features"]
 
 
-def test_attacks_that_did_not_run_are_in_the_card(leaky_small: RecordTable, small_use: Configuration) -> None:
-    """The configuration may turn all attacks off, and the card tells that it did."""
+def test_checks_that_did_not_run_are_in_the_card(leaky_small: RecordTable, small_use: Configuration) -> None:
+    """The configuration may turn all checks off, and the card reports that."""
     done = run_training(leaky_small, with_leakage_checks(small_use, LeakageSettings(run=False)), threads=1)
     assert "The configuration turned the search for leaks off." in done.bundle.files["card.md"].decode()
-    assert done.attacks.to_json() == {"run": False, "tolerated": [], "findings": []}
+    assert done.leakage.to_json() == {"run": False, "tolerated": [], "findings": []}
 
 
 def test_findings_of_a_sound_training_are_in_the_card(training: Training) -> None:
-    """Every attack stands in the card, with its verdict, and what can't be seen from the records is said."""
+    """The card lists every check, with its verdict, and what can't be seen from the records is said."""
     card = training.bundle.files["card.md"].decode()
-    assert all(f"| {f.attack} | sound | {f.records} | " in card for f in training.attacks.findings)
-    assert len(training.attacks.findings) == 4
+    assert all(f"| {f.check} | sound | {f.records} | " in card for f in training.leakage.findings)
+    assert len(training.leakage.findings) == 4
     assert "Columns that users supply were looked at one by one" in card
 
 
 def test_settings_out_of_range_are_named_together() -> None:
     """Every field that is wrong is in the text."""
-    with pytest.raises(ValueError, match=r"max_auc .*; standard_errors .*; max_records"):
+    with pytest.raises(ValueError, match=r"max_auc: .*; standard_errors: .*; max_records"):
         LeakageSettings(max_auc=0.5, standard_errors=0, max_records=10)

@@ -34,7 +34,7 @@ async def export_records(store: Store, persons: Persons, *clients: int) -> Async
     ------
     dict
         The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and of its latest
-        label `label`, `labelKnownAt` and `labelToldAt`. Erased persons are left out, and so is what has no field
+        label `label`, `labelKnownAt` and `labelReportedAt`. Erased persons are left out, and so is what has no field
         but references: no file may hold that, and no history does. What lost its signals with age is left out too:
         what would be learnt from the rest is that such signals are missing.
     """
@@ -94,4 +94,4 @@ def _label(told: list[tuple[str, int, int]]) -> dict[str, Any]:
     if not told or told[-1][0] == _WITHDRAWN:
         return {}
     label, known_at, told_at = told[-1]
-    return {"label": label, "labelKnownAt": rfc3339(known_at), "labelToldAt": rfc3339(told_at)}
+    return {"label": label, "labelKnownAt": rfc3339(known_at), "labelReportedAt": rfc3339(told_at)}

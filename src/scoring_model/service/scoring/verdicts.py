@@ -18,7 +18,7 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
-from scoring_model.records.contract import is_empty
+from scoring_model.records.record import is_empty
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, RequestError, Unavailable

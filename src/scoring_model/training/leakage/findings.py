@@ -1,15 +1,20 @@
-"""What attacks on a training found."""
+"""Results of the leakage checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring_model.arrays import FloatArray
 from scoring_model.configuration import LeakageCheckName
+from scoring_model.evaluation.metrics import Ranking
 
 
 class CheckResult(StrEnum):
-    """How an attack ended."""
+    """The result of a leakage check."""
 
     SOUND = "sound"
     LEAK = "leak"
@@ -19,46 +24,44 @@ class CheckResult(StrEnum):
 TITLES: Final[Mapping[LeakageCheckName, str]] = {
     "shuffled_labels": "labels shuffled before the features are computed",
     "single_features": "each feature alone",
-    "future": "later records and labels taken away",
+    "future": "later records and labels removed",
     "persons": "persons on both sides of the split",
 }
 
 LIMIT: Final = (
-    "Columns that users supply were looked at one by one: whether their values were there before the decision "
-    "can't be seen from the records."
+    "Columns that users supply were checked one by one: the records do not show whether their values existed before "
+    "the decision."
 )
-"""What no attack can find."""
+"""What no check can find."""
 
 _ADVICE: Final[Mapping[LeakageCheckName, str]] = {
-    "shuffled_labels": "a feature reads the label of its own record: mend or exclude it (features.exclude)",
+    "shuffled_labels": "a feature reads the label of its own record: fix or exclude it (features.exclude)",
     "single_features": (
-        "ask whether the value is there before the decision is made; if not, leave it out (features.exclude), "
-        "if so, raise training.attacks.max_auc"
+        "find out whether the value exists before the decision; if not, leave it out (features.exclude), "
+        "if so, raise training.leakage_checks.max_auc"
     ),
-    "future": "a feature reads what happens or becomes known later: mend or exclude it (features.exclude)",
-    "persons": "the split lets a person or a record be on both sides: this is a fault of the program",
+    "future": "a feature reads what happens or becomes known later: fix or exclude it (features.exclude)",
+    "persons": "a person or a record is on both sides of the split: this is a bug of this package",
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """How one attack ended.
+    """The result of one leakage check.
 
     Parameters
     ----------
-    attack : str
-    verdict : Verdict
     records : int
-        Records that it looked at.
+        Records that it read.
     detail : str
-        What it saw, in a sentence without personal data.
+        A sentence without personal data.
     features : tuple of str
         Features that stand out, the worst first.
     figures : mapping of str to number
-        What the verdict rests on.
+        The numbers behind the verdict.
     """
 
-    attack: LeakageCheckName
+    check: LeakageCheckName
     verdict: CheckResult
     records: int
     detail: str
@@ -68,8 +71,8 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """Give the finding as a JSON document."""
         return {
-            "attack": self.attack,
-            "what": TITLES[self.attack],
+            "check": self.check,
+            "what": TITLES[self.check],
             "verdict": self.verdict.value,
             "records": self.records,
             "detail": self.detail,
@@ -80,14 +83,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeakageReport:
-    """How all attacks ended.
+    """The results of all leakage checks.
 
     Parameters
     ----------
     findings : tuple of Finding
-        Empty when the configuration turned the attacks off.
+        Empty if the configuration turned the checks off.
     tolerated : tuple of str
-        Attacks that the configuration lets succeed.
+        Checks whose leaks the configuration tolerates.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -95,65 +98,79 @@ class LeakageReport:
 
     @property
     def refused(self) -> tuple[Finding, ...]:
-        """Leaks that nobody tolerates."""
-        return tuple(finding for finding in self._leaks if finding.attack not in self.tolerated)
+        """Leaks that stop the training."""
+        return tuple(finding for finding in self._leaks if finding.check not in self.tolerated)
 
     @property
     def tolerated_leaks(self) -> tuple[Finding, ...]:
-        """Leaks that the configuration lets pass."""
-        return tuple(finding for finding in self._leaks if finding.attack in self.tolerated)
+        """Leaks that the configuration tolerates."""
+        return tuple(finding for finding in self._leaks if finding.check in self.tolerated)
 
     @property
     def _leaks(self) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.verdict is CheckResult.LEAK)
 
     def refuse(self) -> None:
-        """Stop for leaks.
+        """Stop the training for leaks.
 
         Raises
         ------
         LeakageError
-            When an attack succeeded that is not tolerated.
+            If there is a leak that is not tolerated.
         """
         if self.refused:
             raise LeakageError(self)
 
     def to_markdown(self) -> str:
-        """Show how each attack ended, for people."""
+        """Give the results as a table."""
         if not self.findings:
-            return "### Leaks\n\nThe configuration turned the search for leaks off.\n"
-        lines = ["### Leaks", "", "| Attack | Verdict | Records | Found |", "| --- " * 4 + "|"]
+            return "### Leaks\n\nThe configuration turned the leakage checks off.\n"
+        lines = ["### Leaks", "", "| Check | Verdict | Records | Found |", "| --- " * 4 + "|"]
         for finding in self.findings:
-            cells = (TITLES[finding.attack], self.verdict_of(finding), finding.records, finding.detail)
+            cells = (TITLES[finding.check], self.verdict_of(finding), finding.records, finding.detail)
             lines.append("| " + " | ".join(map(str, cells)) + " |")
         return "\n".join([*lines, "", LIMIT]) + "\n"
 
     def verdict_of(self, finding: Finding) -> str:
-        """Say how an attack ended, and whether that is tolerated."""
+        """Give the result of a check, and whether a leak is tolerated."""
         return f"{finding.verdict}, tolerated" if finding in self.tolerated_leaks else str(finding.verdict)
 
     def to_json(self) -> dict[str, Any]:
         """Give the report as a JSON document."""
         return {
             "run": bool(self.findings),
-            "tolerated": [finding.attack for finding in self.tolerated_leaks],
+            "tolerated": [finding.check for finding in self.tolerated_leaks],
             "findings": [finding.to_json() for finding in self.findings],
         }
 
 
 class LeakageError(ValueError):
-    """Features know what they can't know; nothing was trained.
-
-    Attributes
-    ----------
-    report : LeakageReport
-    """
+    """The records leak what is to be predicted; nothing was trained."""
 
     def __init__(self, report: LeakageReport) -> None:
         lines = [
-            f"- {finding.attack}: {finding.detail}; {_ADVICE[finding.attack]}" for finding in report.refused
+            f"- {finding.check}: {finding.detail}; {_ADVICE[finding.check]}" for finding in report.refused
         ]
-        names = ", ".join(finding.attack for finding in report.refused)
-        lines.append(f"To train all the same, for the card to tell: training.attacks.tolerate: [{names}]")
+        names = ", ".join(finding.check for finding in report.refused)
+        lines.append(
+            f"To train all the same, with a note in the card: training.leakage_checks.tolerate: [{names}]"
+        )
         super().__init__("the records leak what is to be predicted:\n" + "\n".join(lines))
         self.report = report
+
+
+def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
+    """Chance that a fraud has a higher value than a genuine record, ties counting one half.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, without NaN
+    targets : ndarray of shape (n,), 1 fraud, 0 genuine
+
+    Returns
+    -------
+    float
+        In [0, 1]; one half where a class is absent, which shows as little.
+    """
+    area = Ranking.of(values, targets).roc_auc()
+    return 0.5 if area is None else area

@@ -1,4 +1,4 @@
-"""The attack on the future: without later records and labels, earlier rows are the same, bit for bit."""
+"""Future leakage: without later records and labels, earlier rows must stay the same, bit for bit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
     cuts = sorted(set(_cuts(table.take(order), prepared.matrix.link_keys)))
     if not cuts:
         return Finding(
-            attack="future",
+            check="future",
             verdict=CheckResult.INCONCLUSIVE,
             records=len(order),
             detail="all records happened at one instant",
@@ -51,13 +51,13 @@ def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Findi
         compared += len(earlier)
     worst = np.argsort(-changed, kind="stable")[: np.count_nonzero(changed)]
     names = tuple(prepared.matrix.names[place] for place in worst.tolist())
-    told = f"{', '.join(names[:_NAMED])} changed" if names else "nothing changed"
+    changes = f"{', '.join(names[:_NAMED])} changed" if names else "nothing changed"
     return Finding(
-        attack="future",
+        check="future",
         verdict=CheckResult.LEAK if names else CheckResult.SOUND,
         records=compared,
         features=names,
-        detail=f"without what came later, {told} in {compared} rows before {len(cuts)} instants",
+        detail=f"without later records and labels, {changes} in {compared} rows before {len(cuts)} instants",
         figures={"instants": len(cuts), "values_changed": int(changed.sum())},
     )
 

@@ -1,4 +1,4 @@
-"""The attack of shuffled labels: with labels dealt out at random there is nothing to learn."""
+"""Label permutation: with labels at random there is nothing to learn."""
 
 import math
 from dataclasses import replace
@@ -10,11 +10,10 @@ from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.configuration import LeakageSettings
 from scoring_model.records import RecordTable
 from scoring_model.training.fitting import fit
-from scoring_model.training.leakage.area import area_under_curve
-from scoring_model.training.leakage.findings import CheckResult, Finding
+from scoring_model.training.leakage.findings import CheckResult, Finding, area_under_curve
 from scoring_model.training.preparation import Prepared
 
-_STREAM: Final = 1  # of random numbers, beside those of other attacks
+_STREAM: Final = 1  # of random numbers, beside those of other checks
 _NAMED: Final = 5
 _QUICK: Final = {"learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 20}
 _ROUNDS: Final = 40
@@ -27,7 +26,7 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
     in one piece, so that they have each other as history. A quick model of their first half, by time, judges
     the second half. It can know of a label only what a feature shows of the record's own: what features count
     of other records has nothing to do with it. Shuffled after the features were computed, labels would no
-    longer be those that the features read, and the attack would see nothing.
+    longer be those that the features read, and the check would find nothing.
 
     Returns
     -------
@@ -51,7 +50,7 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
     features = _outstanding(prepared.matrix.names, rows[half:], targets[half:], limit) if leaks else ()
     named = f" (first of all {', '.join(features)})" if features else ""
     return Finding(
-        attack="shuffled_labels",
+        check="shuffled_labels",
         verdict=CheckResult.LEAK if leaks else CheckResult.SOUND,
         records=len(table),
         features=features,
@@ -112,8 +111,8 @@ def _outstanding(
 
 def _inconclusive(records: int, frauds: int) -> Finding:
     return Finding(
-        attack="shuffled_labels",
+        check="shuffled_labels",
         verdict=CheckResult.INCONCLUSIVE,
         records=records,
-        detail=f"{frauds} frauds among the later half of {records} records are too few to tell",
+        detail=f"{frauds} frauds among the later half of {records} records are too few for a verdict",
     )

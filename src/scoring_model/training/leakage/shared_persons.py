@@ -1,4 +1,4 @@
-"""The attack on the split: nobody is on both sides of it, and nothing that is trained on is later than judged.
+"""Shared persons: no person is on both sides of the split, and no training record is later than a test record.
 
 Nothing of the split's own code is used: persons are found record by record, as a service finds them.
 """
@@ -39,18 +39,19 @@ def check_shared_persons(prepared: Prepared) -> Finding:
         "records are in two parts": twice,
         "parts begin before the one before them ends": overlaps,
     }
-    told = [f"{count} {problem}" for problem, count in problems.items() if count]
+    found = [f"{count} {problem}" for problem, count in problems.items() if count]
     return Finding(
-        attack="persons",
-        verdict=CheckResult.LEAK if told else CheckResult.SOUND,
+        check="persons",
+        verdict=CheckResult.LEAK if found else CheckResult.SOUND,
         records=len(train) + len(judged),
-        detail=", ".join(told) or "no person and no record is on both sides, and the parts follow each other",
+        detail=", ".join(found)
+        or "no person and no record is on both sides, and the parts follow each other",
         figures={"persons": len(shared), "records": twice, "overlaps": overlaps},
     )
 
 
 def persons_of(table: RecordTable) -> list[Hashable]:
-    """Find the person of every record; one of nobody known is a person of its own."""
+    """Find the person of every record; without a known person it is a person of its own."""
     columns = [table.column(name) for name in _FIELDS]
     values = [(None, *column.values) for column in columns]
     persons: list[Hashable] = []

@@ -1,4 +1,4 @@
-"""The attack of single features: none may identify frauds near perfectly on its own."""
+"""Single-feature AUC: no feature may separate frauds near perfectly on its own."""
 
 from typing import Final
 
@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import LeakageSettings
-from scoring_model.training.leakage.area import area_under_curve
-from scoring_model.training.leakage.findings import CheckResult, Finding
+from scoring_model.training.leakage.findings import CheckResult, Finding, area_under_curve
 from scoring_model.training.preparation import Prepared
 
-_STREAM: Final = 2  # of random numbers, beside those of other attacks
+_STREAM: Final = 2  # of random numbers, beside those of other checks
 _LEVELS: Final = 64
 _NAMED: Final = 10
 _FEWEST: Final = 6
@@ -24,7 +23,7 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
 
     A number is judged by its order, with missing values below or above all others, and, like a category, by the
     share of frauds at its levels: those of one half judge the other half, so that a value that only frauds have
-    is seen wherever it lies. It is the only attack that can see a leak in what users supply.
+    is seen wherever it lies. Only this check can find a leak in columns that users supply.
 
     Returns
     -------
@@ -36,10 +35,10 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
     frauds = int(targets.sum())
     if not _FEWEST <= frauds <= len(targets) - _FEWEST:
         return Finding(
-            attack="single_features",
+            check="single_features",
             verdict=CheckResult.INCONCLUSIVE,
             records=len(chosen),
-            detail=f"{frauds} frauds among {len(chosen)} records are too few to tell",
+            detail=f"{frauds} frauds among {len(chosen)} records are too few for a verdict",
         )
     rows = prepared.rows[prepared.split.train[chosen]]
     categorical = set(prepared.feature_options["categorical"])
@@ -51,7 +50,7 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
     perfect = [place for place in order if areas[place] >= settings.max_auc]
     shown = [f"{names[place]} has an AUC of {areas[place]:.4f}" for place in (perfect or order[:1])[:_NAMED]]
     return Finding(
-        attack="single_features",
+        check="single_features",
         verdict=CheckResult.LEAK if perfect else CheckResult.SOUND,
         records=len(chosen),
         features=tuple(names[place] for place in perfect),

@@ -1,9 +1,7 @@
 """Log trainings to MLflow: one run, its sealed bundle as an artifact, and one registered version."""
 
-from scoring_model.training.tracking.errors import TrackingError
-from scoring_model.training.tracking.record import RunRecord
-from scoring_model.training.tracking.run_logging import TrackedRun
-from scoring_model.training.tracking.syncing import Synced, sync
-from scoring_model.training.tracking.tracking import track
+from scoring_model.training.tracking.run_logging import RunRecord, TrackedRun
+from scoring_model.training.tracking.store import TrackingError
+from scoring_model.training.tracking.tracking import Synced, sync, track
 
 __all__ = ["RunRecord", "Synced", "TrackedRun", "TrackingError", "sync", "track"]

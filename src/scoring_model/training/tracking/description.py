@@ -1,4 +1,4 @@
-"""What is logged of a training."""
+"""The description of a training that is logged."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from scoring_model.evaluation import Evaluation
 from scoring_model.records import SignalType, rfc3339
 from scoring_model.records.schema import RecordSchema
 from scoring_model.training.run import Training
-from scoring_model.training.tracking.record import BUNDLE, RunRecord, files_below
+from scoring_model.training.tracking.run_logging import BUNDLE, RunRecord, files_below
 
 TRIALS: Final = "trials.json"
 REQUIREMENTS: Final = "requirements.txt"
@@ -147,7 +147,7 @@ def column_schema(schema: RecordSchema) -> str:
     """Describe the columns that are read, in MLflow's JSON format."""
     kinds: dict[str, dict[str, object]] = {
         **{signal_field(name): {"type": _TYPES.get(kind, "string")} for name, kind in schema.signals.items()},
-        **{name: {"type": "datetime"} for name in ("eventTime", "labelKnownAt", "labelToldAt")},
+        **{name: {"type": "datetime"} for name in ("eventTime", "labelKnownAt", "labelReportedAt")},
         "imageUrls": {"type": "array", "items": {"type": "string"}},
     }
     columns = [

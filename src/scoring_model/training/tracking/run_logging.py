@@ -6,14 +6,56 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from scoring_model.records import microseconds, rfc3339
-from scoring_model.training.tracking.errors import without_credentials
-from scoring_model.training.tracking.record import BUNDLE, RunRecord
-from scoring_model.training.tracking.store import client_of, pages
+from scoring_model.training.tracking.store import client_of, pages, without_credentials
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
     from mlflow.entities.model_registry import ModelVersion
+from collections.abc import Mapping
+from pathlib import Path
+
+BUNDLE: Final = "bundle"
+"""Artifact folder that holds the sealed bundle."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRecord:
+    """Everything that is logged of one training.
+
+    Attributes
+    ----------
+    key : str
+        Identifies the training in every store. Logging is idempotent by this key.
+    use : str
+        Name of the experiment and of the registered model.
+    name : str
+        Name of the run.
+    started, ended : int
+        Milliseconds since 1970-01-01 UTC.
+    dataset : Mapping[str, str]
+        Arguments of `mlflow.entities.Dataset`: name, hash, columns and number of rows of the training data.
+    artifacts : Mapping[str, Path]
+        Files by artifact name, such as ``bundle/model.onnx``. Those in the folder `BUNDLE` are registered.
+    """
+
+    key: str
+    use: str
+    name: str
+    started: int
+    ended: int
+    params: Mapping[str, str]
+    metrics: Mapping[str, float]
+    tags: Mapping[str, str]
+    dataset: Mapping[str, str]
+    artifacts: Mapping[str, Path]
+
+
+def files_below(folder: Path, prefix: str = "") -> dict[str, Path]:
+    """Return all files below a folder by artifact name: the prefix and the path within the folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {prefix + path.relative_to(folder).as_posix(): path for path in files}
+
 
 CHALLENGER: Final = "challenger"
 """Alias of the version whose training ended last."""
@@ -44,9 +86,8 @@ class TrackedRun:
 
     Attributes
     ----------
-    run_id : str
     model_version : str or None
-        Number of the registered version; None if somebody deleted it.
+        Number of the registered version; None if it was deleted.
     uri : str
         Of tracking and registry, without credentials.
     existed : bool
@@ -65,7 +106,7 @@ class TrackedRun:
 def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> TrackedRun:
     """Log a run and register its bundle, or complete what an earlier attempt began.
 
-    The run becomes FINISHED last of all. A finished run is therefore complete, and stays as it is, also when somebody
+    The run becomes FINISHED last of all. A finished run is therefore complete, and stays as it is, also if someone
     deleted it. An unfinished run is logged again: the same values in the same places. Duplicates, which a lost
     response can leave, are deleted.
 
@@ -73,7 +114,6 @@ def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> Tra
     ----------
     uri : str
         Of tracking and registry.
-    record : RunRecord
     artifacts : str, optional
         URI below which a new experiment keeps its artifacts; by default the store decides.
 

@@ -1,15 +1,37 @@
 """Log a training to a server, or to the folder beside its bundle."""
 
-from dataclasses import replace
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from scoring_model.training.tracking.errors import TrackingError, summary_of, without_credentials
-from scoring_model.training.tracking.record import RunRecord
-from scoring_model.training.tracking.run_logging import TrackedRun, log_run
-from scoring_model.training.tracking.store import ARTIFACTS, uri_of
-from scoring_model.training.tracking.timeout import call_within
+from scoring_model.training.tracking.run_logging import (
+    FINISHED,
+    KEY_TAG,
+    RunRecord,
+    TrackedRun,
+    files_below,
+    log_run,
+)
+from scoring_model.training.tracking.store import (
+    ARTIFACTS,
+    DATABASE,
+    TrackingError,
+    call_within,
+    client_of,
+    pages,
+    summary_of,
+    uri_of,
+    without_credentials,
+)
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
 
 SERVER_TAG: Final = "meant_for"
 """Tag of a run in the folder: the server that does not have it yet, without credentials."""
@@ -24,7 +46,6 @@ def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: f
 
     Parameters
     ----------
-    record
     folder : Path
         SQLite database and artifacts: the store if `uri` is None. Otherwise it keeps the run, for `sync`, if the
         server does not accept it in time, or if Ctrl-C ends the wait.
@@ -56,3 +77,135 @@ def _log_to_folder(folder: Path, record: RunRecord) -> TrackedRun:
         return log_run(uri_of(folder), record, artifacts=artifacts)
     except Exception as error:  # of MLflow, the database or the disk
         raise TrackingError(f"{folder}: {summary_of(error)}") from error
+
+
+_FOLDER_TAGS: Final = {KEY_TAG, SERVER_TAG, "mlflow.runName"}
+"""Tags that a copy does not take over as they are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Synced:
+    """The result of a sync.
+
+    Attributes
+    ----------
+    copied : tuple of TrackedRun
+        Runs that were logged or completed, where they are now.
+    present : int
+        Runs that were there already.
+    unaddressed : int
+        Runs that are for no server, when the caller names none.
+    incomplete : int
+        Runs whose logging to the folder was interrupted.
+    """
+
+    copied: tuple[TrackedRun, ...]
+    present: int
+    unaddressed: int
+    incomplete: int
+
+
+def sync(
+    folder: Path,
+    *,
+    uri: str | None = None,
+    timeout: float = 600.0,
+    report: Callable[[str], None] = lambda text: None,
+) -> Synced:
+    """Copy each run of a folder to its server, unless it is there already; the folder does not change.
+
+    Parameters
+    ----------
+    folder : Path
+        As `track` left it, here or on another machine.
+    uri : str, optional
+        Server or database for all runs; by default each goes to the server that did not accept it.
+    timeout : float
+        Seconds to wait for each run.
+    report : callable
+        Called with a line of text for each copy.
+
+    Raises
+    ------
+    TrackingError
+        If the folder cannot be read, or, after all other runs are copied, if a server did not accept one.
+    """
+    done: list[TrackedRun] = []
+    failures: dict[str, str] = {}
+    with _lock(folder):
+        complete, incomplete = _read(folder)
+        addressed = [(target, record) for server, record in complete if (target := uri or server)]
+        for target, record in addressed:
+            if target in failures:
+                continue
+            try:
+                run = call_within(timeout, partial(log_run, target, record))
+            except TrackingError as error:
+                failures[target] = f"{without_credentials(target)}: {error}"
+                continue
+            done.append(run)
+            if not run.existed:
+                report(f"run {run.run_id}, version {run.model_version}: {run.uri}")
+    copied = tuple(run for run in done if not run.existed)
+    present = len(done) - len(copied)
+    if failures:
+        counts = f"{len(copied)} runs copied, {present} were there"
+        raise TrackingError("; ".join([counts, *failures.values()]))
+    return Synced(
+        copied=copied, present=present, unaddressed=len(complete) - len(addressed), incomplete=incomplete
+    )
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Wait until no other process syncs the folder: two at once would copy each run twice."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise TrackingError(f"{folder}: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _read(folder: Path) -> tuple[list[tuple[str | None, RunRecord]], int]:
+    """Read the complete runs of a folder, each with its server, by the end of their training; count the others."""
+    if not (folder / DATABASE).is_file():
+        raise TrackingError(f"{folder}: holds no {DATABASE}")
+    try:
+        runs = list(_runs(folder))
+    except Exception as error:  # of MLflow, the database or the disk
+        raise TrackingError(f"{folder}: {summary_of(error)}") from error
+    complete = [(run, _record(folder, use, run)) for use, run in runs if run.info.status == FINISHED]
+    if lost := [run.info.run_id for run, record in complete if not record.artifacts]:
+        raise TrackingError(f"{folder}: holds no artifacts of the runs {', '.join(lost)}")
+    complete.sort(key=lambda pair: (pair[1].ended, pair[1].key))
+    return [(run.data.tags.get(SERVER_TAG), record) for run, record in complete], len(runs) - len(complete)
+
+
+def _runs(folder: Path) -> "Iterator[tuple[str, Run]]":
+    """Yield each run that `track` logged, with the name of its experiment."""
+    client = client_of(uri_of(folder))
+    for experiment in pages(client.search_experiments):
+        for run in pages(client.search_runs, [experiment.experiment_id]):
+            if KEY_TAG in run.data.tags:
+                yield experiment.name, run
+
+
+def _record(folder: Path, use: str, run: Any) -> RunRecord:  # MLflow types parts as optional that runs have
+    tags = run.data.tags
+    return RunRecord(
+        key=tags[KEY_TAG],
+        use=use,
+        name=run.info.run_name,
+        started=run.info.start_time,
+        ended=run.info.end_time,
+        params=run.data.params,
+        metrics=run.data.metrics,
+        tags={name: value for name, value in tags.items() if name not in _FOLDER_TAGS},
+        dataset=dict(run.inputs.dataset_inputs[0].dataset),
+        # The folder may have moved since, so the location in the database does not count.
+        artifacts=files_below(folder / ARTIFACTS / run.info.run_id / "artifacts"),
+    )

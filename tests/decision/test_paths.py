@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scoring_model.decision.forest import ZERO, Forest, Missing
-from scoring_model.decision.split_decisions import SplitDecisions
+from scoring_model.decision.paths import SplitDecisions
 
 
 def numeric(threshold: float, missing: Missing, default_left: bool) -> Forest:
@@ -29,7 +29,7 @@ def numeric(threshold: float, missing: Missing, default_left: bool) -> Forest:
 
 
 def goes_left(forest: Forest, value: float) -> bool:
-    """Tell which way a value goes at the only split."""
+    """Find which way a value goes at the only split."""
     return bool(SplitDecisions(forest).left(np.array([value]))[0])
 
 

@@ -1,10 +1,12 @@
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scoring_model.contract.rules import Rule, SignalType
-from scoring_model.records.contract import InvalidRecord, parse_record
-from scoring_model.records.problems import Problem
+from scoring_model.contract.violation import Violation
+from scoring_model.records.record import InvalidRecord, flatten, parse_record, violation
 from scoring_model.records.schema import RecordSchema
 
 SCHEMA = RecordSchema(
@@ -30,11 +32,11 @@ BODY: Mapping[str, object] = {
 }
 
 
-def found(body: Mapping[str, object], *, now: int | None = None) -> list[tuple[str, Rule]]:
+def found(body: Mapping[str, object], *, now: int | None = None) -> list[tuple[str, str]]:
     """List the fields and rules that a body breaks."""
     with pytest.raises(InvalidRecord) as caught:
         parse_record(body, SCHEMA, now=now)
-    return [(problem.field, problem.rule) for problem in caught.value.problems]
+    return [(found.field, found.code) for found in caught.value.violations]
 
 
 def test_a_record_is_canonical_and_holds_what_is_there() -> None:
@@ -129,6 +131,42 @@ def test_an_error_names_fields_and_never_values() -> None:
     text = str(caught.value)
     assert all(field in text for field in ("firstName", "dob", "citizenship"))
     assert not any(value in text for value in ("xxx", "secret", "Atlantis"))
-    assert caught.value.problems[0] == Problem(
-        "firstName", Rule.TOO_LONG, "must have at most 100 characters, got 101"
+    assert caught.value.violations[0] == Violation(
+        "/firstName", Rule.TOO_LONG, "must have at most 100 characters, got 101"
     )
+
+
+parts = st.dictionaries(st.sampled_from(["line1", "city", "x.y"]), st.integers())
+
+
+@given(address=parts, signals=parts, name=st.integers())
+def test_nested_and_dotted_bodies_are_the_same(
+    address: dict[str, int], signals: dict[str, int], name: int
+) -> None:
+    """Writing the dots out gives what nesting gives, and a flat body stays as it is."""
+    nested = {"firstName": name, "address": address, "signals": signals}
+    flat, violations = flatten(nested)
+    assert not violations
+    assert flatten(flat) == (flat, [])
+    assert flat == {
+        "firstName": name,
+        **{f"address.{part}": value for part, value in address.items()},
+        **{f"signals.{part}": value for part, value in signals.items()},
+    }
+
+
+def test_null_parts_are_missing_and_others_are_refused() -> None:
+    """Null is an empty object; text, numbers and lists are none."""
+    assert flatten({"address": None, "signals": {}}) == ({}, [])
+    flat, violations = flatten({"address": "Main St 1", "signals": [1]})
+    assert flat == {}
+    assert violations == [
+        violation("address", Rule.WRONG_TYPE, "must be an object, got text"),
+        violation("signals", Rule.WRONG_TYPE, "must be an object, got an array"),
+    ]
+
+
+def test_a_field_comes_once() -> None:
+    """A field that is both nested and dotted is ambiguous."""
+    _, violations = flatten({"address": {"city": "a"}, "address.city": "b"})
+    assert [(found.pointer, found.code) for found in violations] == [("/address/city", Rule.REPEATED_FIELD)]
