@@ -40,6 +40,12 @@ class Resource(BaseModel):
         return self.__pydantic_serializer__.to_json(self)
 
 
+def example(kind: type[BaseModel]) -> Schema:
+    """Give the first example of a model."""
+    found: Any = kind.model_config["json_schema_extra"]
+    return dict(found["examples"][0])
+
+
 def instant(micros: int) -> datetime:
     """Bring an instant of the service, microseconds since 1970-01-01 UTC, into the form of a resource."""
     return _EPOCH + timedelta(microseconds=micros)

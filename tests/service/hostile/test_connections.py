@@ -11,7 +11,7 @@ import pytest
 from http_server import LIVE, Connection, Running, serve, stop
 from scoring_model.service import descriptors
 from scoring_model.service.http import connections
-from scoring_model.service.http.addresses import connecting_address
+from scoring_model.service.http.rate_limit import connecting_address
 
 CREDENTIALS: Final = b"x-client-id: cl_1\r\nx-api-key: sk_1\r\n"
 LIST: Final = b"GET /scoring/v1/webhooks HTTP/1.1\r\nHost: a\r\n"

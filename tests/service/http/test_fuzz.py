@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fake_service import HOOK, PERSON, Client
-from scoring_model.service.http.problems import STATUSES
+from scoring_model.service.http.errors import STATUSES
 
 KNOWN = {200, 201, 202, 304, *STATUSES.values()}
 JSON = {"content-type": "application/json"}

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fake_service import Client
-from scoring_model.service.http.parameters import cursor_of
+from scoring_model.service.http.webhooks import cursor_of
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7, 8, 100])

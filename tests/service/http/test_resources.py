@@ -5,7 +5,6 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import from_text
 from scoring_model.records import rfc3339
 from scoring_model.service.core.resources import Identity, Implausible
-from scoring_model.service.http.representations import identity_shown
 
 TIME = rfc3339(NOW)
 
@@ -47,7 +46,7 @@ def test_identity_that_is_implausible() -> None:
     identity = Identity(
         bytes(16), {"dob": "2020-01-01"}, IdentityStatus.INVALID, (Implausible("/dob", "too_young"),), 0, 1
     )
-    body = identity_shown(identity).model_dump(mode="json")
+    body = identity.to_wire().model_dump(mode="json")
     assert body["validationErrors"] == [{"pointer": "/dob", "code": "too_young"}]
     assert body["validated"] is False
     assert (body["createdAt"], body["updatedAt"]) == (rfc3339(0), rfc3339(1))

@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 
-from scoring_model.service.http.turnstile import AT_ONCE, Turnstile
+from scoring_model.service.http.error_middleware import AT_ONCE, Turnstile
 
 
 def test_few_pass_in_each_iteration_and_all_in_the_end() -> None:

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: routes, limits, errors, the reference, and the server of one process."""
+"""The HTTP interface: an ASGI application, its API reference, and the server of one process."""
 
 from scoring_model.service.http.application import create_app
 from scoring_model.service.http.facade import Service

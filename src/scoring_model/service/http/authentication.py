@@ -1,4 +1,4 @@
-"""Who may pass: credentials, room in the queue, then the rate limit, before anything is said about paths."""
+"""Authentication: credentials, admission to the queue, then the rate limit, all before routing."""
 
 from typing import Final
 
@@ -10,8 +10,7 @@ from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.context import context_of, header_values
 from scoring_model.service.http.errors import RateLimited, Unauthorized
 from scoring_model.service.http.facade import Service
-from scoring_model.service.http.failures import FailureLimit
-from scoring_model.service.http.quota import quota_headers, seconds_to_wait
+from scoring_model.service.http.rate_limit import FailureLimit, quota_headers, seconds_to_wait
 from scoring_model.service.http.settings import HttpSettings
 
 GUARDED = "/scoring"
@@ -21,15 +20,7 @@ _READING: Final = frozenset(("GET", "HEAD"))  # these wait for no transaction
 
 
 class AuthenticationMiddleware:
-    """ASGI middleware that lets clients pass, and anybody to what is not guarded.
-
-    Parameters
-    ----------
-    app : ASGI application
-        Finds the caller in the exchange.
-    service : Service
-    settings : HttpSettings
-    """
+    """ASGI middleware that authenticates the requests below `GUARDED` and sets the caller of their context."""
 
     def __init__(self, app: ASGIApp, service: Service, settings: HttpSettings) -> None:
         self._app = app
@@ -38,7 +29,7 @@ class AuthenticationMiddleware:
         self._quotas: dict[int, list[tuple[bytes, bytes]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check one request, and pass it on.
+        """Check one request and pass it on.
 
         Raises
         ------
@@ -56,7 +47,7 @@ class AuthenticationMiddleware:
         try:
             self._service.enter(caller)
         except Overloaded:
-            # No token is spent, and the bucket is not asked: what was seen of it last is reported.
+            # Spends no token and reads no bucket: the headers repeat the last known state.
             context.headers += self._quotas.get(caller.client) or quota_headers(caller, _full(caller))
             raise
         try:
@@ -75,7 +66,7 @@ class AuthenticationMiddleware:
     async def _authenticated(self, scope: Scope) -> Caller:
         client_id = header_values(scope, b"x-client-id")
         api_key = header_values(scope, b"x-api-key")
-        # Of a header that came twice, different readers believe different values.
+        # Readers differ in which value of a repeated header they take.
         if len(client_id) == len(api_key) == 1:
             caller = await self._service.authenticate(
                 client_id[0].decode("latin-1"),

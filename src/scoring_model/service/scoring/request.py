@@ -8,9 +8,8 @@ from typing import Any, Final
 from scoring_model.contract.verification import VerificationContext, VerificationInput
 from scoring_model.contract.violation import Violation
 from scoring_model.records import RecordSchema
-from scoring_model.service.core.body import parsed
 from scoring_model.service.core.compact import from_json, to_json
-from scoring_model.service.core.errors import Invalid
+from scoring_model.service.core.errors import Invalid, parsed
 
 NOT_FOUND: Final = "not_found"
 NOT_STEPPED_UP: Final = "not_stepped_up"

@@ -135,20 +135,7 @@ class Verifications:
 
     def of(self, row: VerificationRow, subject: str | None) -> Verification:
         """A row as its client sees it."""
-        return Verification(
-            id=row.id,
-            identity_id=row.identity_id,
-            previous_id=row.previous_id,
-            subject_id=subject,
-            status=VerificationStatus(row.status),
-            outcome=None if row.outcome is None else Outcome(row.outcome),
-            score=row.score,
-            reasons=self._sentences.of(row),
-            model_version=row.model_version,
-            policy_version=row.policy_version,
-            created_at=row.created_at,
-            completed_at=row.completed_at,
-        )
+        return Verification.of(row, subject, self._sentences.of(row))
 
     async def pending_candidate(self, row: VerificationRow, pool: str) -> Candidate | None:
         """What a PENDING row needs to be scored; None when its person was erased.
