@@ -27,8 +27,6 @@ class AsyncRunner:
 
     Parameters
     ----------
-    session : Session
-    http : httpx.AsyncClient
     sleep : callable
         Waits for so many seconds. Awaited.
     """
@@ -170,13 +168,6 @@ class AsyncClient:
         Waits for so many seconds. Awaited.
     monotonic : callable
         Seconds of a clock that never goes back.
-
-    Attributes
-    ----------
-    identities : AsyncIdentities
-    verifications : AsyncVerifications
-    webhooks : AsyncWebhooks
-    health : AsyncHealth
 
     Raises
     ------

@@ -26,8 +26,6 @@ class Runner:
 
     Parameters
     ----------
-    session : Session
-    http : httpx.Client
     sleep : callable
         Waits for so many seconds.
     """
@@ -164,13 +162,6 @@ class Client:
         Waits for so many seconds.
     monotonic : callable
         Seconds of a clock that never goes back.
-
-    Attributes
-    ----------
-    identities : Identities
-    verifications : Verifications
-    webhooks : Webhooks
-    health : Health
 
     Raises
     ------

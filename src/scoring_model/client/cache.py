@@ -64,7 +64,6 @@ class Cache:
 
         Parameters
         ----------
-        path : str
         value : object
             What was read.
         response : httpx.Response

@@ -14,7 +14,6 @@ class Event(event.Event):
         Such as ``verification.passed``.
     timestamp : datetime
         When it happened. Aware.
-    data : EventData
     """
 
     id: str

@@ -65,7 +65,6 @@ def unreadable(response: httpx.Response, why: str) -> Unreadable:
 
     Parameters
     ----------
-    response : httpx.Response
     why : str
         The field and the rule.
     """

@@ -104,7 +104,6 @@ def may_repeat(failure: BaseException, *, repeatable: bool, idempotent: bool) ->
 
     Parameters
     ----------
-    failure : BaseException
     repeatable : bool
         Whether the service does it once however often it comes: a GET, an erasure, a POST with an
         Idempotency-Key.

@@ -27,7 +27,6 @@ class Exchange(Generic[T]):
 
     Parameters
     ----------
-    request : Request
     headers : mapping of str to str
         Not shown by `repr`: they hold the credentials.
     content : bytes or None
@@ -78,7 +77,6 @@ class Session:
         http or https, perhaps with a path.
     client_id, api_key : str
         The credentials.
-    retry : RetryPolicy
     cache_entries : int
         How many answers are kept at most; 0 keeps none.
     idempotency : bool

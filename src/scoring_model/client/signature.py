@@ -46,10 +46,6 @@ def verify_webhook(
     now : float or None
         Seconds since 1970-01-01 UTC; None for the clock of the machine.
 
-    Returns
-    -------
-    Event
-
     Raises
     ------
     InvalidWebhook

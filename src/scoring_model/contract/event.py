@@ -32,7 +32,6 @@ class EventData(Resource):
     ----------
     id : str or None
         Of the identity, verification or webhook.
-    identity_id, status, scoring_outcome, model_version, disabled_reason : str or None
     scoring_score : int or None
         0 to 1000.
     sequence : int or None

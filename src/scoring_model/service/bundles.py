@@ -21,7 +21,6 @@ class BundlesMissing(BundleError):
 
     Parameters
     ----------
-    directory : Path
     versions : tuple of (str, str)
         Their model and policy versions, at least one.
     """
@@ -54,7 +53,6 @@ class BundleShelf:
 
         Parameters
         ----------
-        model_version : str
         policy_version : str, optional
             One model may have served under several policies. Without it any of them will do.
         """
@@ -74,7 +72,6 @@ class BundleShelf:
 
         Parameters
         ----------
-        path : Path
         public_key : Ed25519PublicKey, optional
             Whose signature it must carry.
 

@@ -44,7 +44,6 @@ class LabelsRefused(ValueError):
 
     Parameters
     ----------
-    path : Path
     problems : tuple of LabelProblem
         All of them, by row.
     """

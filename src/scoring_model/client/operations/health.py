@@ -10,32 +10,12 @@ _NOT_NOW: Final = frozenset({503})
 
 
 def live() -> Request[bool]:
-    """Whether the service runs.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ScoringError
-        If it was not reached.
-    """
+    """Whether the service runs."""
     return _ask("/health/live")
 
 
 def ready() -> Request[bool]:
-    """Whether the service can answer: its database is there and a model is loaded.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ScoringError
-        If it was not reached.
-    """
+    """Whether the service can answer: its database is there and a model is loaded."""
     return _ask("/health/ready")
 
 

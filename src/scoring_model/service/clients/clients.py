@@ -62,13 +62,7 @@ class NewClient:
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """An API key, without what could be used.
-
-    Parameters
-    ----------
-    created_at : int
-    expires_at, revoked_at : int or None
-    """
+    """An API key, without what could be used."""
 
     created_at: int
     expires_at: int | None
@@ -85,16 +79,12 @@ class ClientSummary:
 
     Parameters
     ----------
-    client_id, name : str
-    scopes : frozenset of Scope
     quota : int
         Requests that its bucket holds.
     quota_seconds : int
         In which the bucket fills.
     pool : str
         Whose history it shares.
-    created_at : int
-    revoked_at : int or None
     keys : tuple of KeySummary
         All that it ever had, the oldest first.
     """
@@ -124,7 +114,6 @@ async def create_client(
 
     Parameters
     ----------
-    store : Store
     name : str
         For operators: 1 to 100 characters after NFC and trimming. Two clients may have the same.
     scopes : collection of Scope
@@ -166,8 +155,6 @@ async def rotate_key(store: Store, client_id: str, *, grace_seconds: int = 86_40
 
     Parameters
     ----------
-    store : Store
-    client_id : str
     grace_seconds : int
         How long the latest key before stays good, 0 or more; never longer than it would have. Older ones end
         at once, so that at most two are live.
@@ -213,8 +200,6 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
 
     Parameters
     ----------
-    store : Store
-    client_id : str
     now : int
         Microseconds since 1970-01-01 UTC. Processes that serve notice within five seconds.
 
@@ -236,10 +221,6 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
 
 async def list_clients(store: Store) -> list[ClientSummary]:
     """List all clients, revoked ones too, in the order of their creation.
-
-    Parameters
-    ----------
-    store : Store
 
     Raises
     ------
@@ -272,10 +253,6 @@ def parse_quota(text: str) -> tuple[int, int]:
     ----------
     text : str
         Requests and seconds, such as `6000/60`.
-
-    Returns
-    -------
-    quota, quota_seconds : int
 
     Raises
     ------

@@ -42,8 +42,6 @@ class _LookUps:
 
     Parameters
     ----------
-    store : Store
-    clock : Clock
     pause : float
         Seconds between two queries.
     """
@@ -94,7 +92,6 @@ class Credentials:
 
     Parameters
     ----------
-    store : Store
     clock : Clock
         Good pairs are remembered for 5 s by it.
     """

@@ -15,7 +15,6 @@ async def write_bundle_directory(store: Store, directory: Path) -> None:
 
     Parameters
     ----------
-    store : Store
     directory : Path
         Holds every bundle that ever served the database. It is made absolute.
     """

@@ -14,10 +14,6 @@ def to_json(value: object) -> bytes:
         dict with names that are text, list, tuple, str, int, float, bool or None. Every finite float is written
         with as many digits as bring it back.
 
-    Returns
-    -------
-    bytes
-
     Raises
     ------
     ValueError
@@ -28,14 +24,6 @@ def to_json(value: object) -> bytes:
 
 def from_json(packed: bytes) -> Any:
     """Read what `to_json` wrote: equal values of equal types, but tuples as lists.
-
-    Parameters
-    ----------
-    packed : bytes
-
-    Returns
-    -------
-    object
 
     Raises
     ------

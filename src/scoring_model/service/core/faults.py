@@ -18,7 +18,6 @@ def log_fault(doing: str, error: BaseException) -> None:
     ----------
     doing : str
         In our own words, nothing that was sent.
-    error : BaseException
     """
     _faults.error(json.dumps({"doing": doing, "errors": chain_of(error)}, separators=(",", ":")))
 
@@ -38,10 +37,6 @@ def log_notice(text: str) -> None:
 
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:
     """Name an error and what caused it, the outermost first.
-
-    Parameters
-    ----------
-    error : BaseException or None
 
     Returns
     -------

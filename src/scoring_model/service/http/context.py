@@ -18,7 +18,6 @@ class RequestContext:
     ----------
     request_id : str
         UUID. The service makes it, so that it is unique in the logs.
-    method : str
     route : str or None
         Such as `/scoring/v1/identities/{id}`; None for an unknown path.
     caller : Caller or None
