@@ -227,7 +227,9 @@ def test_the_page_documents_every_setting() -> None:
         if default is dataclasses.MISSING or default is None:
             continue
         shown = format_duration(default) if field.name in DURATIONS else default
-        assert documented[field.name].strip("`") == yaml.safe_dump(shown).split("\n")[0].strip("'"), field.name
+        assert documented[field.name].strip("`") == yaml.safe_dump(shown).split("\n")[0].strip("'"), (
+            field.name
+        )
 
 
 def test_the_committed_file_holds_the_defaults() -> None:

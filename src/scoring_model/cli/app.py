@@ -18,7 +18,6 @@ from scoring_model.cli import (
     prune,
     records,
     serve,
-    tracking,
     training,
     verifications,
     webhooks,
@@ -50,7 +49,7 @@ app.add_typer(labels.app, name="labels")
 database.app.command()(prune.prune)
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")
-app.add_typer(tracking.app, name="tracking")
+app.add_typer(training.tracking_app, name="tracking")
 
 
 @app.callback()

@@ -60,8 +60,7 @@ def replay(
 
 
 async def _replay(store: Store, masters: Keyring, resource: bytes, bundles: Path | None) -> Replay:
-    from scoring_model.service.bundles import BundleShelf, BundlesMissing
-    from scoring_model.service.core.bundle_directory import read_bundle_directory
+    from scoring_model.service.bundles import BundleShelf, BundlesMissing, read_bundle_directory
     from scoring_model.service.scoring.replay import replay as decide_again
 
     directory = bundles or await read_bundle_directory(store) or Path("bundles")

@@ -1,4 +1,4 @@
-"""What can be asked about the service itself, without credentials and without retries."""
+"""Requests about the service itself, without credentials and retries."""
 
 from typing import Final
 

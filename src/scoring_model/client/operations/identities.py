@@ -1,4 +1,4 @@
-"""What can be asked about identities."""
+"""Requests about identities."""
 
 from collections.abc import Sequence
 from datetime import date

@@ -1,4 +1,4 @@
-"""What can be asked about verifications."""
+"""Requests about verifications."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,8 +7,7 @@ from typing import Any, Final, NoReturn
 import httpx
 from tenacity import RetryCallState, retry_if_result
 
-from scoring_model.client.errors import StillPending
-from scoring_model.client.problem import retry_after
+from scoring_model.client.errors import StillPending, retry_after
 from scoring_model.client.request import Request, in_path, resource
 from scoring_model.client.session import Session
 from scoring_model.contract.verification import Verification, VerificationStatus

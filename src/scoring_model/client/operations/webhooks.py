@@ -1,4 +1,4 @@
-"""What can be asked about webhooks."""
+"""Requests about webhooks."""
 
 import re
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def create(
         https.
     event_types : sequence of str or None
         Names of events, or prefixes such as ``verification.*``; None is all. `verification.completed` is sent
-        only to who names it exactly.
+        only to webhooks that name it exactly.
     description : str or None
         At most 200 characters.
     idempotency_key : str or None
