@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from fake_service import GOOD, NARROW, OTHER, Client, FakeService
+from fake_service import GOOD, NARROW, Client, FakeService
 from scoring_model.service.http import HttpSettings, rate_limit
 
 LIST = "/scoring/v1/webhooks"
@@ -57,15 +57,6 @@ def test_authentication_scopes() -> None:
         assert answer.status_code == 403
         assert answer.json()["code"] == "missing_scope"
         assert path in answer.json()["detail"]
-
-
-def test_authentication_separates_clients() -> None:
-    """What belongs to another client is not found."""
-    client = Client()
-    path = f"/scoring/v1/identities/{client.new_identity()['id']}"
-    assert client.ask("GET", path).status_code == 200
-    for method in ("GET", "DELETE"):
-        assert client.ask(method, path, credentials=OTHER).status_code == 404
 
 
 def test_authentication_failures_are_limited_by_address() -> None:

@@ -103,14 +103,6 @@ def test_verification_that_is_pending() -> None:
     assert body["reasonCodes"] == []
 
 
-def test_verification_of_an_incomplete_identity() -> None:
-    """409 says that the identity is not validated."""
-    client = Client()
-    identity = client.new_identity(dob=None)["id"]
-    answer = client.ask("POST", "/scoring/v1/verifications", json={"identityId": identity})
-    assert (answer.status_code, answer.json()["code"]) == (409, "identity_not_validated")
-
-
 def test_verification_whose_signals_are_erased() -> None:
     """DELETE of the signals answers 200 with the verification, without its subject."""
     client = Client()
@@ -149,15 +141,6 @@ def test_webhook_is_shown_with_every_field() -> None:
     deleted = client.ask("DELETE", path)
     assert (deleted.status_code, deleted.json()) == (200, {**hidden, "active": False})
     assert client.ask("GET", path).status_code == 404
-
-
-def test_webhook_limit() -> None:
-    """The 51st webhook is 409."""
-    client = Client()
-    for _ in range(50):
-        client.new_webhook()
-    answer = client.ask("POST", "/scoring/v1/webhooks", json=HOOK)
-    assert (answer.status_code, answer.json()["code"]) == (409, "webhook_limit")
 
 
 def test_ids_are_written_as_uuids() -> None:

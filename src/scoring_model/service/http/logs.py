@@ -20,7 +20,7 @@ from scoring_model.service.http.context import RequestContext
 ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
 
-_REFUSED_SECONDS: Final = 1.0
+REFUSED_SECONDS: Final = 1.0
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"))
 _access: Final = logging.getLogger(ACCESS)
 _faults: Final = logging.getLogger(FAULTS)
@@ -73,7 +73,7 @@ class RequestLog:
     def _count_refused(self, client_id: str | None) -> None:
         """Count a refused request: a line for each would cost more than the refusal itself."""
         if not self._refused:
-            asyncio.get_running_loop().call_later(_REFUSED_SECONDS, self._write_refused)
+            asyncio.get_running_loop().call_later(REFUSED_SECONDS, self._write_refused)
         self._refused[client_id] += 1
 
     def _write_refused(self) -> None:
