@@ -143,10 +143,15 @@ def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id: str, 
     run(scenario())
 
 
-def test_authentication_the_stranger_is_nobody() -> None:
-    """Even a key whose hash were that of the stand-in would open nothing."""
-    key, client = module._DUMMY_CREDENTIAL
-    assert not module._is_good(key, client, client.client_id, 0)
+def test_authentication_the_dummy_credential_opens_nothing() -> None:
+    """It is a revoked key of a revoked client, so that even a store that held it would refuse it."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.rows[key_digest("sk_dummy")] = module.DUMMY_CREDENTIAL
+        assert await world.ask(module.DUMMY_CREDENTIAL[1].client_id, "sk_dummy") is None
+
+    run(scenario())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The clients of the service and their API keys: what operators do with them."""
+"""The clients of the service and their API keys, as operators manage them."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ _QUOTA: Final = re.compile(r"(\d{1,10})/(\d{1,10})", re.ASCII)
 
 
 class ClientError(Exception):
-    """Something can't be done with a client. The text is for operators."""
+    """An operation on a client is impossible. The text is for operators."""
 
 
 class UnknownClient(ClientError):
@@ -41,7 +41,7 @@ class RevokedClient(ClientError):
 
 
 class InvalidClient(ClientError):
-    """What was said of a client breaks rules; the text names all of them."""
+    """The settings of a client break rules; the text names all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class NewClient:
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """An API key, without what could be used."""
+    """An API key without its secret."""
 
     created_at: int
     expires_at: int | None
     revoked_at: int | None
 
     def is_live(self, now: int) -> bool:
-        """Whether requests with it are let in at an instant."""
+        """Whether requests with it are authenticated at an instant."""
         return is_live(self, now)
 
 
@@ -86,7 +86,7 @@ class ClientSummary:
     pool : str
         Whose history it shares.
     keys : tuple of KeySummary
-        All that it ever had, the oldest first.
+        Including expired and revoked ones, the oldest first.
     """
 
     client_id: str
@@ -196,12 +196,12 @@ async def _end(transaction: Transaction, keys: Sequence[ApiKeyRow], *, until: in
 
 
 async def revoke(store: Store, client_id: str, *, now: int) -> None:
-    """Shut a client out, for good; what it has stored stays. Doing it again changes nothing.
+    """Revoke a client for good; its data stays. Repeating it changes nothing.
 
     Parameters
     ----------
     now : int
-        Microseconds since 1970-01-01 UTC. Processes that serve notice within five seconds.
+        Microseconds since 1970-01-01 UTC. Serving processes notice it within five seconds.
 
     Raises
     ------
@@ -287,13 +287,13 @@ def format_scopes(scopes: Collection[Scope]) -> str:
 
 
 def caller_of(row: ClientRow) -> Caller:
-    """Say of a client what requests need to know."""
+    """Make the caller of a client's row."""
     scopes = parse_scopes(row.scopes)
     return Caller(row.client, row.client_id, row.pool, scopes, row.quota, row.quota_seconds)
 
 
 def key_digest(api_key: str) -> bytes:
-    """Hash an API key as it is kept: its 256 bits are random, so that one round of SHA-256 is enough.
+    """Hash an API key for the store: its 256 bits are random, so that one round of SHA-256 is enough.
 
     Parameters
     ----------

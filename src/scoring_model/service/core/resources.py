@@ -4,7 +4,7 @@ Identifiers are 16 bytes, instants integer microseconds since 1970-01-01 UTC.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from typing import Any, Final, Generic, Self, TypeVar
@@ -203,6 +203,19 @@ class Verification:
             policy_version=row.policy_version,
             created_at=row.created_at,
             completed_at=row.completed_at,
+        )
+
+    def as_pending(self) -> Self:
+        """Give the verification as it was before its verdict."""
+        return replace(
+            self,
+            status=VerificationStatus.PENDING,
+            outcome=None,
+            score=None,
+            reasons=(),
+            model_version=None,
+            policy_version=None,
+            completed_at=None,
         )
 
     def to_wire(self) -> verification.Verification:

@@ -1,11 +1,9 @@
 """Verifications: created, read, finished later, and their signals erased."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.verification import VerificationStatus
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema
 from scoring_model.service.core import ids
@@ -99,7 +97,7 @@ class Verifications:
             verification = await self.get(caller, row.resource)
             if row.status != PENDING_STATUS:
                 return Answer(verification, replayed=True)
-            return Answer(_as_accepted(verification), pending=True, replayed=True)
+            return Answer(verification.as_pending(), pending=True, replayed=True)
 
         return await self._repetition.once(caller, once, action, replay)
 
@@ -247,17 +245,3 @@ async def _follows(
         return False
     known = await reader.persons([(previous.client, person)])
     return bool(known) and known[previous.client, person].key_id == previous.key_id
-
-
-def _as_accepted(verification: Verification) -> Verification:
-    """A verification as it was when it was taken and not finished."""
-    return replace(
-        verification,
-        status=VerificationStatus.PENDING,
-        outcome=None,
-        score=None,
-        reasons=(),
-        model_version=None,
-        policy_version=None,
-        completed_at=None,
-    )
