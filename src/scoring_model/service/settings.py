@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Self
@@ -300,7 +300,7 @@ def load_settings(
     if isinstance(found, ServiceSettings) and not unknown:
         return found
     sources = {name: f"{name} in {file}" for name in filed}
-    sources |= {name: PREFIX + name.upper() for name in variables}
+    sources |= {name: _variable(name) for name in variables}
     sources |= {name: f"--{name.replace('_', '-')}" for name in given}
     violations = () if isinstance(found, ServiceSettings) else found
     raise ConfigurationError((*(_line(one, sources) for one in violations), *unknown))
@@ -335,9 +335,9 @@ def _validated(plain: Mapping[str, object]) -> ServiceSettings | Sequence[Violat
     return violations or settings
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
+def _hint(name: str, known: Sequence[str], write: Callable[[str], str] = str) -> str:
     near = near_misses(name, known)
-    return f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    return f"did you mean {write(near[0])}?" if near else f"known are {', '.join(map(write, known))}"
 
 
 def _line(violation: Violation, sources: Mapping[str, str]) -> str:
@@ -347,7 +347,7 @@ def _line(violation: Violation, sources: Mapping[str, str]) -> str:
 
 def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple[str, ...]]:
     """The settings among the variables, and a line for each unknown variable with `PREFIX`."""
-    known = {PREFIX + setting.name.upper(): setting.name for setting in fields(ServiceSettings)}
+    known = {_variable(setting.name): setting.name for setting in fields(ServiceSettings)}
     values: dict[str, object] = {}
     unknown = []
     for variable in sorted(environment):
@@ -355,10 +355,15 @@ def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple
             continue
         name, text = known.get(variable), environment[variable]
         if name is None:
-            unknown.append(f"{variable}: unknown variable; {_hint(variable, tuple(known))}")
+            short = variable.removeprefix(PREFIX).lower()
+            unknown.append(f"{variable}: unknown variable; {_hint(short, tuple(known.values()), _variable)}")
         elif text:
             values[name] = items(text) if name in _LISTS else text
     return values, tuple(unknown)
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
 
 
 def items(text: str) -> list[str]:
