@@ -31,7 +31,7 @@ def create(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a client and its first API key, which is shown this once."""
+    """Create a client and its first API key, which is shown this once."""
     from scoring_model.service.clients.clients import create_client, parse_quota, parse_scopes
 
     chosen = parse_scopes(scopes)

@@ -1,4 +1,4 @@
-"""The command that deletes what is kept no longer."""
+"""The command that deletes old data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete what is kept no longer. Servers may go on running; interrupted, it goes on when it is run again.
+    """Delete data past its age. Servers may go on running; run it again after an interruption.
 
     Records under link keys and answers to repeated requests go as servers delete them. Nothing that waits is touched,
     and no verdict. Ages are whole numbers with d, h, m or s. The master key is needed for signals alone.
@@ -79,7 +79,7 @@ def prune(
 
 
 def _durations(given: Mapping[str, str]) -> dict[str, int]:
-    """Read the ages, or report all that are none."""
+    """Read the ages, or report all invalid ones."""
     from scoring_model.records.times import parse_duration
 
     found, wrong = {}, []
@@ -95,7 +95,7 @@ def _durations(given: Mapping[str, str]) -> dict[str, int]:
 
 @contextmanager
 def _progress(*, dry: bool) -> Iterator[Callable[[str, int], None]]:
-    """Show how far the walk has come, on standard error."""
+    """Show the progress on standard error."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console.errors(), transient=True) as bar:
         task = bar.add_task("looking for what is old", total=None)

@@ -72,7 +72,7 @@ def train(
 def _with_search(
     configuration: "Configuration", *, trials: int | None, budget: str | None, params: Path | None
 ) -> "Configuration":
-    """Apply what the command line says of the search."""
+    """Apply the options of the search."""
     from scoring_model.configuration import ConfigurationError, Tuned, read_settings, read_yaml
     from scoring_model.records import parse_duration
 

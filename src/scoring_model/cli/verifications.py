@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scoring_model.service.scoring.replay import Replay
 
 CODES = {"same": 0, "different": 3, "erased": 4}
-"""Exit codes by what came of a replay."""
+"""Exit codes by the result of a replay."""
 
 app = typer.Typer(help="Verifications of the service.", no_args_is_help=True)
 

@@ -10,7 +10,7 @@ from scoring_model.contract.resource import Instant, Resource, Uuid
 
 
 class EventType(StrEnum):
-    """Everything that can happen, by the names that webhooks ask for."""
+    """The types of events, as webhooks name them."""
 
     IDENTITY_CREATED = "identity.created"
     IDENTITY_VALIDATED = "identity.validated"
@@ -26,7 +26,7 @@ class EventType(StrEnum):
 
 
 class EventData(Resource):
-    """What an event is about. A field that does not apply to its type is not there.
+    """What an event is about. A field that does not apply to its type is absent.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """One method of one path: what it does, what the API reference says of it, and the checks of its requests."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -200,10 +200,24 @@ def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> Id
 
 
 def _query(operation: Operation, scope: Scope) -> Mapping[str, str]:
+    """Read the query. As for unknown fields, only the pointer of a violation holds the name of a parameter."""
     text: bytes = scope["query_string"]
     if not text:
         return {}
-    return check_names(pairs_of(text.decode("latin-1")), operation.parameters)
+    # No path has as many parameters as there are errors in an answer: further ones would only be further errors.
+    written = [pair for pair in text.decode("latin-1").split("&") if pair][:MOST_ERRORS]
+    found: dict[str, str] = {}
+    errors: list[Violation] = []
+    for name, value in parse_qsl("&".join(written), keep_blank_values=True):
+        if name not in operation.parameters:
+            detail = "must be a query parameter that is known"
+            errors.append(Violation(pointer(name), "unknown_parameter", detail))
+        elif name in found:
+            errors.append(Violation(pointer(name), "repeated_parameter", "must come once"))
+        found[name] = value
+    if errors:
+        raise Invalid(tuple(errors))
+    return found
 
 
 def _object(operation: Operation, value: object) -> Mapping[str, object]:
@@ -214,38 +228,3 @@ def _object(operation: Operation, value: object) -> Mapping[str, object]:
     if operation.body is Nothing:
         parsed(Nothing, value)
     return value
-
-
-def pairs_of(query: str) -> list[tuple[str, str]]:
-    """Split a query into names and values of its first 100 parameters; no path has so many.
-
-    Examples
-    --------
-    >>> pairs_of("limit=5&&cursor=")
-    [('limit', '5'), ('cursor', '')]
-    """
-    written = [pair for pair in query.split("&") if pair]
-    return parse_qsl("&".join(written[:MOST_ERRORS]), keep_blank_values=True)
-
-
-def check_names(pairs: Sequence[tuple[str, str]], known: Collection[str]) -> Mapping[str, str]:
-    """Check that all parameters are known and none comes twice.
-
-    Raises
-    ------
-    Invalid
-        With all violations. As for unknown fields, the pointer alone holds the name.
-    """
-    found: dict[str, str] = {}
-    errors: list[Violation] = []
-    for name, value in pairs:
-        if name not in known:
-            errors.append(
-                Violation(pointer(name), "unknown_parameter", "must be a query parameter that is known")
-            )
-        elif name in found:
-            errors.append(Violation(pointer(name), "repeated_parameter", "must come once"))
-        found[name] = value
-    if errors:
-        raise Invalid(tuple(errors))
-    return found
