@@ -121,7 +121,7 @@ async def fill(
     finally:
         await store.close()
     linker = Linker(secrets, bundle.contents.features.link_keys)
-    hot = linker.link(caller.pool, caller.client, {f"signals.{NETWORK}": HOT_NETWORK}).hashes[-1][1]
+    hot = linker.link(caller.history_scope, caller.client, {f"signals.{NETWORK}": HOT_NETWORK}).hashes[-1][1]
     maker = _Maker(linker, Vault(masters), caller)
     requests: list[dict[str, Any]] = []
     people: list[_Customer] = []
@@ -190,7 +190,7 @@ class _Maker:
         return {"identityId": to_text(resource), "signals": body["signals"]}, customer
 
     def _customer(self, values: Mapping[str, object]) -> _Customer:
-        links = self._linker.link(self._caller.pool, self._caller.client, values)
+        links = self._linker.link(self._caller.history_scope, self._caller.client, values)
         if links.person is None:
             raise RuntimeError("a customer is somebody")
         return _Customer(person=links.person, hashes=tuple(value for _, value in links.hashes))

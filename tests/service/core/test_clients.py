@@ -88,7 +88,7 @@ def test_authentication_a_new_client_is_let_in(store_url: str) -> None:
         caller = await Credentials(store, Hands(NOW)).authenticate(new.client_id, new.api_key)
         assert caller is not None
         assert (caller.client_id, caller.scopes) == (new.client_id, frozenset({Scope.WEBHOOKS}))
-        assert (caller.quota, caller.quota_seconds, caller.pool) == (10, 1, str(caller.client))
+        assert (caller.quota, caller.quota_seconds, caller.history_scope) == (10, 1, str(caller.client))
         assert not await is_let_in(store, new.client_id, other.api_key)
         zoe, _ = await list_clients(store)
         assert (zoe.name, zoe.quota, zoe.quota_seconds, zoe.created_at) == ("Zoë", 10, 1, NOW)

@@ -28,7 +28,7 @@ class BundleRow(NamedTuple):
 class ClientRow(NamedTuple):
     """A client of the service.
 
-    `pool` names whose history is shared: its own number as text, unless the operator pooled it with others.
+    `pool` is its history scope: its own number as text, unless the operator lets it share history with others.
     `sequence` is that of its latest event.
     """
 

@@ -29,7 +29,7 @@ TRUNCATION_FACT: Final = "truncation_required"
 microseconds since 1970-01-01 UTC, in decimal digits."""
 
 WHOLE_DATABASE: Final = "*"
-"""A pool that no client has: what the whole database agrees on is written under its lock."""
+"""A history scope that no client has: what the whole database agrees on is written under its lock."""
 
 
 class StoreUnavailable(Exception):
@@ -223,11 +223,11 @@ class Reader(Protocol):
 
 
 class Transaction(Reader, Protocol):
-    """A transaction that holds the locks of its pools. It commits when its context ends without an error."""
+    """A transaction that holds the locks of its history scopes. It commits when its context ends without an error."""
 
     @property
     def locked(self) -> frozenset[str]:
-        """The pools whose locks it holds."""
+        """The history scopes whose locks it holds."""
         ...
 
     async def insert(self, rows: Sequence[Row]) -> None:
@@ -241,7 +241,7 @@ class Transaction(Reader, Protocol):
         ...
 
     async def new_client(self, row: ClientRow) -> int:
-        """Insert a client (its number is ignored and, where `pool` is empty, becomes its pool too)."""
+        """Insert a client (its number is ignored; where `pool` is empty, the new number becomes its history scope)."""
         ...
 
     async def histories(
@@ -463,12 +463,14 @@ class Store(Protocol):
         """Read what has been committed."""
         ...
 
-    def writing(self, pools: Sequence[str], *, wait: bool = True) -> AbstractAsyncContextManager[Transaction]:
-        """Begin a transaction under the locks of some pools, taken in their order.
+    def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AbstractAsyncContextManager[Transaction]:
+        """Begin a transaction under the locks of some history scopes, taken in their order.
 
         Parameters
         ----------
-        pools : sequence of str
+        history_scopes : sequence of str
         wait : bool
             Whether to wait for locks that others hold; else the transaction begins without those.
 

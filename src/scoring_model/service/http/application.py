@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -11,7 +12,6 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.http.authentication import AuthenticationMiddleware
 from scoring_model.service.http.error_middleware import ErrorMiddleware
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.health import health_pages
 from scoring_model.service.http.logs import RequestLog
 from scoring_model.service.http.operation import Endpoint, Operation
@@ -19,8 +19,11 @@ from scoring_model.service.http.operations import OPERATIONS
 from scoring_model.service.http.reference import reference_pages
 from scoring_model.service.http.settings import HttpSettings
 
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
-def create_app(service: Service, settings: HttpSettings, *, clock: Clock) -> ASGIApp:
+
+def create_app(service: "Service", settings: HttpSettings, *, clock: Clock) -> ASGIApp:
     """Build the application.
 
     Parameters
@@ -46,7 +49,7 @@ def create_app(service: Service, settings: HttpSettings, *, clock: Clock) -> ASG
     )
 
 
-def _guarded(service: Service, settings: HttpSettings) -> Iterable[Route]:
+def _guarded(service: "Service", settings: HttpSettings) -> Iterable[Route]:
     by_path = attrgetter("path")
     for path, operations in groupby(sorted(OPERATIONS, key=_place), by_path):
         yield Route(path, Endpoint(path, list(operations), service, settings))

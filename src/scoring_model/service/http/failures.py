@@ -1,16 +1,18 @@
 """How often an address may fail to authenticate."""
 
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
 from scoring_model.service.http.addresses import limited_address
 from scoring_model.service.http.context import header_values
 from scoring_model.service.http.errors import TooManyFailures
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.quota import seconds_to_wait
 from scoring_model.service.http.settings import HttpSettings
+
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
 LIMITED_SECONDS: Final = 10.0
 """For which an address counts as limited after its last failure above the limit."""
@@ -28,7 +30,7 @@ class FailureLimit:
     settings : HttpSettings
     """
 
-    def __init__(self, service: Service, settings: HttpSettings) -> None:
+    def __init__(self, service: "Service", settings: HttpSettings) -> None:
         self._service = service
         self._settings = settings
         self._limited: dict[str, float] = {}
@@ -46,7 +48,7 @@ class FailureLimit:
         TooManyFailures
         """
         address = self._address(scope)
-        bucket = await self._service.take_failure(address)
+        bucket = await self._service.rate_limits.take_failure(address)
         if not bucket.allowed:
             self._note(address)
             raise TooManyFailures(seconds_to_wait(bucket))

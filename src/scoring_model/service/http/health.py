@@ -1,6 +1,6 @@
 """Whether the process lives, and whether it should get requests. For load balancers, without credentials."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 from starlette.types import Scope
@@ -9,8 +9,10 @@ from scoring_model.contract.health import Health, Readiness
 from scoring_model.contract.resource import instant
 from scoring_model.service.http.answers import plain
 from scoring_model.service.http.errors import NotReady
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.public import PublicPage
+
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
 _PREFIX: Final = b"/health/"
 LIVE: Final = "/health/live"
@@ -24,7 +26,7 @@ def is_health(target: bytes) -> bool:
     return target.startswith(_PREFIX)
 
 
-def health_pages(service: Service) -> list[PublicPage]:
+def health_pages(service: "Service") -> list[PublicPage]:
     """Make both pages.
 
     Parameters
@@ -37,7 +39,7 @@ def health_pages(service: Service) -> list[PublicPage]:
         return plain(Health())
 
     async def ready(scope: Scope) -> Response:
-        found = None if LEAVING in scope.get("state", {}) else await service.ready()
+        found = None if LEAVING in scope.get("state", {}) else await service.readiness.check()
         if found is None:
             raise NotReady
         since = found.erasure_incomplete_since

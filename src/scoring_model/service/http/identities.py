@@ -17,15 +17,15 @@ MAX_AGE: Final = 60
 
 
 async def _create(call: Call) -> Answer[Identity]:
-    return await call.service.create_identity(call.caller, call.body, call.once)
+    return await call.service.identities.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Identity:
-    return await call.service.identity(call.caller, call.resource)
+    return await call.service.identities.get(call.caller, call.resource)
 
 
 async def _erase(call: Call) -> Identity:
-    return await call.service.erase_identity(call.caller, call.resource)
+    return await call.service.identities.erase(call.caller, call.resource)
 
 
 def _created(answer: Answer[Identity], _scope: Scope) -> Response:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -15,14 +15,17 @@ from scoring_model.contract.violation import Violation
 from scoring_model.service.core import resources
 from scoring_model.service.core.body import parsed
 from scoring_model.service.core.errors import BatchUnsupported, Invalid
-from scoring_model.service.core.resources import Caller, IdempotentRequest
+from scoring_model.service.core.resources import Caller
 from scoring_model.service.http.bodies import check_length, check_media_type, read_body
 from scoring_model.service.http.context import context_of, header_values
 from scoring_model.service.http.errors import Forbidden, MethodNotAllowed, allow
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.ijson import read_json
 from scoring_model.service.http.parameters import check_names, pairs_of
 from scoring_model.service.http.settings import HttpSettings
+from scoring_model.service.idempotency import IdempotentRequest
+
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
 R = TypeVar("R")
 
@@ -55,15 +58,15 @@ class Call:
         Parameters by name; unknown ones were refused.
     body : mapping of str to object
         Empty where there is none.
-    once : Once or None
+    request : IdempotentRequest or None
     """
 
-    service: Service
+    service: "Service"
     caller: Caller
     resource: bytes
     query: Mapping[str, str]
     body: Mapping[str, object]
-    once: IdempotentRequest | None
+    request: IdempotentRequest | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +83,7 @@ class Operation:
     act : callable
         Carries the call out.
     present : callable
-        Makes a response of what `act` gave, or of an earlier answer.
+        Makes a response of what `act` gave.
     body : Body
     parameters : frozenset of str
         Names that the query may hold.
@@ -114,7 +117,7 @@ class Endpoint:
     """
 
     def __init__(
-        self, path: str, operations: list[Operation], service: Service, settings: HttpSettings
+        self, path: str, operations: list[Operation], service: "Service", settings: HttpSettings
     ) -> None:
         self._path = path
         self._operations = {operation.method: operation for operation in operations}
@@ -150,17 +153,15 @@ class Endpoint:
     ) -> Response:
         raw, value = await self._body(operation, scope, receive)
         resource = from_text(scope["path_params"].get("id", "")) or NOTHING
-        once = _once(operation, scope, resource, raw) if operation.method == "POST" else None
+        request = _idempotent(operation, scope, resource, raw) if operation.method == "POST" else None
         try:
             query = _query(operation, scope)
             body = _object(operation, value)
         except Invalid:
-            # What was answered once is answered again, whatever is wrong by now.
-            earlier = None if once is None else await self._service.check_once(caller, once)
-            if earlier is None:
-                raise
-            return operation.present(earlier, scope)
-        result = await operation.act(Call(self._service, caller, resource, query, body, once))
+            if request is not None:
+                await self._service.idempotency.check(caller, request)
+            raise
+        result = await operation.act(Call(self._service, caller, resource, query, body, request))
         return operation.present(result, scope)
 
     async def _body(self, operation: Operation, scope: Scope, receive: Receive) -> tuple[bytes, object]:
@@ -176,7 +177,7 @@ class Endpoint:
         return raw, read_json(raw)
 
 
-def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> IdempotentRequest | None:
+def _idempotent(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> IdempotentRequest | None:
     keys = header_values(scope, b"idempotency-key")
     if not keys:
         return None

@@ -18,15 +18,15 @@ MAX_AGE: Final = 300
 
 
 async def _create(call: Call) -> Answer[Verification]:
-    return await call.service.create_verification(call.caller, call.body, call.once)
+    return await call.service.verifications.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Verification:
-    return await call.service.verification(call.caller, call.resource)
+    return await call.service.verifications.get(call.caller, call.resource)
 
 
 async def _erase(call: Call) -> Verification:
-    return await call.service.erase_signals(call.caller, call.resource)
+    return await call.service.verifications.erase_signals(call.caller, call.resource)
 
 
 def _created(answer: Answer[Verification], _scope: Scope) -> Response:

@@ -18,33 +18,33 @@ MAX_AGE: Final = 60
 
 
 async def _create(call: Call) -> Answer[Webhook]:
-    return await call.service.create_webhook(call.caller, call.body, call.once)
+    return await call.service.webhooks.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Webhook:
-    return await call.service.webhook(call.caller, call.resource)
+    return await call.service.webhooks.get(call.caller, call.resource)
 
 
 async def _update(call: Call) -> Webhook:
-    return await call.service.update_webhook(call.caller, call.resource, call.body)
+    return await call.service.webhooks.update(call.caller, call.resource, call.body)
 
 
 async def _delete(call: Call) -> Webhook:
-    return await call.service.delete_webhook(call.caller, call.resource)
+    return await call.service.webhooks.delete(call.caller, call.resource)
 
 
 async def _test(call: Call) -> Answer[Webhook]:
-    return await call.service.test_webhook(call.caller, call.resource, call.once)
+    return await call.service.webhooks.test(call.caller, call.resource, call.request)
 
 
 async def _rotate(call: Call) -> Answer[Webhook]:
-    return await call.service.rotate_secret(call.caller, call.resource, call.once)
+    return await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
 
 
 async def _list(call: Call) -> tuple[list[Webhook], str | None]:
     """A page, and the path of the next one."""
     limit, after = page(call.query)
-    found, go_on = await call.service.webhooks(call.caller, limit=limit, after=after)
+    found, go_on = await call.service.webhooks.page(call.caller, limit=limit, after=after)
     return found, None if go_on is None else f"{PATH}?limit={limit}&cursor={cursor_of(go_on)}"
 
 

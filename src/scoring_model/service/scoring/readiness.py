@@ -7,7 +7,7 @@ from typing import Final
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_warning
 from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.scoring.score import SKEW
 
 INTERVAL: Final = 5.0
 """Seconds between two looks at the newest events: they cost a look into an index for each client."""
