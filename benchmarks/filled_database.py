@@ -25,7 +25,7 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.service.clients.clients import caller_of, create_client
 from scoring_model.service.core import ids
-from scoring_model.service.core.resources import Caller, Scope
+from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
 from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
 from scoring_model.service.keys.keyring import Keyring
@@ -78,7 +78,7 @@ async def new_client(url: str) -> tuple[Caller, dict[str, str]]:
         made = await create_client(
             store,
             name="benchmark",
-            scopes=frozenset(Scope),
+            permissions=frozenset(Permission),
             quota=QUOTA,
             quota_seconds=60,
             now=_now(),

@@ -26,7 +26,7 @@ from scoring_model.service.clients.clients import key_digest
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.ids import new_id
-from scoring_model.service.core.resources import Answer, Caller, Scope, Verification
+from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
 from scoring_model.service.core.store import Bucket, Past
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
@@ -62,7 +62,7 @@ class MemoryService:
         self.credentials = self.queue = self.rate_limits = self.verifications = self
         self._scorer = scorer
         self._linker = Linker(Secrets(bytes(32)), scorer.matrix.link_keys)
-        self._caller = Caller(1, CLIENT, "1", frozenset(Scope), QUOTA, 60)
+        self._caller = Caller(1, CLIENT, "1", frozenset(Permission), QUOTA, 60)
         self._digest = key_digest(API_KEY)
         self._level: Level | None = None
         self._clock = SystemClock()

@@ -25,7 +25,7 @@ from scoring_model.service.core.resources import (
     Answer,
     Caller,
     Identity,
-    Scope,
+    Permission,
     Verification,
     Webhook,
 )
@@ -71,7 +71,7 @@ class StoppedClock:
         return NOW
 
 
-def _caller(number: int, scopes: frozenset[Scope]) -> Caller:
+def _caller(number: int, scopes: frozenset[Permission]) -> Caller:
     return Caller(number, f"cl_{number}", str(number), scopes, 6000, 60)
 
 
@@ -79,7 +79,7 @@ class FakeService:
     """The parts of a service without a database. `fault` is raised by every call that concerns a resource."""
 
     def __init__(self) -> None:
-        everything = frozenset(Scope)
+        everything = frozenset(Permission)
         self.callers = {
             ("cl_1", "sk_1"): _caller(1, everything),
             ("cl_2", "sk_2"): _caller(2, everything),

@@ -25,7 +25,7 @@ from scoring_model.decision.policy import Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.clients.clients import create_client
-from scoring_model.service.core.resources import Answer, Caller, Scope, Verification
+from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
 from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.idempotency import IdempotentRequest
@@ -158,8 +158,8 @@ class World:
         made = await create_client(
             self.store,
             name="a client",
-            scopes=frozenset(Scope),
-            pool=pool,
+            permissions=frozenset(Permission),
+            history_scope=pool,
             now=self.clock.now(),
         )
         caller = await self.service.credentials.authenticate(made.client_id, made.api_key)

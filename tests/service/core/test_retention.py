@@ -140,12 +140,14 @@ class Failing:
         return getattr(self._store, name)
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
+    async def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
         self._left -= 1
         if self._left < 0:
             raise StoreUnavailable("gone")
-        async with self._store.writing(pools, wait=wait) as transaction:
+        async with self._store.writing(history_scopes, wait=wait) as transaction:
             yield transaction
 
 

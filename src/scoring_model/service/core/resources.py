@@ -15,7 +15,7 @@ from scoring_model.contract.verification import VerificationStatus
 T = TypeVar("T")
 
 
-class Scope(StrEnum):
+class Permission(StrEnum):
     """What an API key may be used for."""
 
     IDENTITIES = "identities"
@@ -35,7 +35,7 @@ class Caller:
         Its public name.
     history_scope : str
         The clients of one scope share history; a client has its own unless the operator says otherwise.
-    scopes : frozenset of Scope
+    permissions : frozenset of Permission
     quota : int
         Requests that its bucket holds.
     quota_seconds : int
@@ -45,7 +45,7 @@ class Caller:
     client: int
     client_id: str
     history_scope: str
-    scopes: frozenset[Scope]
+    permissions: frozenset[Permission]
     quota: int
     quota_seconds: int
 

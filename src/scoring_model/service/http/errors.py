@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 
 
 class Unauthorized(RequestError):
@@ -67,14 +67,14 @@ class Forbidden(Explained):
 
     Parameters
     ----------
-    scope : Scope
+    scope : Permission
         The one that is needed.
     """
 
     code = "missing_scope"
     detail = "The API key has not the scope that is needed here."
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Permission) -> None:
         super().__init__(f"The API key has not the scope {scope.value}.")
 
 

@@ -40,9 +40,9 @@ def _erased(identity: Identity, _scope: Scope) -> Response:
     return plain(identity_shown(identity))
 
 
-_NEEDED: Final = resources.Scope.IDENTITIES
+_NEEDED: Final = resources.Permission.IDENTITIES
 OPERATIONS: Final = (
-    Operation(method="POST", path=PATH, scope=_NEEDED, act=_create, present=_created, body=Body.OBJECT),
-    Operation(method="GET", path=PATH + "/{id}", scope=_NEEDED, act=_get, present=_got),
-    Operation(method="DELETE", path=PATH + "/{id}", scope=_NEEDED, act=_erase, present=_erased),
+    Operation(method="POST", path=PATH, permission=_NEEDED, act=_create, present=_created, body=Body.OBJECT),
+    Operation(method="GET", path=PATH + "/{id}", permission=_NEEDED, act=_get, present=_got),
+    Operation(method="DELETE", path=PATH + "/{id}", permission=_NEEDED, act=_erase, present=_erased),
 )

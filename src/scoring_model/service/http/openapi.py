@@ -13,7 +13,7 @@ from scoring_model.contract.event import Event
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.verification import Verification
 from scoring_model.contract.webhook import Webhook
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.http import health
 from scoring_model.service.http.components import components, error_responses, headers
 from scoring_model.service.http.operation import Body, Operation
@@ -173,9 +173,9 @@ _WORDS: Final[dict[tuple[str, str], _Words]] = {
 _ANYWHERE: Final = (400, 431, 500)
 """Statuses of errors that no operation can rule out: no HTTP, endless headers, a fault."""
 _TAG_OF: Final = {
-    Scope.IDENTITIES: "Identities",
-    Scope.VERIFICATIONS: "Verifications",
-    Scope.WEBHOOKS: "Webhooks",
+    Permission.IDENTITIES: "Identities",
+    Permission.VERIFICATIONS: "Verifications",
+    Permission.WEBHOOKS: "Webhooks",
 }
 
 
@@ -216,9 +216,9 @@ def _operation(operation: Operation) -> _Json:
     words = _WORDS[operation.method, operation.path]
     described: _Json = {
         "operationId": words.name,
-        "tags": [_TAG_OF[operation.scope]],
+        "tags": [_TAG_OF[operation.permission]],
         "summary": words.summary,
-        "description": f"{words.text}\n\nScope: `{operation.scope.value}`.",
+        "description": f"{words.text}\n\nScope: `{operation.permission.value}`.",
     }
     if parameters := _parameters(operation, words):
         described["parameters"] = parameters

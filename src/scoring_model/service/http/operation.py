@@ -78,7 +78,7 @@ class Operation:
     method : str
     path : str
         As the reference has it.
-    scope : core.resources.Scope
+    permission : core.resources.Permission
         Needed of the API key.
     act : callable
         Carries the call out.
@@ -93,7 +93,7 @@ class Operation:
 
     method: str
     path: str
-    scope: resources.Scope
+    permission: resources.Permission
     act: Callable[[Call], Awaitable[Any]]
     present: Callable[[Any, Scope], Response]
     body: Body = Body.NONE
@@ -143,8 +143,8 @@ class Endpoint:
         caller = context.caller
         if caller is None:
             raise RuntimeError("an operation is behind the gate")
-        if operation.scope not in caller.scopes:
-            raise Forbidden(operation.scope)
+        if operation.permission not in caller.permissions:
+            raise Forbidden(operation.permission)
         response = await self._carried_out(operation, caller, scope, receive)
         await response(scope, receive, send)
 

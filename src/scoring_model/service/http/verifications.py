@@ -45,11 +45,17 @@ def _erased(verification: Verification, _scope: Scope) -> Response:
     return plain(verification_shown(verification))
 
 
-_NEEDED: Final = resources.Scope.VERIFICATIONS
+_NEEDED: Final = resources.Permission.VERIFICATIONS
 OPERATIONS: Final = (
     Operation(
-        method="POST", path=PATH, scope=_NEEDED, act=_create, present=_created, body=Body.OBJECT, batch=True
+        method="POST",
+        path=PATH,
+        permission=_NEEDED,
+        act=_create,
+        present=_created,
+        body=Body.OBJECT,
+        batch=True,
     ),
-    Operation(method="GET", path=PATH + "/{id}", scope=_NEEDED, act=_get, present=_got),
-    Operation(method="DELETE", path=PATH + "/{id}/signals", scope=_NEEDED, act=_erase, present=_erased),
+    Operation(method="GET", path=PATH + "/{id}", permission=_NEEDED, act=_get, present=_got),
+    Operation(method="DELETE", path=PATH + "/{id}/signals", permission=_NEEDED, act=_erase, present=_erased),
 )

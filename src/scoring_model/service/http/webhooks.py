@@ -68,28 +68,28 @@ def _listed(found: tuple[list[Webhook], str | None], _scope: Scope) -> Response:
     return response
 
 
-_NEEDED: Final = resources.Scope.WEBHOOKS
+_NEEDED: Final = resources.Permission.WEBHOOKS
 _ONE: Final = PATH + "/{id}"
 OPERATIONS: Final = (
     Operation(
         method="GET",
         path=PATH,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_list,
         present=_listed,
         parameters=frozenset(("limit", "cursor")),
     ),
-    Operation(method="POST", path=PATH, scope=_NEEDED, act=_create, present=_answered, body=Body.OBJECT),
-    Operation(method="GET", path=_ONE, scope=_NEEDED, act=_get, present=_got),
-    Operation(method="PUT", path=_ONE, scope=_NEEDED, act=_update, present=_changed, body=Body.OBJECT),
-    Operation(method="DELETE", path=_ONE, scope=_NEEDED, act=_delete, present=_changed),
+    Operation(method="POST", path=PATH, permission=_NEEDED, act=_create, present=_answered, body=Body.OBJECT),
+    Operation(method="GET", path=_ONE, permission=_NEEDED, act=_get, present=_got),
+    Operation(method="PUT", path=_ONE, permission=_NEEDED, act=_update, present=_changed, body=Body.OBJECT),
+    Operation(method="DELETE", path=_ONE, permission=_NEEDED, act=_delete, present=_changed),
     Operation(
-        method="POST", path=_ONE + "/test", scope=_NEEDED, act=_test, present=_answered, body=Body.EMPTY
+        method="POST", path=_ONE + "/test", permission=_NEEDED, act=_test, present=_answered, body=Body.EMPTY
     ),
     Operation(
         method="POST",
         path=_ONE + "/rotate-secret",
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_rotate,
         present=_answered,
         body=Body.EMPTY,
