@@ -205,9 +205,10 @@ async def _phase(load: OpenLoad, phase: Any) -> Answered:
 
 
 class _Refusing:
-    """A service that refuses every change of one client."""
+    """A service that rejects every change of one client."""
 
     def __init__(self, caller: Caller) -> None:
+        self.credentials = self.queue = self
         self._caller = caller
         self._admission = Admission(most=0, wait_seconds=0.0)
 
@@ -215,9 +216,9 @@ class _Refusing:
         """The client."""
         return self._caller
 
-    def enter(self, caller: Caller) -> None:
-        """Refuse."""
-        self._admission.enter(caller.client, waited=0.0, now=time.monotonic())
+    def enter(self, client: int) -> None:
+        """Reject."""
+        self._admission.enter(client, waited=0.0, now=time.monotonic())
 
 
 async def refusal(filled: Filled) -> Verdict:
@@ -288,7 +289,7 @@ async def _measured(
     ):
         capacity, verdicts = await overload(load, seconds)
         verdicts += await flood(load, honest, seconds)
-        verdicts += await accepted(load, url, filled.caller.pool, capacity, seconds)
+        verdicts += await accepted(load, url, filled.caller.history_scope, capacity, seconds)
     return [*verdicts, await refusal(filled)]
 
 

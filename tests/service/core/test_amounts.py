@@ -107,8 +107,8 @@ def test_privacy_erasure_changes_nobody_elses_sums(store_url: str, summing: Path
             await world.verify(caller, identity=identity, signals=signals)
         alone = await world.verify(caller, signals={**DEVICE, AMOUNT.signal: 2.5}, subject="s")
         before = await paid(world, caller, None, subject="before")
-        await world.service.erase_identity(caller, identity)
-        await world.service.erase_signals(caller, alone.resource.id)
+        await world.service.identities.erase(caller, identity)
+        await world.service.verifications.erase_signals(caller, alone.resource.id)
         async with opened(store_url, summing, clock=world.clock) as again:
             after = await paid(again, caller, None, subject="after")
         assert sums(before) == sums(after) == (103.0, 51.5)
@@ -129,7 +129,7 @@ def test_privacy_an_amount_is_kept_under_a_mask_and_only_where_it_is_summed(
             assert len({row.amount for row in rows}) == len(rows) == 3
             assert not {row.amount for row in rows} & {None, 125, AMOUNT.units(amount)}
             pasts = {row.hash: [row[1:]] for row in rows}
-            found = Masks(world.secrets).unmask(caller.pool, pasts)
+            found = Masks(world.secrets).unmask(caller.history_scope, pasts)
             assert {past[-1] for (past,) in found.values()} == {AMOUNT.units(amount)}
             world.clock.advance(1)
 

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from scoring_model.service.clients import credentials as module
 from scoring_model.service.clients.clients import key_digest
 from scoring_model.service.clients.credentials import Credentials
-from scoring_model.service.core.resources import Caller, Scope
+from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, StoreUnavailable
 
 SECOND = 1_000_000
 ADA = ClientRow(1, "cl_ada", "Ada", "1", "identities,webhooks", 6000, 60, 0, 0, None)
 BOB = ClientRow(2, "cl_bob", "Bob", "shared", "verifications", 10, 1, 0, 0, None)
-CALLER = Caller(1, "cl_ada", "1", frozenset({Scope.IDENTITIES, Scope.WEBHOOKS}), 6000, 60)
+CALLER = Caller(1, "cl_ada", "1", frozenset({Permission.IDENTITIES, Permission.WEBHOOKS}), 6000, 60)
 
 
 class Hands:
@@ -109,7 +109,7 @@ def test_authentication_a_good_pair_is_its_client() -> None:
         world = World()
         assert await world.ask("cl_ada", "sk_ada") == CALLER
         assert (await world.ask("cl_bob", "sk_bob")) == Caller(
-            2, "cl_bob", "shared", frozenset({Scope.VERIFICATIONS}), 10, 1
+            2, "cl_bob", "shared", frozenset({Permission.VERIFICATIONS}), 10, 1
         )
         assert world.keys.asked[0] == hashlib.sha256(b"sk_ada").digest()
 

@@ -134,8 +134,8 @@ def test_privacy_whoever_was_erased_is_left_out(store_url: str, sealed: Path) ->
         where = f"WHERE id = {blob(store_url, failed)}"
         await select(store_url, f"UPDATE verifications SET status = 'ERROR', completed_at = {START} {where}")
         assert len(await exported(world, caller)) == 6
-        await world.service.erase_identity(caller, gone)
-        await world.service.erase_signals(caller, erased)
+        await world.service.identities.erase(caller, gone)
+        await world.service.verifications.erase_signals(caller, erased)
         records = await exported(world, caller)
         assert len(records) == 2
         assert records[0]["firstName"] == persons[1].identity["firstName"]

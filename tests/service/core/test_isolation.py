@@ -32,7 +32,7 @@ class Seen:
 
 async def seen(world: World, caller: Caller, resource: bytes) -> Seen:
     """What there is to see of a verification."""
-    found = await world.service.verification(caller, resource)
+    found = await world.service.verifications.get(caller, resource)
     stored = await world.row(resource)
     async with world.store.reading() as reader:
         key = await world.persons.key_of(reader, stored.key_id)
@@ -103,7 +103,7 @@ def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(store_url: s
         signals = signals_of(sealed, Outcome.FAILED)[0]
         callers = (*strangers, *mates)
         answers = await together(world, *(world.verify(caller, signals=signals) for caller in callers))
-        assert world.store.pools[-1:] == [sorted({caller.pool for caller in callers})]
+        assert world.store.history_scopes[-1:] == [sorted({caller.history_scope for caller in callers})]
         found = [
             await seen(world, caller, answer.resource.id)
             for caller, answer in zip(callers, answers, strict=True)
@@ -174,8 +174,8 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
         second = (await world.verify(caller, signals=person.signals, subject="s")).resource.id
         await labelled(world, [first, second])
         if erase:
-            await world.service.erase_identity(caller, identity)
-            await world.service.erase_signals(caller, second)
+            await world.service.identities.erase(caller, identity)
+            await world.service.verifications.erase_signals(caller, second)
         world.clock.advance(60)
         made = []
         for who in (caller, other):
@@ -213,6 +213,6 @@ def test_privacy_processes_share_a_history_and_keep_clients_apart(store_url: str
             )
             counts = [(await world.features(one.id))["link_device_1d_records"] for one in mine]
             assert counts == list(range(16))
-            assert (await world.service.verification(caller, mine[0].id)).completed_at == START
+            assert (await world.service.verifications.get(caller, mine[0].id)).completed_at == START
 
     tell(store_url, sealed, story)

@@ -279,14 +279,9 @@ def test_what_is_stored_of_a_verdict(store_url: str, sealed: Path) -> None:
 
 
 class Breaking:
-    """A scorer that fails on rows with a certain number.
+    """A scorer, or the features of one, that fails on bad rows."""
 
-    Parameters
-    ----------
-    inner : object
-    is_bad : callable
-        Of a row.
-    """
+    matrix: Any
 
     def __init__(self, inner: Any, is_bad: Callable[[FloatArray], bool]) -> None:
         self._inner = inner
@@ -309,7 +304,7 @@ class Breaking:
         return row
 
 
-@pytest.mark.parametrize("part", ["_decider", "_matrix"])
+@pytest.mark.parametrize("part", ["decision", "features"])
 def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch_do_not(
     store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture, part: str
 ) -> None:
@@ -317,9 +312,13 @@ def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch
 
     async def story(world: World) -> None:
         caller = await world.client()
-        column = world.verdicts._matrix.names.index("signal_form_seconds")
-        inner = getattr(world.verdicts, part)
-        setattr(world.verdicts, part, Breaking(inner, lambda row: bool(row[column] == 66.5)))
+        scorer = world.service.scoring.scorer
+        column = scorer.matrix.names.index("signal_form_seconds")
+        broken = Breaking(scorer, lambda row: bool(row[column] == 66.5))
+        if part == "features":
+            broken = Breaking(scorer, lambda _: False)
+            broken.matrix = Breaking(scorer.matrix, lambda row: bool(row[column] == 66.5))
+        world.service.scoring.scorer = broken  # type: ignore[assignment]
         works: list[Awaitable[Any]] = [
             world.verify(caller, signals={"deviceId": "d", "formSeconds": seconds})
             for seconds in (1.0, 66.5, 2.0, 3.0)
@@ -373,7 +372,7 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
             attempts += 1
             if attempts == 2:
                 async with opened(store_url, sealed) as other:
-                    await other.service.erase_identity(caller, identity)
+                    await other.service.identities.erase(caller, identity)
 
         async def poison(_: Any) -> Any:
             raise RuntimeError
@@ -384,7 +383,7 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
 
         world.store.before_each = armed
         refused, broken = await together(
-            world, world.verify(caller, identity=identity), world.queue.change(Owner("p"), None, poison)
+            world, world.verify(caller, identity=identity), world.queue.change(Owner("p"), poison)
         )
         assert isinstance(broken, RuntimeError)
         assert isinstance(refused, IdentityNotValidated)

@@ -219,6 +219,6 @@ def test_blanks_behind_values_are_no_part_of_them() -> None:
         request = post(b"{}", b"content-length: 2 \t", b"idempotency-key: k \t")
         request = request.replace(b"sk_1\r\n", b"sk_1 \t \r\n").replace(b"json\r\n", b"json\t\r\n")
         assert (await server.answer(request))[0] == 201
-        assert [once.key for once in server.service.seen_once if once is not None] == ["k"]
+        assert [request.key for request in server.service.requests if request is not None] == ["k"]
 
     serve(use)

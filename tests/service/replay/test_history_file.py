@@ -92,7 +92,7 @@ def test_references_of_clients_of_a_pool_stay_apart(served: Any, linked: Scorer,
     async def main() -> None:
         async with opened(served.database) as store:
             now = served.clock.now()
-            clients = [await new_client(store, now=now, pool="two") for _ in range(2)]
+            clients = [await new_client(store, now=now, history_scope="two") for _ in range(2)]
             names: list[str] = []
             for client, url in zip(clients, served.urls, strict=True):
                 ann = await identify(url, client, ANN)

@@ -1,4 +1,4 @@
-"""The things that clients see: identities, verifications, webhooks, and who asks for them.
+"""The resources that clients see, identities, verifications and webhooks, and the client of a request.
 
 Identifiers are 16 bytes, instants integer microseconds since 1970-01-01 UTC.
 """
@@ -20,7 +20,7 @@ from scoring_model.service.core.rows import VerificationRow
 T = TypeVar("T")
 
 
-class Scope(StrEnum):
+class Permission(StrEnum):
     """What an API key may be used for."""
 
     IDENTITIES = "identities"
@@ -30,7 +30,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A client that has shown its credentials.
+    """An authenticated client.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ class Caller:
         Its number in the store.
     client_id : str
         Its public name.
-    pool : str
-        Whose history it shares; its own unless the operator pooled it with others.
-    scopes : frozenset of Scope
+    history_scope : str
+        The clients of one scope share history; a client has its own unless the operator says otherwise.
+    permissions : frozenset of Permission
     quota : int
         Requests that its bucket holds.
     quota_seconds : int
@@ -49,40 +49,21 @@ class Caller:
 
     client: int
     client_id: str
-    pool: str
-    scopes: frozenset[Scope]
+    history_scope: str
+    permissions: frozenset[Permission]
     quota: int
     quota_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class IdempotentRequest:
-    """A POST that is to be done once however often it is sent.
-
-    Parameters
-    ----------
-    key : str
-        The idempotency key, 1 to 255 characters.
-    operation : str
-        Method and path.
-    body : bytes
-        As it was sent.
-    """
-
-    key: str = field(repr=False)
-    operation: str
-    body: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """What a creation answers.
+    """The answer to a POST.
 
     Parameters
     ----------
     resource : T
     pending : bool
-        Whether it was taken but is not finished (202).
+        Whether it was accepted but is not finished (202).
     replayed : bool
         Whether it was answered before, under the same idempotency key.
     """
@@ -94,7 +75,7 @@ class Answer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Implausible:
-    """A well-formed value of an identity that can't be true: JSON Pointer and name of the rule."""
+    """A well-formed value of an identity that is implausible: JSON Pointer and name of the rule."""
 
     pointer: str
     code: str

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from scoring_model.contract.problem import Problem, ValidationProblem
 from scoring_model.service.core.errors import Conflict, Invalid, NotFound, RequestError, Unavailable
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.store import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -78,8 +78,8 @@ class Forbidden(Explained):
     code = "missing_scope"
     detail = "The API key has not the scope that is needed here."
 
-    def __init__(self, scope: Scope) -> None:
-        super().__init__(f"The API key has not the scope {scope.value}.")
+    def __init__(self, permission: Permission) -> None:
+        super().__init__(f"The API key has not the scope {permission.value}.")
 
 
 class BodyTooLarge(RequestError):

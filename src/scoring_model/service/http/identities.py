@@ -18,15 +18,15 @@ MAX_AGE: Final = 60
 
 
 async def _create(call: Call) -> Answer[Identity]:
-    return await call.service.create_identity(call.caller, call.body, call.once)
+    return await call.service.identities.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Identity:
-    return await call.service.identity(call.caller, call.resource)
+    return await call.service.identities.get(call.caller, call.resource)
 
 
 async def _erase(call: Call) -> Identity:
-    return await call.service.erase_identity(call.caller, call.resource)
+    return await call.service.identities.erase(call.caller, call.resource)
 
 
 def _created(answer: Answer[Identity], _scope: Scope) -> Response:
@@ -41,7 +41,7 @@ def _erased(identity: Identity, _scope: Scope) -> Response:
     return plain(identity.to_wire())
 
 
-_NEEDED: Final = resources.Scope.IDENTITIES
+_NEEDED: Final = resources.Permission.IDENTITIES
 _REDACTED: Final = {
     **example(wire.Identity),
     **dict.fromkeys(example(IdentityInput)),
@@ -52,7 +52,7 @@ OPERATIONS: Final = (
     Operation(
         method="POST",
         path=PATH,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_create,
         present=_created,
         body=IdentityInput,
@@ -67,7 +67,7 @@ OPERATIONS: Final = (
     Operation(
         method="GET",
         path=PATH + "/{id}",
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_get,
         present=_got,
         reference=Reference(
@@ -81,7 +81,7 @@ OPERATIONS: Final = (
     Operation(
         method="DELETE",
         path=PATH + "/{id}",
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_erase,
         present=_erased,
         reference=Reference(

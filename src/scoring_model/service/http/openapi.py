@@ -15,7 +15,7 @@ from scoring_model.contract.event import Event
 from scoring_model.contract.health import Health, Readiness
 from scoring_model.contract.problem import Problem
 from scoring_model.contract.resource import example
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.http.application import OPERATIONS
 from scoring_model.service.http.components import components, error_responses, headers, schema
 from scoring_model.service.http.errors import MEDIA_TYPE
@@ -83,9 +83,9 @@ repeats a failed attempt after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h an
 _ANYWHERE: Final = (400, 431, 500)
 """Statuses of errors that every operation may give: malformed HTTP, too long headers, a fault."""
 _TAG_OF: Final = {
-    Scope.IDENTITIES: "Identities",
-    Scope.VERIFICATIONS: "Verifications",
-    Scope.WEBHOOKS: "Webhooks",
+    Permission.IDENTITIES: "Identities",
+    Permission.VERIFICATIONS: "Verifications",
+    Permission.WEBHOOKS: "Webhooks",
 }
 
 
@@ -126,9 +126,9 @@ def _operation(operation: Operation) -> _Json:
     reference = operation.reference
     described: _Json = {
         "operationId": reference.name,
-        "tags": [_TAG_OF[operation.scope]],
+        "tags": [_TAG_OF[operation.permission]],
         "summary": reference.summary,
-        "description": f"{reference.text}\n\nScope: `{operation.scope.value}`.",
+        "description": f"{reference.text}\n\nScope: `{operation.permission.value}`.",
     }
     if parameters := _parameters(operation):
         described["parameters"] = parameters

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
@@ -15,12 +15,15 @@ from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
 from scoring_model.service.core import resources
 from scoring_model.service.core.errors import BatchUnsupported, Invalid, parsed
-from scoring_model.service.core.resources import Caller, IdempotentRequest
+from scoring_model.service.core.resources import Caller
 from scoring_model.service.http.bodies import check_length, check_media_type, read_body, read_json
 from scoring_model.service.http.context import context_of, header_values
 from scoring_model.service.http.errors import Forbidden, MethodNotAllowed, allow
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.settings import HttpSettings
+from scoring_model.service.idempotency import IdempotentRequest
+
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
 NOTHING: Final = bytes(16)
 """Stands for a malformed id: it names nothing, so that such a path is answered as any unknown one, after all checks."""
@@ -46,12 +49,12 @@ class Call:
         Empty where there is none.
     """
 
-    service: Service
+    service: "Service"
     caller: Caller
     resource: bytes
     query: Mapping[str, str]
     body: Mapping[str, object]
-    once: IdempotentRequest | None
+    request: IdempotentRequest | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +95,12 @@ class Operation:
     ----------
     path : str
         Route with `{id}`.
-    scope : core.resources.Scope
+    permission : core.resources.Permission
         Needed of the API key.
     act : callable
         Carries the call out.
     present : callable
-        Makes a response of the result of `act`, or of an earlier answer.
+        Makes a response of the result of `act`.
     body : type or None
         Model of the request body; None without one. A body of `Nothing` may be empty.
     parameters : frozenset of str
@@ -108,7 +111,7 @@ class Operation:
 
     method: str
     path: str
-    scope: resources.Scope
+    permission: resources.Permission
     act: Callable[[Call], Awaitable[Any]]
     present: Callable[[Any, Scope], Response]
     reference: Reference
@@ -125,7 +128,7 @@ class Endpoint:
     """
 
     def __init__(
-        self, path: str, operations: list[Operation], service: Service, settings: HttpSettings
+        self, path: str, operations: list[Operation], service: "Service", settings: HttpSettings
     ) -> None:
         self._path = path
         self._operations = {operation.method: operation for operation in operations}
@@ -151,8 +154,8 @@ class Endpoint:
         caller = context.caller
         if caller is None:
             raise RuntimeError("an operation needs an authenticated caller")
-        if operation.scope not in caller.scopes:
-            raise Forbidden(operation.scope)
+        if operation.permission not in caller.permissions:
+            raise Forbidden(operation.permission)
         response = await self._carry_out(operation, caller, scope, receive)
         await response(scope, receive, send)
 
@@ -161,17 +164,15 @@ class Endpoint:
     ) -> Response:
         raw, value = await self._body(operation, scope, receive)
         resource = from_text(scope["path_params"].get("id", "")) or NOTHING
-        once = _once(operation, scope, resource, raw) if operation.method == "POST" else None
+        request = _idempotent(operation, scope, resource, raw) if operation.method == "POST" else None
         try:
             query = _query(operation, scope)
             body = _object(operation, value)
         except Invalid:
-            # A repeated request gets its first answer again, even if it is invalid by now.
-            earlier = None if once is None else await self._service.check_once(caller, once)
-            if earlier is None:
-                raise
-            return operation.present(earlier, scope)
-        result = await operation.act(Call(self._service, caller, resource, query, body, once))
+            if request is not None:
+                await self._service.idempotency.check(caller, request)
+            raise
+        result = await operation.act(Call(self._service, caller, resource, query, body, request))
         return operation.present(result, scope)
 
     async def _body(self, operation: Operation, scope: Scope, receive: Receive) -> tuple[bytes, object]:
@@ -187,7 +188,7 @@ class Endpoint:
         return raw, read_json(raw)
 
 
-def _once(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> IdempotentRequest | None:
+def _idempotent(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> IdempotentRequest | None:
     keys = header_values(scope, b"idempotency-key")
     if not keys:
         return None

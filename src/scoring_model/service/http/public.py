@@ -1,7 +1,7 @@
 """Pages without credentials: health checks here, the API reference in `reference`."""
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -10,8 +10,10 @@ from scoring_model.contract.health import Health, Readiness
 from scoring_model.contract.resource import instant
 from scoring_model.service.http.context import context_of
 from scoring_model.service.http.errors import MethodNotAllowed, NotReady, allow
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.responses import plain
+
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
 DESCRIPTION: Final = "/openapi.json"
 """Path of the API reference for programs."""
@@ -56,14 +58,14 @@ def is_health(target: bytes) -> bool:
     return target.startswith(b"/health/")
 
 
-def health_pages(service: Service) -> list[PublicPage]:
+def health_pages(service: "Service") -> list[PublicPage]:
     """Make the health checks: whether the process lives, and whether it should get requests."""
 
     async def live(_scope: Scope) -> Response:
         return plain(Health())
 
     async def ready(scope: Scope) -> Response:
-        found = None if LEAVING in scope.get("state", {}) else await service.ready()
+        found = None if LEAVING in scope.get("state", {}) else await service.readiness.check()
         if found is None:
             raise NotReady
         since = found.erasure_incomplete_since

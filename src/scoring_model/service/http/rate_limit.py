@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
@@ -13,8 +13,10 @@ from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.context import header_values
 from scoring_model.service.http.errors import TooManyFailures
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.settings import HttpSettings
+
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
 IpAddress = IPv4Address | IPv6Address
 IpNetwork = IPv4Network | IPv6Network
@@ -54,7 +56,7 @@ def seconds_to_wait(bucket: Bucket) -> int:
 class FailureLimit:
     """Counts failed authentications and remembers the addresses above the limit."""
 
-    def __init__(self, service: Service, settings: HttpSettings) -> None:
+    def __init__(self, service: "Service", settings: HttpSettings) -> None:
         self._service = service
         self._settings = settings
         self._limited: dict[str, float] = {}
@@ -72,7 +74,7 @@ class FailureLimit:
         TooManyFailures
         """
         address = self._address(scope)
-        bucket = await self._service.take_failure(address)
+        bucket = await self._service.rate_limits.take_failure(address)
         if not bucket.allowed:
             self._limit(address)
             raise TooManyFailures(seconds_to_wait(bucket))

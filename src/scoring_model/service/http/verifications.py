@@ -18,15 +18,15 @@ MAX_AGE: Final = 300
 
 
 async def _create(call: Call) -> Answer[Verification]:
-    return await call.service.create_verification(call.caller, call.body, call.once)
+    return await call.service.verifications.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Verification:
-    return await call.service.verification(call.caller, call.resource)
+    return await call.service.verifications.get(call.caller, call.resource)
 
 
 async def _erase(call: Call) -> Verification:
-    return await call.service.erase_signals(call.caller, call.resource)
+    return await call.service.verifications.erase_signals(call.caller, call.resource)
 
 
 def _created(answer: Answer[Verification], _scope: Scope) -> Response:
@@ -45,7 +45,7 @@ def _erased(verification: Verification, _scope: Scope) -> Response:
     return plain(verification.to_wire())
 
 
-_NEEDED: Final = resources.Scope.VERIFICATIONS
+_NEEDED: Final = resources.Permission.VERIFICATIONS
 _PENDING: Final = {
     **example(wire.Verification),
     "status": "PENDING",
@@ -56,7 +56,7 @@ OPERATIONS: Final = (
     Operation(
         method="POST",
         path=PATH,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_create,
         present=_created,
         body=VerificationInput,
@@ -77,7 +77,7 @@ OPERATIONS: Final = (
     Operation(
         method="GET",
         path=PATH + "/{id}",
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_get,
         present=_got,
         reference=Reference(
@@ -91,7 +91,7 @@ OPERATIONS: Final = (
     Operation(
         method="DELETE",
         path=PATH + "/{id}/signals",
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_erase,
         present=_erased,
         reference=Reference(

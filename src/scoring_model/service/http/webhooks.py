@@ -26,33 +26,33 @@ _CURSOR: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 
 
 async def _create(call: Call) -> Answer[Webhook]:
-    return await call.service.create_webhook(call.caller, call.body, call.once)
+    return await call.service.webhooks.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Webhook:
-    return await call.service.webhook(call.caller, call.resource)
+    return await call.service.webhooks.get(call.caller, call.resource)
 
 
 async def _update(call: Call) -> Webhook:
-    return await call.service.update_webhook(call.caller, call.resource, call.body)
+    return await call.service.webhooks.update(call.caller, call.resource, call.body)
 
 
 async def _delete(call: Call) -> Webhook:
-    return await call.service.delete_webhook(call.caller, call.resource)
+    return await call.service.webhooks.delete(call.caller, call.resource)
 
 
 async def _test(call: Call) -> Answer[Webhook]:
-    return await call.service.test_webhook(call.caller, call.resource, call.once)
+    return await call.service.webhooks.test(call.caller, call.resource, call.request)
 
 
 async def _rotate(call: Call) -> Answer[Webhook]:
-    return await call.service.rotate_secret(call.caller, call.resource, call.once)
+    return await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
 
 
 async def _list(call: Call) -> tuple[list[Webhook], str | None]:
     """A page, and the path of the next one."""
     limit, after = page(call.query)
-    found, go_on = await call.service.webhooks(call.caller, limit=limit, after=after)
+    found, go_on = await call.service.webhooks.page(call.caller, limit=limit, after=after)
     return found, None if go_on is None else f"{PATH}?limit={limit}&cursor={cursor_of(go_on)}"
 
 
@@ -119,7 +119,7 @@ def _listed(found: tuple[list[Webhook], str | None], _scope: Scope) -> Response:
     return response
 
 
-_NEEDED: Final = resources.Scope.WEBHOOKS
+_NEEDED: Final = resources.Permission.WEBHOOKS
 _ONE: Final = PATH + "/{id}"
 _WITH_SECRET: Final = {
     **example(wire.Webhook),
@@ -130,7 +130,7 @@ OPERATIONS: Final = (
     Operation(
         method="GET",
         path=PATH,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_list,
         present=_listed,
         parameters=frozenset(("limit", "cursor")),
@@ -144,7 +144,7 @@ OPERATIONS: Final = (
     Operation(
         method="POST",
         path=PATH,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_create,
         present=_answered,
         body=WebhookInput,
@@ -159,7 +159,7 @@ OPERATIONS: Final = (
     Operation(
         method="GET",
         path=_ONE,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_get,
         present=_got,
         reference=Reference(
@@ -173,7 +173,7 @@ OPERATIONS: Final = (
     Operation(
         method="PUT",
         path=_ONE,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_update,
         present=_changed,
         body=WebhookUpdate,
@@ -187,7 +187,7 @@ OPERATIONS: Final = (
     Operation(
         method="DELETE",
         path=_ONE,
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_delete,
         present=_changed,
         reference=Reference(
@@ -200,7 +200,7 @@ OPERATIONS: Final = (
     Operation(
         method="POST",
         path=_ONE + "/test",
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_test,
         present=_answered,
         body=Nothing,
@@ -216,7 +216,7 @@ OPERATIONS: Final = (
     Operation(
         method="POST",
         path=_ONE + "/rotate-secret",
-        scope=_NEEDED,
+        permission=_NEEDED,
         act=_rotate,
         present=_answered,
         body=Nothing,

@@ -1,4 +1,4 @@
-"""The body of a verification: whose it is, the signals, and how they are kept."""
+"""The body of a verification request, and the payload that is stored of it."""
 
 import struct
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _HEAD: Final = struct.Struct("<?I")  # whether a row follows, bytes of JSON
 
 @dataclass(frozen=True, slots=True)
 class VerificationRequest:
-    """What is to be verified.
+    """A parsed request.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def parse_request(body: Mapping[str, object], schema: RecordSchema) -> Verificat
 def canonical_values(
     signals: Mapping[str, object], subject_id: str | None, schema: RecordSchema
 ) -> dict[str, object]:
-    """Bring kept signals into canonical form again, perhaps for another model than the first.
+    """Bring stored signals into canonical form again, perhaps for another model.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def canonical_values(
 
 
 def pack_payload(request: VerificationRequest, row: bytes | None = None) -> bytes:
-    """Write what is kept, and sealed, of a verification.
+    """Write the payload of a verification, which is then sealed.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, ro
     Parameters
     ----------
     signals : mapping of str to object or None
-        None where there were some that are kept no longer; see `signals_are_gone`.
+        None where they were removed; see `signals_are_gone`.
     subject_id : str or None
     row : bytes or None
 
@@ -138,7 +138,7 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
     Returns
     -------
     signals : dict of str to object
-        Empty where they are kept no longer, too.
+        Empty where they were removed.
     subject_id : str or None
     row : bytes or None
     """
@@ -151,7 +151,7 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
 
 
 def signals_are_gone(packed: bytes) -> bool:
-    """Whether what `pack_stored` wrote once had signals that are kept no longer."""
+    """Whether the signals of a payload were removed."""
     return packed[_HEAD.size : _HEAD.size + 5] == b"[null"
 
 

@@ -179,12 +179,12 @@ class _Reading:
 class _Writing:
     """The context of one transaction."""
 
-    def __init__(self, store: "SqliteStore", pools: Sequence[str]) -> None:
+    def __init__(self, store: "SqliteStore", history_scopes: Sequence[str]) -> None:
         self._store = store
-        self._pools = pools
+        self._history_scopes = history_scopes
 
     async def __aenter__(self) -> Transaction:
-        return await self._store.begin(frozenset(self._pools))
+        return await self._store.begin(frozenset(self._history_scopes))
 
     async def __aexit__(
         self,
@@ -247,9 +247,9 @@ class SqliteStore:
         """See `Store.reading`."""
         return self._reading
 
-    def writing(self, pools: Sequence[str], *, wait: bool = True) -> _Writing:
-        """See `Store.writing`. There is one writer, whatever the pools, which is waited for in any case."""
-        return _Writing(self, pools)
+    def writing(self, history_scopes: Sequence[str], *, wait: bool = True) -> _Writing:
+        """See `Store.writing`. There is one writer, whatever the history scopes, which is waited for in any case."""
+        return _Writing(self, history_scopes)
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
@@ -274,7 +274,7 @@ class SqliteStore:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def begin(self, pools: frozenset[str]) -> Transaction:
+    async def begin(self, history_scopes: frozenset[str]) -> Transaction:
         """Wait for the turn to write and begin a transaction; `end` must follow."""
         await self._turn.take()
         try:
@@ -284,7 +284,7 @@ class SqliteStore:
             self._turn.give_back()
             raise
         self._changes = self._writer.total_changes
-        self._transaction = SqliteTransaction(self._writer, pools)
+        self._transaction = SqliteTransaction(self._writer, history_scopes)
         return self._transaction
 
     async def end(self, *, commit: bool) -> None:
