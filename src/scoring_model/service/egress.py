@@ -1,4 +1,4 @@
-"""Where deliveries may go out: ranges that may be dialled although they are special, and a proxy."""
+"""The settings of outgoing connections: special networks that may be dialled, and a proxy."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _PROXY: Final = "must be a URL such as http://proxy.example:3128"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Egress:
-    """What a deliverer may dial, and through whom.
+    """What a deliverer may dial, and through which proxy.
 
     Parameters
     ----------
     networks : tuple of str
-        Private and otherwise special ranges that may be dialled all the same.
+        Private and other special networks that may be dialled nevertheless.
     proxy : str, optional
-        ``http://[user:password@]host:port``, asked to CONNECT to addresses that were checked here. Never shown.
+        ``http://[user:password@]host:port``, which gets CONNECT to checked addresses. Never shown.
     development : bool
-        Whether plain http and this machine may be dialled.
+        Whether plain http and loopback may be dialled.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""The tables, as SQLAlchemy describes them: the source of what migrations are compared with.
+"""The tables in SQLAlchemy: tests compare migrations with them, and nothing that serves imports them.
 
-Nothing that serves imports this. The rows of `core.rows` give tables, columns and types; keys, indexes and storage are
-named here. What is chosen for speed: every index costs a page of the disk for each row that lands somewhere else in
-it, so that there are few; identifiers grow with time, and what is found by them is appended.
+The rows of `core.rows` give columns and types; this module adds keys, indexes and storage. There are few indexes, since
+each costs a page of the disk for each row that lands elsewhere in it; identifiers grow with time, so that rows are
+appended to their primary keys.
 """
 
 from collections.abc import Collection, Iterator
@@ -43,7 +43,7 @@ from scoring_model.service.core.rows import (
 
 metadata: Final = MetaData()
 
-# The alias of a row's place in SQLite must be called INTEGER; on a server numbers have 64 bits.
+# SQLite wants INTEGER for an alias of the rowid; on a server numbers have 64 bits.
 _NUMBER: Final = Integer().with_variant(BigInteger(), "postgresql")
 _TYPES: Final[dict[type, type[TypeEngine[Any]]]] = {bytes: LargeBinary, str: Text, int: BigInteger}
 
@@ -79,6 +79,11 @@ def _number(name: str) -> Column[int]:
     return Column(name, _NUMBER, Identity(always=False), primary_key=True)
 
 
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    condition = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
 facts: Final = Table(
     "facts",
     metadata,
@@ -111,14 +116,7 @@ person_keys: Final = Table(
     "person_keys",
     metadata,
     *_columns(PersonKeyRow, key=("key_id",)),
-    Index(
-        "person_keys_person",
-        "client",
-        "person",
-        unique=True,
-        sqlite_where=text("person IS NOT NULL"),
-        postgresql_where=text("person IS NOT NULL"),
-    ),
+    _partial("person_keys_person", "client", "person", where="person IS NOT NULL", unique=True),
     sqlite_with_rowid=False,
 )
 
@@ -136,21 +134,8 @@ verifications: Final = Table(
     metadata,
     *_columns(VerificationRow, key=("id",), small=("score", "attempts")),
     Index("verifications_key", "key_id"),
-    Index(
-        "verifications_completed",
-        "client",
-        "completed_at",
-        "id",
-        sqlite_where=text("status = 'COMPLETED'"),
-        postgresql_where=text("status = 'COMPLETED'"),
-    ),
-    Index(
-        "verifications_pending",
-        "created_at",
-        "id",
-        sqlite_where=text("status = 'PENDING'"),
-        postgresql_where=text("status = 'PENDING'"),
-    ),
+    _partial("verifications_completed", "client", "completed_at", "id", where="status = 'COMPLETED'"),
+    _partial("verifications_pending", "created_at", "id", where="status = 'PENDING'"),
 )
 
 links: Final = Table(
@@ -174,13 +159,7 @@ events: Final = Table(
     metadata,
     *_columns(EventRow, key=("id",), small=("waiting",)),
     Index("events_sequence", "client", "sequence", unique=True),
-    Index(
-        "events_waiting",
-        "client",
-        "id",
-        sqlite_where=text("waiting = 1"),
-        postgresql_where=text("waiting = 1"),
-    ),
+    _partial("events_waiting", "client", "id", where="waiting = 1"),
 )
 
 webhooks: Final = Table(
@@ -197,25 +176,9 @@ deliveries: Final = Table(
     metadata,
     *_columns(DeliveryRow, key=("id",), small=("attempts", "answered")),
     Index("deliveries_event", "event", "webhook", unique=True),
-    Index(
-        "deliveries_due",
-        "due_at",
-        sqlite_where=text("status = 'WAITING'"),
-        postgresql_where=text("status = 'WAITING'"),
-    ),
-    Index(
-        "deliveries_webhook",
-        "webhook",
-        "due_at",
-        sqlite_where=text("status = 'WAITING'"),
-        postgresql_where=text("status = 'WAITING'"),
-    ),
-    Index(
-        "deliveries_dead",
-        "id",
-        sqlite_where=text("status = 'DEAD'"),
-        postgresql_where=text("status = 'DEAD'"),
-    ),
+    _partial("deliveries_due", "due_at", where="status = 'WAITING'"),
+    _partial("deliveries_webhook", "webhook", "due_at", where="status = 'WAITING'"),
+    _partial("deliveries_dead", "id", where="status = 'DEAD'"),
     postgresql_with={"fillfactor": 70},
 )
 
