@@ -153,13 +153,13 @@ class World:
         """Opens what was sealed."""
         return Persons(Vault(MASTERS))
 
-    async def client(self, pool: str | None = None) -> Caller:
+    async def client(self, history_scope: str | None = None) -> Caller:
         """A new client."""
         made = await create_client(
             self.store,
             name="a client",
             permissions=frozenset(Permission),
-            history_scope=pool,
+            history_scope=history_scope,
             now=self.clock.now(),
         )
         caller = await self.service.credentials.authenticate(made.client_id, made.api_key)

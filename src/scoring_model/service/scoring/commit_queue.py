@@ -291,7 +291,8 @@ class CommitQueue:
             async with self._store.writing(scopes, wait=wait) as transaction:
                 if wait:
                     began = loop.time()
-                self._set_aside([scope for scope in scopes if scope not in transaction.locked])
+                if locked_elsewhere := [scope for scope in scopes if scope not in transaction.locked]:
+                    self._set_aside(locked_elsewhere)
                 late, due = self._take_late(transaction.locked), self._take(transaction.locked)
                 results = await self._apply(transaction, late + due)
         except Exception as error:

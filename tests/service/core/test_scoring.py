@@ -153,7 +153,7 @@ def test_a_clock_that_is_far_behind_is_unavailable(store_url: str, sealed: Path)
 
 
 def test_privacy_history_never_crosses_clients(store_url: str, sealed: Path) -> None:
-    """The same person, address and device of another client are new; of a client of the same pool they are not."""
+    """Person, address and device of another client are new; those of a client of the same history scope are not."""
 
     async def story(world: World) -> None:
         alone, other = await world.client(), await world.client()
@@ -171,8 +171,10 @@ def test_privacy_history_never_crosses_clients(store_url: str, sealed: Path) -> 
     tell(store_url, sealed, story)
 
 
-def test_privacy_references_of_two_clients_of_a_pool_are_two_persons(store_url: str, sealed: Path) -> None:
-    """A pool shares a device, but the same `subjectId` of another client is somebody else."""
+def test_privacy_references_of_two_clients_of_a_history_scope_are_two_persons(
+    store_url: str, sealed: Path
+) -> None:
+    """A history scope shares a device, but the same `subjectId` of another client is somebody else."""
 
     async def story(world: World) -> None:
         first, second = await world.client("bank"), await world.client("bank")
