@@ -187,14 +187,14 @@ class World:
         return await self.service.verifications.create(caller, body, request)
 
     async def finish(
-        self, row: VerificationRow, caller: Caller
+        self, row: VerificationRow, caller: Caller, *, background: bool = False
     ) -> Callable[[], Awaitable[Done[VerificationRow]]]:
-        """Prepare a PENDING row now; the callable scores it in the background share."""
+        """Prepare a PENDING row now; the callable scores it."""
         candidate = await self.service.candidates.pending(row, caller.history_scope)
         if candidate is None:
             raise AssertionError("the person was erased")
         jobs = self.service.scoring.jobs
-        return lambda: self.queue.submit(candidate, jobs, candidate, background=True)
+        return lambda: self.queue.submit(candidate, jobs, candidate, background=background)
 
     async def row(self, resource: bytes) -> VerificationRow:
         """The row of a verification."""
