@@ -34,7 +34,8 @@ from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.keys.vault import Vault
-from scoring_model.service.scoring.commit_queue import CommitQueue, Done, QueueLimits
+from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
 from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import open_store

@@ -20,8 +20,8 @@ from scoring_model.service.keys.amount_masks import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.candidate import Candidate
-from scoring_model.service.scoring.commit_queue import Done, JobKind
 from scoring_model.service.scoring.history import read_history
+from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.person_keys import PersonKey, PersonKeys, read_keys
 from scoring_model.service.scoring.request import pack_stored
 from scoring_model.service.scoring.score import Score, score
