@@ -268,7 +268,7 @@ class CommitQueue:
             await self._commit(steps[middle:])
 
     async def _fail(self, job: Job, run: Run[Any, Any], error: Exception) -> None:
-        log_fault("making a change", error)
+        log_fault(job.kind.doing, error)
         failed = job.kind.failed
         if failed is None or failed == run:
             _answer([(job, run)], [error])

@@ -48,6 +48,8 @@ class JobKind(Generic[Item, T]):
 
     Parameters
     ----------
+    doing : str
+        What a job does, for the log.
     run : Run
         All jobs of the kind in a batch share one call.
     late : Run, optional
@@ -57,6 +59,7 @@ class JobKind(Generic[Item, T]):
         Replaces `run` for a job whose transaction failed although it was alone; without it the error is the answer.
     """
 
+    doing: str
     run: Run[Item, T]
     late: Run[Item, T] | None = None
     failed: Run[Item, T] | None = None
@@ -105,5 +108,5 @@ async def _run_changes(
     return results
 
 
-CHANGE: Final[JobKind[Change[Any], Any]] = JobKind(run=_run_changes)
+CHANGE: Final[JobKind[Change[Any], Any]] = JobKind(doing="making a change", run=_run_changes)
 """A single change in a transaction."""
