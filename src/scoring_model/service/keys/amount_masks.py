@@ -2,7 +2,7 @@
 
 An amount has to outlive its person, since others' sums must not change by an erasure, so it can't be sealed under
 the person's key. It is added modulo 2 (XOR) to a pad of 64 bits that only the root secret gives: AES-256 in CBC-MAC
-over the two blocks (hash, instant), under the amount key of the history scope. Over messages of one length that is a
+over the two blocks (hash, instant), under the amount key of the pool. Over messages of one length that is a
 pseudorandom function (Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694), and a pair of hash and instant
 is the key of a row, so that no two rows share a pad. What has no amount is masked alike.
 """
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 from scoring_model.arrays import IntArray
 from scoring_model.service.core.store import Past
-from scoring_model.service.keys.link_hashes import SCOPES
+from scoring_model.service.keys.link_hashes import POOLS
 from scoring_model.service.keys.secrets import Secrets
 
 _WORD: Final = np.dtype("<i8")
@@ -39,16 +39,14 @@ class Masks:
 
     def __init__(self, secrets: Secrets) -> None:
         # Single blocks are encrypted, never a text of several: the chaining is done here, for many rows at once.
-        self._cipher = lru_cache(SCOPES)(
-            lambda history_scope: Cipher(AES(secrets.amount_key(history_scope)), ECB())
-        )
+        self._cipher = lru_cache(POOLS)(lambda pool: Cipher(AES(secrets.amount_key(pool)), ECB()))
 
-    def mask(self, history_scope: str, hashes: Sequence[bytes], time: int, units: int | None) -> list[int]:
+    def mask(self, pool: str, hashes: Sequence[bytes], time: int, units: int | None) -> list[int]:
         """Mask the amount of one event, for each of its link rows.
 
         Parameters
         ----------
-        history_scope : str
+        pool : str
         hashes : sequence of bytes
             16 bytes each.
         time : int
@@ -61,16 +59,16 @@ class Masks:
         list of int
             For each hash 64 bits, as a signed number.
         """
-        pads = self._pads(history_scope, hashes, [1] * len(hashes), np.full(len(hashes), time, dtype=_WORD))
+        pads = self._pads(pool, hashes, [1] * len(hashes), np.full(len(hashes), time, dtype=_WORD))
         masked: list[int] = (pads ^ (_NONE if units is None else units)).tolist()
         return masked
 
-    def unmask(self, history_scope: str, pasts: Mapping[bytes, Sequence[Past]]) -> dict[bytes, list[Past]]:
+    def unmask(self, pool: str, pasts: Mapping[bytes, Sequence[Past]]) -> dict[bytes, list[Past]]:
         """Take the masks off the histories of some hashes.
 
         Parameters
         ----------
-        history_scope : str
+        pool : str
             Of all of them.
         pasts : mapping of bytes to sequence of Past
             By their hash; every event with its masked amount.
@@ -83,7 +81,7 @@ class Masks:
         every: Mapping[bytes, Sequence[Any]] = pasts
         events = list(chain.from_iterable(every.values()))
         times, masked = (np.fromiter(map(part, events), _WORD, len(events)) for part in (_TIME, _AMOUNT))
-        pads = self._pads(history_scope, list(pasts), [len(past) for past in every.values()], times)
+        pads = self._pads(pool, list(pasts), [len(past) for past in every.values()], times)
         units = (pads ^ masked).tolist()
         if _NONE in units:
             units = [None if one == _NONE else one for one in units]
@@ -96,11 +94,9 @@ class Masks:
             for value, past in every.items()
         }
 
-    def _pads(
-        self, history_scope: str, hashes: Sequence[bytes], counts: Sequence[int], times: IntArray
-    ) -> IntArray:
+    def _pads(self, pool: str, hashes: Sequence[bytes], counts: Sequence[int], times: IntArray) -> IntArray:
         """Pads of the instants under each hash, `counts` of them one hash after the other."""
-        encrypt = self._cipher(history_scope).encryptor().update
+        encrypt = self._cipher(pool).encryptor().update
         first = np.frombuffer(encrypt(b"".join(hashes)), dtype=_WORD).reshape(-1, 2)
         blocks = np.repeat(first, counts, axis=0)
         blocks[:, 0] ^= times

@@ -1,8 +1,8 @@
-"""What links records: keyed hashes of their link keys, equal where `history.key_of` is, within one history scope.
+"""What links records: keyed hashes of their link keys, equal where `history.key_of` is, within one pool.
 
-A hash is BLAKE2b (RFC 7693) under the history scope's key of the name of the link key, then each normalised part with
+A hash is BLAKE2b (RFC 7693) under the pool's key of the name of the link key, then each normalised part with
 its length before it: neither can a part run into the next, nor one link key meet another. References of a
-client's own say nothing to other clients of its history scope, so its number is hashed with them.
+client's own say nothing to other clients of its pool, so its number is hashed with them.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ from scoring_model.service.keys.secrets import Secrets
 
 HASH_BYTES: Final = 16
 _LENGTH: Final = Struct("<I")
-SCOPES: Final = 4096
-"""How many history scopes' keyed hashers are cached."""
+POOLS: Final = 4096
+"""How many pools' keyed beginnings are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,18 @@ class Linker:
         used = {part for recipe in (*self._recipes, *self._persons) for part in recipe.parts}
         self._texts = {part: key_part(part).of for part in used}
         # Keying a hash costs as much as hashing: every hash starts from a copy of the keyed one.
-        self._hasher = lru_cache(SCOPES)(
-            lambda history_scope: blake2b(digest_size=HASH_BYTES, key=secrets.link_key(history_scope))
+        self._hasher = lru_cache(POOLS)(
+            lambda pool: blake2b(digest_size=HASH_BYTES, key=secrets.link_key(pool))
         )
 
     def link(
-        self, history_scope: str, client: int, values: Mapping[str, object], *, person: bytes | None = None
+        self, pool: str, client: int, values: Mapping[str, object], *, person: bytes | None = None
     ) -> Links:
         """Hash all link keys of a record.
 
         Parameters
         ----------
-        history_scope : str
+        pool : str
             Whose history the client shares.
         client : int
         values : mapping of str to object
@@ -95,22 +95,20 @@ class Linker:
         """
         framed: dict[str, bytes | None] = {}
         if person is None:
-            person = self._person(history_scope, client, values, framed)
+            person = self._person(pool, client, values, framed)
         hashes = []
         for recipe in self._recipes:
-            found = (
-                person if recipe.name == PERSON else self._hash(recipe, history_scope, client, values, framed)
-            )
+            found = person if recipe.name == PERSON else self._hash(recipe, pool, client, values, framed)
             if found is not None:
                 hashes.append((recipe.name, found))
         return Links(person, tuple(hashes))
 
-    def person_key(self, history_scope: str, client: int, values: Mapping[str, object]) -> bytes | None:
+    def person_key(self, pool: str, client: int, values: Mapping[str, object]) -> bytes | None:
         """Hash the person of a record alone: names and date of birth, else the client's reference.
 
         Parameters
         ----------
-        history_scope : str
+        pool : str
         client : int
         values : mapping of str to object
             Canonical values by field name.
@@ -120,13 +118,13 @@ class Linker:
         bytes or None
             `Links.person` of the same record.
         """
-        return self._person(history_scope, client, values, {})
+        return self._person(pool, client, values, {})
 
     def _person(
-        self, history_scope: str, client: int, values: Mapping[str, object], framed: dict[str, bytes | None]
+        self, pool: str, client: int, values: Mapping[str, object], framed: dict[str, bytes | None]
     ) -> bytes | None:
         for recipe in self._persons:
-            found = self._hash(recipe, history_scope, client, values, framed)
+            found = self._hash(recipe, pool, client, values, framed)
             if found is not None:
                 return found
         return None
@@ -134,7 +132,7 @@ class Linker:
     def _hash(
         self,
         recipe: _Recipe,
-        history_scope: str,
+        pool: str,
         client: int,
         values: Mapping[str, object],
         framed: dict[str, bytes | None],
@@ -152,7 +150,7 @@ class Linker:
             if piece is None:
                 return None
             pieces.append(piece)
-        hasher = self._hasher(history_scope).copy()
+        hasher = self._hasher(pool).copy()
         hasher.update(b"".join(pieces))
         return hasher.digest()
 

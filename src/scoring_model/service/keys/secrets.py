@@ -21,7 +21,7 @@ from scoring_model.service.keys.keyring import ID_BYTES, Keyring, seal, unseal
 ROOT_FACT: Final = "root_secret"
 CHECK_FACT: Final = "root_check"
 ROOT_POOL: Final = ""
-"""The lock under which the root secret is written: no client's history scope has this name."""
+"""The lock under which the root secret is written: no client's pool has this name."""
 
 _ROOT_BYTES: Final = 32
 _ROOT_PLACE: Final = b"facts\0root_secret"
@@ -65,33 +65,33 @@ class Secrets:
         """32 bytes that no other root secret gives, and that reveal nothing of this one."""
         return self._derive("check")
 
-    def link_key(self, history_scope: str) -> bytes:
-        """The key that hashes what links the records of a history scope.
+    def link_key(self, pool: str) -> bytes:
+        """The key that hashes what links the records of a pool.
 
         Parameters
         ----------
-        history_scope : str
+        pool : str
 
         Returns
         -------
         bytes
             32 bytes.
         """
-        return self._derive("link", history_scope)
+        return self._derive("link", pool)
 
-    def amount_key(self, history_scope: str) -> bytes:
-        """The key that masks the amounts in the link records of a history scope.
+    def amount_key(self, pool: str) -> bytes:
+        """The key that masks the amounts in the link rows of a pool.
 
         Parameters
         ----------
-        history_scope : str
+        pool : str
 
         Returns
         -------
         bytes
             32 bytes.
         """
-        return self._derive("amount", history_scope)
+        return self._derive("amount", pool)
 
     def digest(self, purpose: Purpose, data: bytes, *, size: Literal[16, 32] = 32) -> bytes:
         """Hash data so that nobody without the root secret can find what it was, or guess and compare.
