@@ -34,7 +34,8 @@ from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.keys.vault import Vault
-from scoring_model.service.scoring.commit_queue import CommitQueue, Done, QueueLimits
+from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
 from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import open_store
@@ -153,13 +154,13 @@ class World:
         """Opens what was sealed."""
         return Persons(Vault(MASTERS))
 
-    async def client(self, pool: str | None = None) -> Caller:
+    async def client(self, history_scope: str | None = None) -> Caller:
         """A new client."""
         made = await create_client(
             self.store,
             name="a client",
             permissions=frozenset(Permission),
-            history_scope=pool,
+            history_scope=history_scope,
             now=self.clock.now(),
         )
         caller = await self.service.credentials.authenticate(made.client_id, made.api_key)
@@ -187,14 +188,14 @@ class World:
         return await self.service.verifications.create(caller, body, request)
 
     async def finish(
-        self, row: VerificationRow, caller: Caller
+        self, row: VerificationRow, caller: Caller, *, background: bool = False
     ) -> Callable[[], Awaitable[Done[VerificationRow]]]:
-        """Prepare a PENDING row now; the callable scores it in the background share."""
+        """Prepare a PENDING row now; the callable scores it."""
         candidate = await self.service.candidates.pending(row, caller.history_scope)
         if candidate is None:
             raise AssertionError("the person was erased")
         jobs = self.service.scoring.jobs
-        return lambda: self.queue.submit(candidate, jobs, candidate, background=True)
+        return lambda: self.queue.submit(candidate, jobs, candidate, background=background)
 
     async def row(self, resource: bytes) -> VerificationRow:
         """The row of a verification."""

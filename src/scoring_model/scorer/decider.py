@@ -146,12 +146,3 @@ class Decider:
     def base(self) -> float:
         """Margin of the mean training record, in log-odds."""
         return self._contributions.base
-
-    def reasons_of(self, rows: FloatArray) -> list[tuple[Reason, ...]]:
-        """What pushed the margins of some rows up: of each what `reasons` gives.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, d), float64
-        """
-        return [self.reasons(row) for row in rows]

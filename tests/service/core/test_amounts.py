@@ -61,7 +61,7 @@ def test_those_of_one_batch_see_the_amounts_of_each_other(store_url: str, summin
         rows = [await world.features(answer.resource.id) for answer in answers]
         assert [sums(row)[0] for row in rows[::2]] == [2.0**i - 1 for i in range(16)]
         assert [sums(row)[0] for row in rows[1::2]] == [-i * (i - 1) / 2 for i in range(16)]
-        # What was committed is unmasked with what is of another pool.
+        # What was committed is unmasked with what is of another history scope.
         again = await together(world, *(world.verify(caller, signals=DEVICE) for caller in (one, other)))
         found = [sums(await world.features(answer.resource.id))[0] for answer in again]
         assert found == [2.0**16 - 1, -120.0]
@@ -69,8 +69,8 @@ def test_those_of_one_batch_see_the_amounts_of_each_other(store_url: str, summin
     tell(store_url, summing, story)
 
 
-def test_clients_of_a_pool_see_one_sum(store_url: str, summing: Path) -> None:
-    """What a client of the same pool was paid counts, what another client was paid does not."""
+def test_clients_of_a_history_scope_see_one_sum(store_url: str, summing: Path) -> None:
+    """What a client of the same history scope was paid counts, what another client was paid does not."""
 
     async def story(world: World) -> None:
         first, second, other = await world.client("bank"), await world.client("bank"), await world.client()

@@ -103,7 +103,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 
 def test_authentication_a_good_pair_is_its_client() -> None:
-    """It comes with pool, scopes and quota; the store is asked by SHA-256 alone."""
+    """It comes with history scope, permissions and quota; the store is asked by SHA-256 alone."""
 
     async def scenario() -> None:
         world = World()

@@ -95,7 +95,7 @@ def test_a_record_has_the_label_that_was_told_last(store_url: str, sealed: Path)
 def test_records_are_those_of_one_client_in_the_order_of_their_events(
     store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Page by page, whole, with instants that meet at the end of a page; others, of a pool too, are not among them."""
+    """Page by page, whole, with instants that meet at the end of a page; other clients are not among them."""
     monkeypatch.setattr(export, "_PAGE", 3)
 
     async def story(world: World) -> None:

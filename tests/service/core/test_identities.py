@@ -74,7 +74,7 @@ def test_identity_that_breaks_rules_is_not_stored(store_url: str, sealed: Path) 
 
 
 def test_identity_is_there_for_its_client_alone(store_url: str, sealed: Path) -> None:
-    """Another client's id, of the same pool too, and an unknown one are both not there."""
+    """Another client's id, of the same history scope too, and an unknown one are both not there."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")

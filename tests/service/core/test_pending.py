@@ -365,7 +365,7 @@ def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait
             return await jobs.run(transaction, batch)
 
         scoring.jobs = replace(jobs, run=counted)
-        finish = [await world.finish(row, caller) for row in rows]
+        finish = [await world.finish(row, caller, background=True) for row in rows]
         first = await blocked(world)
         tasks = [asyncio.ensure_future(work()) for work in finish]
         crowd = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(45)]

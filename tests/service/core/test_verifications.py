@@ -208,7 +208,7 @@ def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: 
 
 
 def test_verification_is_read_by_its_client_alone(store_url: str, sealed: Path) -> None:
-    """Read back it is what was answered; to anybody else, of the same pool too, it is not there."""
+    """Read back it is what was answered; to anybody else, of the same history scope too, it is not there."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")

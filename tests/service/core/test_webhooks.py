@@ -190,7 +190,7 @@ def test_webhooks_are_listed_page_by_page(store_url: str, sealed: Path) -> None:
 
 
 def test_webhooks_are_there_for_their_client_alone(store_url: str, sealed: Path) -> None:
-    """To another client, of the same pool too, none of the operations finds one; a bad body is told first."""
+    """To another client, of the same history scope too, none of the operations finds one; a bad body is told first."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")

@@ -14,7 +14,8 @@ from scoring_model.service.identities.identity import assess, pack_identity, par
 from scoring_model.service.identities.persons import Persons, erase, redacted
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.vault import Vault
-from scoring_model.service.scoring.commit_queue import CommitQueue, Done
+from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.webhooks.events import events_of_new_identity, identity_data
 from scoring_model.service.webhooks.outbox import NewEvent, write_events
 

@@ -5,18 +5,19 @@ them after the commit. It never waits to fill a batch: while one batch commits, 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Collection, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import RequestError, Unavailable
+from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, find_answered
 from scoring_model.service.scoring.admission import Admission
 from scoring_model.service.scoring.fair_queue import FairQueue
+from scoring_model.service.scoring.jobs import CHANGE, Change, Done, Job, JobKind, Owner, Run, Step
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -28,69 +29,6 @@ _CONTENDED: Final = 4
 """The most history scopes whose lock is waited for at a time: each holds a connection. Others are retried."""
 
 _RETRY_SECONDS: Final = 0.005
-
-
-@dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
-    """The result of a change.
-
-    Parameters
-    ----------
-    value : T
-        What the caller gets: a row, or the resource itself.
-    resource : bytes
-        Identifier of what was changed.
-    status : int
-        201, 202 or 200; recorded for the answer to a repeated request.
-    answer : bytes, optional
-        Sealed answer, where it can't be made again from the resource.
-    """
-
-    value: T
-    resource: bytes
-    status: int = 201
-    answer: bytes | None = None
-
-
-Change = Callable[[Transaction], Awaitable[Done[T]]]
-"""Changes something in a transaction. It may raise a `RequestError` as long as it has written nothing."""
-
-Run = Callable[[Transaction, Sequence[Item]], Awaitable[Sequence[Done[T] | Exception]]]
-"""Carries out the items of several jobs in a transaction; one result for each."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JobKind(Generic[Item, T]):
-    """How the jobs of one kind are carried out.
-
-    Parameters
-    ----------
-    run : Run
-        All jobs of the kind in a batch share one call.
-    late : Run, optional
-        Replaces `run` for jobs that have waited for longer than `QueueLimits.scoring_seconds`. Any number of them
-        fits into a batch.
-    failed : Run, optional
-        Replaces `run` for a job whose transaction failed although it was alone; without it the error is the answer.
-    """
-
-    run: Run[Item, T]
-    late: Run[Item, T] | None = None
-    failed: Run[Item, T] | None = None
-
-
-class Owner(Protocol):
-    """The client for whom a job is done."""
-
-    @property
-    def client(self) -> int:
-        """Clients take turns."""
-        ...
-
-    @property
-    def history_scope(self) -> str:
-        """The history scope whose lock is needed."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,21 +56,6 @@ class QueueLimits:
     commit_seconds: float = 5.0
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class _Job:
-    client: int
-    history_scope: str
-    record: IdempotencyRecord | None
-    kind: JobKind[Any, Any]
-    item: Any
-    queued_at: float
-    answer: "asyncio.Future[Done[Any]]" = field(repr=False)
-
-
-_Step = tuple[_Job, Run[Any, Any]]
-"""A job and how it is carried out this time."""
-
-
 class CommitQueue:
     """Serialises all changes of a process.
 
@@ -151,8 +74,8 @@ class CommitQueue:
         self._clock = clock
         self._limits = limits
         self._admission = Admission(most=limits.waiting, wait_seconds=limits.wait_seconds)
-        self._requests: FairQueue[_Job] = FairQueue()
-        self._background: FairQueue[_Job] = FairQueue()
+        self._requests: FairQueue[Job] = FairQueue()
+        self._background: FairQueue[Job] = FairQueue()
         self._place = 0
         self._running = False
         self._contended: set[str] = set()
@@ -180,7 +103,7 @@ class CommitQueue:
         self, owner: Owner, change: Change[T], record: IdempotencyRecord | None = None
     ) -> Done[T]:
         """Apply a single change; see `submit`."""
-        return await self.submit(owner, _CHANGE, change, record)
+        return await self.submit(owner, CHANGE, change, record)
 
     async def submit(
         self,
@@ -214,7 +137,7 @@ class CommitQueue:
             When the database can't be written.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(
+        job = Job(
             client=owner.client,
             history_scope=owner.history_scope,
             record=record,
@@ -283,15 +206,16 @@ class CommitQueue:
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        late: list[_Step] = []
-        due: list[_Step] = []
+        late: list[Step] = []
+        due: list[Step] = []
         # Requests that have arrived but were not read yet come into this batch rather than the next.
         await asyncio.sleep(0)
         try:
             async with self._store.writing(scopes, wait=wait) as transaction:
                 if wait:
                     began = loop.time()
-                self._set_aside([scope for scope in scopes if scope not in transaction.locked])
+                if locked_elsewhere := [scope for scope in scopes if scope not in transaction.locked]:
+                    self._set_aside(locked_elsewhere)
                 late, due = self._take_late(transaction.locked), self._take(transaction.locked)
                 results = await self._apply(transaction, late + due)
         except Exception as error:
@@ -311,13 +235,13 @@ class CommitQueue:
             self._spawn(self._run_contended(scope))
         self._requests.pass_turn(scopes[room:])
 
-    def _take_late(self, scopes: Collection[str]) -> list[_Step]:
+    def _take_late(self, scopes: Collection[str]) -> list[Step]:
         before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
         jobs = self._requests.take_older(scopes, before, lambda job: job.kind.late is not None)
         return [(job, job.kind.late) for job in jobs if job.kind.late is not None and not job.answer.done()]
 
-    def _take(self, scopes: Collection[str]) -> list[_Step]:
-        steps: list[_Step] = []
+    def _take(self, scopes: Collection[str]) -> list[Step]:
+        steps: list[Step] = []
         for take in (self._take_next, self._background.take):
             while len(steps) < self._limits.batch and (job := take(scopes)) is not None:
                 if not job.answer.done():  # else its caller gave up
@@ -326,13 +250,13 @@ class CommitQueue:
                 break  # a whole batch is for background jobs only while no requests wait
         return steps
 
-    def _take_next(self, scopes: Collection[str]) -> _Job | None:
+    def _take_next(self, scopes: Collection[str]) -> Job | None:
         self._place = (self._place + 1) % BACKGROUND_SHARE
         if self._place == 0 and (job := self._background.take(scopes)) is not None:
             return job
         return self._requests.take(scopes)
 
-    async def _bisect(self, steps: Sequence[_Step], error: Exception) -> None:
+    async def _bisect(self, steps: Sequence[Step], error: Exception) -> None:
         """Halve a batch whose transaction failed, so that one bad job does not fail the rest."""
         if isinstance(error, StoreUnavailable):
             _answer(steps, [error] * len(steps))
@@ -343,15 +267,15 @@ class CommitQueue:
             await self._commit(steps[:middle])
             await self._commit(steps[middle:])
 
-    async def _fail(self, job: _Job, run: Run[Any, Any], error: Exception) -> None:
-        log_fault("making a change", error)
+    async def _fail(self, job: Job, run: Run[Any, Any], error: Exception) -> None:
+        log_fault(job.kind.doing, error)
         failed = job.kind.failed
         if failed is None or failed == run:
             _answer([(job, run)], [error])
         else:
             await self._commit([(job, failed)])
 
-    async def _commit(self, steps: Sequence[_Step]) -> None:
+    async def _commit(self, steps: Sequence[Step]) -> None:
         steps = [(job, run) for job, run in steps if not job.answer.done()]
         if not steps:
             return
@@ -363,14 +287,14 @@ class CommitQueue:
         else:
             _answer(steps, results)
 
-    async def _apply(self, transaction: Transaction, steps: Sequence[_Step]) -> list[Done[Any] | Exception]:
+    async def _apply(self, transaction: Transaction, steps: Sequence[Step]) -> list[Done[Any] | Exception]:
         """Carry out jobs, those that are carried out alike in one call, and record their answers."""
         recorded = {job.record.digest: job for job, _ in steps if job.record is not None}
         answered = await find_answered(transaction, list(recorded), self._clock.now())
-        results: dict[_Job, Done[Any] | Exception] = {
+        results: dict[Job, Done[Any] | Exception] = {
             recorded[digest]: error for digest, error in answered.items()
         }
-        groups: dict[Run[Any, Any], list[_Job]] = {}
+        groups: dict[Run[Any, Any], list[Job]] = {}
         for job, run in steps:
             if job not in results:
                 groups.setdefault(run, []).append(job)
@@ -380,7 +304,7 @@ class CommitQueue:
         await self._record(transaction, results)
         return [results[job] for job, _ in steps]
 
-    async def _record(self, transaction: Transaction, results: dict[_Job, Done[Any] | Exception]) -> None:
+    async def _record(self, transaction: Transaction, results: dict[Job, Done[Any] | Exception]) -> None:
         now = self._clock.now()
         rows = [
             IdempotencyRow(
@@ -399,22 +323,7 @@ class CommitQueue:
             await transaction.insert(rows)
 
 
-async def _run_changes(
-    transaction: Transaction, changes: Sequence[Change[Any]]
-) -> list[Done[Any] | Exception]:
-    results: list[Done[Any] | Exception] = []
-    for change in changes:
-        try:
-            results.append(await change(transaction))
-        except RequestError as error:
-            results.append(error)
-    return results
-
-
-_CHANGE: Final[JobKind[Change[Any], Any]] = JobKind(run=_run_changes)
-
-
-def _answer(steps: Sequence[_Step], results: Sequence[Done[Any] | Exception]) -> None:
+def _answer(steps: Sequence[Step], results: Sequence[Done[Any] | Exception]) -> None:
     for (job, _), result in zip(steps, results, strict=True):
         if job.answer.done():
             continue
@@ -424,6 +333,6 @@ def _answer(steps: Sequence[_Step], results: Sequence[Done[Any] | Exception]) ->
             job.answer.set_result(result)
 
 
-def _give_up(job: _Job) -> None:
+def _give_up(job: Job) -> None:
     if not job.answer.done():
         job.answer.set_exception(Unavailable())

@@ -92,25 +92,8 @@ def canonical_values(
     return parsed(VerificationInput, body, VerificationContext(schema.signals)).values()
 
 
-def pack_payload(request: VerificationRequest, row: bytes | None = None) -> bytes:
-    """Write the payload of a verification, which is then sealed.
-
-    Parameters
-    ----------
-    request : VerificationRequest
-    row : bytes, optional
-        The feature row that was scored, float64.
-
-    Returns
-    -------
-    bytes
-        What `unpack_payload` reads.
-    """
-    return pack_stored(request.signals, request.subject_id, row)
-
-
 def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, row: bytes | None) -> bytes:
-    """Write the parts that `unpack_payload` gives.
+    """Write the payload of a verification, which is then sealed.
 
     Parameters
     ----------
@@ -129,7 +112,7 @@ def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, ro
 
 
 def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes | None]:
-    """Read what `pack_payload` wrote: equal values of equal types.
+    """Read what `pack_stored` wrote: equal values of equal types.
 
     Parameters
     ----------

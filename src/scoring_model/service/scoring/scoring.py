@@ -20,10 +20,10 @@ from scoring_model.service.keys.amount_masks import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.candidate import Candidate
-from scoring_model.service.scoring.commit_queue import Done, JobKind
 from scoring_model.service.scoring.history import read_history
+from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.person_keys import PersonKey, PersonKeys, read_keys
-from scoring_model.service.scoring.request import pack_payload
+from scoring_model.service.scoring.request import pack_stored
 from scoring_model.service.scoring.score import Score, score
 from scoring_model.service.webhooks.events import events_of_verification, verification_data
 from scoring_model.service.webhooks.outbox import NewEvent, write_events
@@ -69,7 +69,7 @@ class Scoring:
     def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
         self.scorer = scorer
         self.jobs: JobKind[Candidate, VerificationRow] = JobKind(
-            run=self.score, late=self.postpone, failed=self.count_failure
+            doing="scoring a verification", run=self.score, late=self.postpone, failed=self.count_failure
         )
         self._vault = vault
         self._secrets = secrets
@@ -122,7 +122,7 @@ class Scoring:
 
     async def _read(self, transaction: Transaction, candidates: Sequence[Candidate]) -> _Batch:
         now = self._clock.now()
-        current = [await _current(transaction, candidate) for candidate in candidates]
+        current = [c if c.pending is None else await _current(transaction, c, c.pending) for c in candidates]
         settled: dict[bytes, Result] = {
             c.id: c.pending for c in current if c.pending is not None and _is_finished(c.pending)
         }
@@ -151,7 +151,7 @@ class Scoring:
             completed_at=found.instant,
             row_digest=self._secrets.digest(Purpose.ROW, found.features),
             payload=_sealed(candidate, key, found.features),
-            links=b"".join(candidate.visible_hashes),
+            links=b"".join([link.hash for link in found.links]),
         )
 
     def _unfinished(self, candidate: Candidate, key: PersonKey, attempts: int) -> VerificationRow:
@@ -192,16 +192,14 @@ def _row(candidate: Candidate, key: PersonKey) -> VerificationRow:
 
 
 def _sealed(candidate: Candidate, key: PersonKey, features: bytes | None) -> bytes:
-    packed = pack_payload(candidate.request, features)
+    packed = pack_stored(candidate.request.signals, candidate.request.subject_id, features)
     return key.key.seal(packed, table="verifications", column="payload", row=candidate.id)
 
 
-async def _current(transaction: Transaction, candidate: Candidate) -> Candidate:
-    """Read a PENDING row again: another process may have finished it, and its link records must stay single."""
-    if candidate.pending is None:
-        return candidate
+async def _current(transaction: Transaction, candidate: Candidate, pending: VerificationRow) -> Candidate:
+    """Read a PENDING row again: when another process has finished it, it must get no link records again."""
     row = await transaction.verification(candidate.client, candidate.id)
-    return candidate if row is None else replace(candidate, pending=row)
+    return replace(candidate, pending=row or pending)
 
 
 def _is_finished(row: VerificationRow) -> bool:

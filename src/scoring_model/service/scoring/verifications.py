@@ -11,7 +11,8 @@ from scoring_model.service.core.store import Reader, Store, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities.persons import Persons, erase
 from scoring_model.service.scoring.candidate import CandidateBuilder
-from scoring_model.service.scoring.commit_queue import CommitQueue, Done
+from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.scoring import Scoring
 
 PENDING_STATUS = 202

@@ -14,7 +14,8 @@ from scoring_model.service.core.rows import IdempotencyRow, WebhookRow
 from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.scoring.commit_queue import Change, CommitQueue, Done
+from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.scoring.jobs import Change, Done
 from scoring_model.service.webhooks.events import webhook_data
 from scoring_model.service.webhooks.outbox import NewEvent, write_events
 from scoring_model.service.webhooks.sealing import fields_of, with_fields

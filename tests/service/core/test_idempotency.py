@@ -132,7 +132,7 @@ def test_idempotency_another_body_is_refused(store_url: str, sealed: Path) -> No
 
 
 def test_idempotency_a_key_is_of_one_client_and_one_operation(store_url: str, sealed: Path) -> None:
-    """Another client, of the same pool too, and another path have keys of their own."""
+    """Another client, of the same history scope too, and another path have keys of their own."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")
