@@ -25,7 +25,7 @@ from databases import running_server
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.clients.credentials import Credentials
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.store import migrate, open_store
 
 CLIENTS: Final = 1_000
@@ -44,7 +44,7 @@ async def wrong_pairs(url: str) -> Mapping[str, Pair]:
     store = await open_store(url)
     now = SystemClock().now()
     made = [
-        await create_client(store, name=f"client {place}", scopes=frozenset(Scope), now=now)
+        await create_client(store, name=f"client {place}", permissions=frozenset(Permission), now=now)
         for place in range(CLIENTS)
     ]
     await store.close()

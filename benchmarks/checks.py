@@ -95,7 +95,7 @@ class _Checker:
             if identity is None:
                 raise SystemExit("an identity is not there")
             values = {**self._persons.identity_values(identity, key)[0], **values}
-        links = self._linker.link(self._filled.caller.pool, row.client, values)
+        links = self._linker.link(self._filled.caller.history_scope, row.client, values)
         spec = self._scorer.matrix.spec
         history = {
             name: count_before(

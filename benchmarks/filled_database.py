@@ -25,7 +25,7 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.service.clients.clients import caller_of, create_client
 from scoring_model.service.core import ids
-from scoring_model.service.core.resources import Caller, Scope
+from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
 from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
 from scoring_model.service.keys.keyring import Keyring
@@ -78,7 +78,7 @@ async def new_client(url: str) -> tuple[Caller, dict[str, str]]:
         made = await create_client(
             store,
             name="benchmark",
-            scopes=frozenset(Scope),
+            permissions=frozenset(Permission),
             quota=QUOTA,
             quota_seconds=60,
             now=_now(),
@@ -121,7 +121,7 @@ async def fill(
     finally:
         await store.close()
     linker = Linker(secrets, bundle.contents.features.link_keys)
-    hot = linker.link(caller.pool, caller.client, {f"signals.{NETWORK}": HOT_NETWORK}).hashes[-1][1]
+    hot = linker.link(caller.history_scope, caller.client, {f"signals.{NETWORK}": HOT_NETWORK}).hashes[-1][1]
     maker = _Maker(linker, Vault(masters), caller)
     requests: list[dict[str, Any]] = []
     people: list[_Customer] = []
@@ -190,7 +190,7 @@ class _Maker:
         return {"identityId": to_text(resource), "signals": body["signals"]}, customer
 
     def _customer(self, values: Mapping[str, object]) -> _Customer:
-        links = self._linker.link(self._caller.pool, self._caller.client, values)
+        links = self._linker.link(self._caller.history_scope, self._caller.client, values)
         if links.person is None:
             raise RuntimeError("a customer is somebody")
         return _Customer(person=links.person, hashes=tuple(value for _, value in links.hashes))

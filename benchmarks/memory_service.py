@@ -26,10 +26,11 @@ from scoring_model.service.clients.clients import key_digest
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.ids import new_id
-from scoring_model.service.core.resources import Answer, Caller, IdempotentRequest, Scope, Verification
+from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
 from scoring_model.service.core.store import Bucket, Past
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
+from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.process import freeze_gc
@@ -58,9 +59,10 @@ class MemoryService:
     """
 
     def __init__(self, scorer: Scorer) -> None:
+        self.credentials = self.queue = self.rate_limits = self.verifications = self
         self._scorer = scorer
         self._linker = Linker(Secrets(bytes(32)), scorer.matrix.link_keys)
-        self._caller = Caller(1, CLIENT, "1", frozenset(Scope), QUOTA, 60)
+        self._caller = Caller(1, CLIENT, "1", frozenset(Permission), QUOTA, 60)
         self._digest = key_digest(API_KEY)
         self._level: Level | None = None
         self._clock = SystemClock()
@@ -74,10 +76,10 @@ class MemoryService:
         same = hmac.compare_digest(key_digest(api_key), self._digest)
         return self._caller if same and client_id == CLIENT else None
 
-    def enter(self, caller: Caller) -> None:
+    def enter(self, client: int) -> None:
         """Admit every request."""
 
-    def leave(self, caller: Caller) -> None:
+    def leave(self, client: int) -> None:
         """Nothing was counted."""
 
     async def take_token(self, _caller: Caller) -> Bucket:
@@ -85,12 +87,12 @@ class MemoryService:
         self._level, taken = draw(self._level, now=self._clock.now(), capacity=QUOTA, per_second=QUOTA / 60)
         return describe(self._level.tokens, allowed=taken == 1, capacity=QUOTA, per_second=QUOTA / 60)
 
-    async def create_verification(
-        self, caller: Caller, body: Mapping[str, object], _once: IdempotentRequest | None
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], _request: IdempotentRequest | None
     ) -> Answer[Verification]:
         """Score together what has come together."""
         request = parse_request(body, self._scorer.contents.schema)
-        links = self._linker.link(caller.pool, caller.client, request.values)
+        links = self._linker.link(caller.history_scope, caller.client, request.values)
         loop = asyncio.get_running_loop()
         asked = _Asked(
             request.subject_id, links, self._scorer.matrix.start(request.values), loop.create_future()
@@ -100,7 +102,7 @@ class MemoryService:
         self._asked.append(asked)
         return Answer(await asked.answer)
 
-    async def verification(self, _caller: Caller, resource: bytes) -> Verification:
+    async def get(self, _caller: Caller, resource: bytes) -> Verification:
         """Find one again."""
         if resource not in self._kept:
             raise NotFound

@@ -56,7 +56,7 @@ from scoring_model.bundle import Bundle
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.http import HttpSettings, create_app
-from scoring_model.service.http.turnstile import AT_ONCE, PER_SECOND
+from scoring_model.service.http.error_middleware import AT_ONCE, PER_SECOND
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.scoring.admission import Admission
 from scoring_model.service.store.postgres.store import lock_number
@@ -211,9 +211,10 @@ async def _phase(load: OpenLoad, phase: Any) -> Answered:
 
 
 class _Refusing:
-    """A service that refuses every change of one client."""
+    """A service that rejects every change of one client."""
 
     def __init__(self, caller: Caller) -> None:
+        self.credentials = self.queue = self
         self._caller = caller
         self._admission = Admission(most=0, wait_seconds=0.0)
 
@@ -221,9 +222,9 @@ class _Refusing:
         """The client."""
         return self._caller
 
-    def enter(self, caller: Caller) -> None:
-        """Refuse."""
-        self._admission.enter(caller.client, waited=0.0, now=time.monotonic())
+    def enter(self, client: int) -> None:
+        """Reject."""
+        self._admission.enter(client, waited=0.0, now=time.monotonic())
 
 
 async def refusal(filled: Filled) -> Verdict:
@@ -293,7 +294,7 @@ async def _measured(
     async with connect() as load, connected(service, filled, other, 100) as honest:
         verdicts += await flood(load, honest, seconds)
     async with connect() as load:
-        verdicts += await accepted(load, url, filled.caller.pool, capacity, seconds)
+        verdicts += await accepted(load, url, filled.caller.history_scope, capacity, seconds)
     return [*verdicts, await refusal(filled)]
 
 

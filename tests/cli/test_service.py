@@ -157,10 +157,11 @@ def test_a_client_from_its_first_key_to_its_end(capsys: pytest.CaptureFixture[st
     assert not any(client["x-api-key"] in everything for client in (first, second))
 
 
-def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    """Scopes, quota and pool are those that were given."""
+@pytest.mark.parametrize("option", ["--history-scope", "--pool"])
+def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder: Path, option: str) -> None:
+    """Permissions, quota and history scope are those that were given; `--pool` is an alias."""
     done(capsys, "database", "migrate")
-    new_client(capsys, "--scopes", "webhooks,identities", "--quota", "10/1", "--pool", "group")
+    new_client(capsys, "--scopes", "webhooks,identities", "--quota", "10/1", option, "group")
     (client,) = json.loads(done(capsys, "clients", "list", "--json"))
     assert (client["scopes"], client["quota"], client["pool"]) == (
         ["identities", "webhooks"],
@@ -177,6 +178,7 @@ def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder:
     [
         (["create", "x", "--scopes", "all"], "scope"),
         (["create", "x", "--quota", "many"], "quota"),
+        (["create", "x", "--pool", "a", "--history-scope", "a"], "--history-scope"),
         (["create", " "], "name"),
         (["rotate", "cl_nobody"], "client"),
         (["revoke", "cl_nobody"], "client"),

@@ -26,11 +26,11 @@ from scoring_model.client import (
     TransportError,
     Unauthorized,
     Unavailable,
-    Unreadable,
+    UnreadableAnswer,
     Verification,
     Violation,
 )
-from scoring_model.client.problem import problem as problem_of
+from scoring_model.client.errors import problem as problem_of
 from scoring_peer import NOW, Peer, problem
 
 KINDS: dict[int, type[ApiError]] = {
@@ -147,7 +147,7 @@ def test_a_page_that_says_success_is_an_error(status: int, media: str, client: E
     """A proxy that answers 200 with a page of its own has created nothing that we know of."""
     page = f"<html>{CANARY}" if status == 200 else None
     error = refusal(client, peer, Response(page, status, media_type=media))
-    assert type(error) is Unreadable
+    assert type(error) is UnreadableAnswer
     assert (error.status, error.code) == (status, "unreadable_answer")
     assert CANARY not in f"{error} {error!r} {error.__cause__!r}"
 
@@ -178,7 +178,7 @@ PENDING = Verification.model_validate_json(f'{{"id": "v", "status": "PENDING", "
     "error",
     [
         Invalid(422, "code", "Detail.", "r-1", (Violation("/a", "b", "c"),), 2.0, 7),
-        Unreadable(200),
+        UnreadableAnswer(200),
         TransportError("ConnectError", sent=False),
         StillPending(PENDING),
     ],

@@ -10,7 +10,14 @@ import pytest
 from starlette.responses import Response
 
 from either_client import API_KEY, CLIENT_ID, Either
-from scoring_model.client import Address, DocumentType, Identity, Outcome, Unreadable, VerificationStatus
+from scoring_model.client import (
+    Address,
+    DocumentType,
+    Identity,
+    Outcome,
+    UnreadableAnswer,
+    VerificationStatus,
+)
 from scoring_peer import NOW, SECRET, Peer
 
 CANARY = "Canaria"
@@ -166,7 +173,7 @@ def test_a_page_that_leads_nowhere_is_an_error(link: str, client: Either, peer: 
     """A link to the same page, or without a query that can be sent, ends the listing with an error."""
     head = {"Link": f'{link}; rel="next"'}
     peer.faults.append(Response("[]", headers=head))
-    with pytest.raises(Unreadable, match="next page"):
+    with pytest.raises(UnreadableAnswer, match="next page"):
         client.all(lambda c: c.webhooks.list(page_size=2))
 
 
@@ -204,7 +211,7 @@ def test_a_broken_promise_names_its_field(
 ) -> None:
     """An answer that is not what the interface promises is an error of its own, without the value."""
     peer.changes.append(change)
-    with pytest.raises(Unreadable, match=why) as caught:
+    with pytest.raises(UnreadableAnswer, match=why) as caught:
         client.do(lambda c: c.verifications.create(signals={}))
     assert "yesterday" not in str(caught.value)
 

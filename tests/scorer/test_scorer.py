@@ -217,15 +217,6 @@ def test_reasons_are_of_the_public_catalogue(scorer: Scorer, scored: Scored) -> 
     assert all(bool(row) is not bool(p) for row, p in zip(scored.reasons, passed, strict=True))
 
 
-def test_reasons_of_several_rows_are_those_of_each(scorer: Scorer, records: RecordTable) -> None:
-    """Rows that are explained together get the reasons that each gets alone; of no rows there are none."""
-    rows = scorer.matrix.rows(records)[:20]
-    given = scorer.reasons_of(rows)
-    assert any(given)
-    assert given == [scorer.reasons(row) for row in rows]
-    assert scorer.reasons_of(rows[:0]) == []
-
-
 def test_versions_are_those_of_the_manifest(scorer: Scorer, dense: pa.Table) -> None:
     """A decision names the model and the policy that made it."""
     decision = scorer.score(bodies(dense)[0])

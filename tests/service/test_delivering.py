@@ -13,7 +13,7 @@ import pytest
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.clients.clients import create_client
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.rows import DeliveryRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.delivering import delivering
@@ -175,7 +175,7 @@ async def credentials(url: str) -> dict[str, str]:
     """Headers of a new client."""
     store = await open_store(url)
     try:
-        made = await create_client(store, name="a client", scopes=frozenset(Scope), now=1)
+        made = await create_client(store, name="a client", permissions=frozenset(Permission), now=1)
     finally:
         await store.close()
     return {"x-client-id": made.client_id, "x-api-key": made.api_key}

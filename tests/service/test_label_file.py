@@ -1,4 +1,4 @@
-"""Files of labels: what is read, and that everything that is wrong is told at once."""
+"""Files of labels: what is read, and that all violations are reported at once."""
 
 import json
 from pathlib import Path
@@ -78,23 +78,23 @@ BAD: Final = [
 ]
 
 
-@pytest.mark.parametrize(("change", "told"), BAD)
-def test_a_rule_that_is_broken_is_told(tmp_path: Path, change: dict[str, object], told: str) -> None:
+@pytest.mark.parametrize(("change", "words"), BAD)
+def test_a_broken_rule_is_reported(tmp_path: Path, change: dict[str, object], words: str) -> None:
     """By row, field and rule, never by the value."""
     row = {"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN, **change}
     with pytest.raises(LabelsRefused) as caught:
         read_labels(written(tmp_path, "a.jsonl", json.dumps(row)), at=NOW)
-    assert f"- row 0: {told}" in str(caught.value)
+    assert f"- row 0: {words}" in str(caught.value)
     assert "canary" not in str(caught.value)
 
 
-def test_all_bad_rows_are_told_at_once(tmp_path: Path) -> None:
+def test_all_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
     """Every rule of every row, those that are no rows included, in the order of the file."""
     good = json.dumps({"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN})
     text = "\n".join([good, "[]", good, "{", '{"label": "x"}'])
     with pytest.raises(LabelsRefused) as caught:
         read_labels(written(tmp_path, "a.ndjson", text), at=NOW)
-    assert [(problem.row, problem.rule) for problem in caught.value.problems] == [
+    assert [(broken.row, broken.violation.code) for broken in caught.value.rows] == [
         (1, "malformed_row"),
         (3, "malformed_row"),
         (4, "not_listed"),
@@ -103,7 +103,7 @@ def test_all_bad_rows_are_told_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_ragged_rows_of_csv_are_told(tmp_path: Path) -> None:
+def test_ragged_rows_of_csv_are_reported(tmp_path: Path) -> None:
     """A row of another length is a problem of its own."""
     text = f"verificationId,label,knownAt\n{IDS[0]},fraud\n{IDS[0]},fraud,{KNOWN}\n"
     with pytest.raises(LabelsRefused, match="row 0: row: malformed_row, must have 3 columns, got 2"):
@@ -111,7 +111,7 @@ def test_ragged_rows_of_csv_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "words"),
     [
         ("a.csv", "verificationId,lable,knownAt\n", "the header lacks label"),
         ("a.csv", "label,knownAt\n", "the header lacks verificationId or identityId"),
@@ -119,15 +119,15 @@ def test_ragged_rows_of_csv_are_told(tmp_path: Path) -> None:
         ("a.xlsx", "", "must end in one of .csv, .jsonl, .ndjson"),
     ],
 )
-def test_an_unusable_file_is_named(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_an_unusable_file_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
     """A header that lacks a column, and an ending of another kind, are errors of the whole file."""
-    with pytest.raises(ValueError, match=told) as caught:
+    with pytest.raises(ValueError, match=words) as caught:
         read_labels(written(tmp_path, name, text), at=NOW)
     assert name in str(caught.value)
 
 
 def test_what_is_no_text_is_an_error_of_the_file(tmp_path: Path) -> None:
-    """Other encodings, and quotes that never end, are told with the name of the file."""
+    """Other encodings, and quotes that never end, are reported with the name of the file."""
     for name, content in (
         ("a.csv", b"label\xff"),
         ("b.jsonl", b"\xff\xfe"),

@@ -1,4 +1,4 @@
-"""Settings: which source wins, what is refused and under which name, and that the page tells of all."""
+"""Settings: which source wins, the errors and their names, and that the page documents all settings."""
 
 import dataclasses
 import json
@@ -33,7 +33,7 @@ def loaded(flags: dict[str, object], environment: dict[str, str] | None = None) 
 
 
 def refused(flags: dict[str, object], environment: dict[str, str], file: Path | None = None) -> str:
-    """What is told of settings that can't be read."""
+    """The error of invalid settings."""
     with pytest.raises(ConfigurationError) as caught:
         load_settings(flags=flags, environment=environment, file=file)
     return str(caught.value)
@@ -94,70 +94,70 @@ def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
 
 
 def test_what_is_unknown_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
-    """Keys of the file and variables with the prefix that nobody reads are all told; foreign variables are not."""
+    """All unknown keys of the file and variables with the prefix are errors; other variables are not."""
     file = written(tmp_path, **REQUIRED, wrokers=2)
-    told = refused({}, {"SCORING_MODEL_PROT": "1", "SCORING_MODEL_XYZZY": "", "PORT": "x"}, file)
-    assert f"wrokers in {file}: unknown key; did you mean workers?" in told
-    assert "SCORING_MODEL_PROT: unknown variable; did you mean SCORING_MODEL_PORT?" in told
-    assert "SCORING_MODEL_XYZZY: unknown variable; known are SCORING_MODEL_BUNDLE" in told
-    assert "- PORT" not in told
+    shown = refused({}, {"SCORING_MODEL_PROT": "1", "SCORING_MODEL_XYZZY": "", "PORT": "x"}, file)
+    assert f"wrokers in {file}: unknown key; did you mean workers?" in shown
+    assert "SCORING_MODEL_PROT: unknown variable; did you mean SCORING_MODEL_PORT?" in shown
+    assert "SCORING_MODEL_XYZZY: unknown variable; known are SCORING_MODEL_BUNDLE" in shown
+    assert "- PORT" not in shown
 
 
 def test_a_problem_names_where_its_value_came_from(tmp_path: Path) -> None:
-    """Wrong values of all three sources are told at once, each under the name that it was given by."""
+    """Wrong values of all three sources are reported at once, each under its source."""
     file = written(tmp_path, **REQUIRED, queue_limit="many", max_batch=0)
-    told = refused({"port": "x"}, {"SCORING_MODEL_WORKERS": "none"}, file)
+    shown = refused({"port": "x"}, {"SCORING_MODEL_WORKERS": "none"}, file)
     for words in ("--port: ", "SCORING_MODEL_WORKERS: ", f"queue_limit in {file}: "):
-        assert words in told
+        assert words in shown
 
 
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        ({"port": 65536}, "--port: port must fulfil 0 <= port <= 65535, got 65536"),
-        ({"port": -1}, "--port: port must"),
-        ({"workers": 0}, "--workers: workers must be at least 1, got 0"),
-        ({"queue_limit": 0}, "--queue-limit: queue_limit must be at least 1"),
-        ({"max_batch": 0}, "--max-batch: max_batch must be at least 1"),
-        ({"max_connections": 0}, "--max-connections: max_connections must be at least 1"),
+        ({"port": 65536}, "--port: must be 0 to 65535, got 65536"),
+        ({"port": -1}, "--port: must"),
+        ({"workers": 0}, "--workers: must be at least 1, got 0"),
+        ({"queue_limit": 0}, "--queue-limit: must be at least 1"),
+        ({"max_batch": 0}, "--max-batch: must be at least 1"),
+        ({"max_connections": 0}, "--max-connections: must be at least 1"),
         (
             {"max_connections_per_address": 0},
-            "--max-connections-per-address: max_connections_per_address must",
+            "--max-connections-per-address: must",
         ),
-        ({"write_timeout": 30}, "--write-timeout: write_timeout must be at least a millisecond"),
-        ({"host": ""}, "--host: host must be"),
-        ({"scoring_timeout": "5s"}, "--scoring-timeout: scoring_timeout must be below commit_timeout"),
-        ({"scoring_timeout": 2}, "--scoring-timeout: scoring_timeout must be at least a millisecond"),
-        ({"shutdown_notice": 5}, "--shutdown-notice: shutdown_notice must be at least a millisecond"),
+        ({"write_timeout": 30}, "--write-timeout: must be at least a millisecond"),
+        ({"host": ""}, "--host: must be"),
+        ({"scoring_timeout": "5s"}, "--scoring-timeout: must be below commit_timeout"),
+        ({"scoring_timeout": 2}, "--scoring-timeout: must be at least a millisecond"),
+        ({"shutdown_notice": 5}, "--shutdown-notice: must be at least a millisecond"),
         ({"shutdown_grace": "soon"}, "--shutdown-grace: a duration is a whole number"),
-        ({"trusted_proxies": ["10.0.0.1/8"]}, "--trusted-proxies: trusted_proxies.0 must be an address"),
-        ({"egress_networks": ["inside"]}, "--egress-networks: egress_networks.0 must be an address"),
-        ({"egress_proxy": "proxy:3128"}, "--egress-proxy: egress_proxy must be a URL such as http://"),
-        ({"egress_proxy": "https://proxy:3128"}, "--egress-proxy: egress_proxy must be"),
-        ({"egress_proxy": "http://proxy:99999"}, "--egress-proxy: egress_proxy must be"),
-        ({"egress_proxy": "http://proxy:0"}, "--egress-proxy: egress_proxy must be"),
-        ({"egress_proxy": "http://proxy/path"}, "--egress-proxy: egress_proxy must be"),
-        ({"database": "mysql://h/d"}, "--database: database must be sqlite:///"),
-        ({"database": "sqlite://"}, "--database: database must name a file"),
-        ({"database": "sqlite:///:memory:"}, "--database: database must name a file"),
-        ({"database": "postgresql://h/d"}, "master_key is required with PostgreSQL"),
-        ({"master_key": "vault:x"}, "--master-key: master_key must be file:PATH"),
+        ({"trusted_proxies": ["10.0.0.1/8"]}, "--trusted-proxies.0: must be an address"),
+        ({"egress_networks": ["inside"]}, "--egress-networks.0: must be an address"),
+        ({"egress_proxy": "proxy:3128"}, "--egress-proxy: must be a URL such as http://"),
+        ({"egress_proxy": "https://proxy:3128"}, "--egress-proxy: must be"),
+        ({"egress_proxy": "http://proxy:99999"}, "--egress-proxy: must be"),
+        ({"egress_proxy": "http://proxy:0"}, "--egress-proxy: must be"),
+        ({"egress_proxy": "http://proxy/path"}, "--egress-proxy: must be"),
+        ({"database": "mysql://h/d"}, "--database: must be sqlite:///"),
+        ({"database": "sqlite://"}, "--database: must name a file"),
+        ({"database": "sqlite:///:memory:"}, "--database: must name a file"),
+        ({"database": "postgresql://h/d"}, "master_key: is required with PostgreSQL"),
+        ({"master_key": "vault:x"}, "--master-key: must be file:PATH"),
     ],
 )
 def test_values_out_of_range_are_refused(flags: dict[str, object], words: str) -> None:
-    """Each rule is told with the flag that broke it."""
+    """Each rule is reported under its flag."""
     assert words in refused({**REQUIRED, **flags}, {})
 
 
 def test_required_settings_are_asked_for() -> None:
     """Without a bundle and a database nothing starts, and both are named."""
-    told = refused({}, {})
-    assert "bundle: Field required" in told
-    assert "database: Field required" in told
+    shown = refused({}, {})
+    assert "bundle: Field required" in shown
+    assert "database: Field required" in shown
 
 
 def test_secrets_are_in_no_text() -> None:
-    """Neither the representation of settings nor what is told of bad ones holds a password or a key's command."""
+    """Neither the representation of settings nor the error of bad ones holds a password or a key's command."""
     url = "postgresql://risk:s3cret@db/scoring?password=s3cret"
     proxy = "http://risk:s3cret@proxy:3128"
     settings = loaded({"database": url, "master_key": "command:show s3cret", "egress_proxy": proxy})
@@ -228,17 +228,19 @@ def described() -> dict[str, str]:
     return dict(re.findall(r"^\| `([a-z_]+)` \| .+? \| (.+?) \|", table, re.MULTILINE))
 
 
-def test_the_page_tells_of_every_setting() -> None:
+def test_the_page_documents_every_setting() -> None:
     """The table holds exactly the settings, in their order, and the defaults that they have."""
-    told = described()
-    assert tuple(told) == NAMES
-    assert {name for name, default in told.items() if default == "required"} == {"bundle", "database"}
+    documented = described()
+    assert tuple(documented) == NAMES
+    assert {name for name, default in documented.items() if default == "required"} == {"bundle", "database"}
     for field in dataclasses.fields(ServiceSettings):
         default: Any = field.default
         if default is dataclasses.MISSING or default is None:
             continue
         shown = format_duration(default) if field.name in DURATIONS else default
-        assert told[field.name].strip("`") == yaml.safe_dump(shown).split("\n")[0].strip("'"), field.name
+        assert documented[field.name].strip("`") == yaml.safe_dump(shown).split("\n")[0].strip("'"), (
+            field.name
+        )
 
 
 def test_the_committed_file_holds_the_defaults() -> None:
@@ -246,5 +248,5 @@ def test_the_committed_file_holds_the_defaults() -> None:
     path = ROOT / "configs" / "service.yaml"
     settings = load_settings(flags={}, environment={}, file=path)
     assert settings == ServiceSettings(bundle=settings.bundle, database=settings.database)
-    told = re.findall(r"^#? ?([a-z_]+):", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert tuple(told) == NAMES
+    shown = re.findall(r"^#? ?([a-z_]+):", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert tuple(shown) == NAMES

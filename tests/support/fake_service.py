@@ -1,9 +1,9 @@
-"""The domain in memory, for tests of the HTTP side alone: what it keeps and what it answers can be set by a test."""
+"""A service in memory, for tests of the HTTP side alone: tests set what it holds and what it answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 from starlette.types import ASGIApp
@@ -24,17 +24,18 @@ from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.resources import (
     Answer,
     Caller,
-    IdempotentRequest,
     Identity,
-    Scope,
+    Permission,
     Verification,
     Webhook,
 )
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.http import HttpSettings, create_app
+from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.identities.identity import assess, parse_identity
 from scoring_model.service.scoring.readiness import Readiness
 from scoring_model.service.scoring.request import parse_request
+from scoring_model.service.service import Service
 from scoring_model.service.webhooks.webhook import parse_new_webhook, parse_webhook_update
 
 T = TypeVar("T")
@@ -70,25 +71,29 @@ class StoppedClock:
         return NOW
 
 
-def _caller(number: int, scopes: frozenset[Scope]) -> Caller:
+def _caller(number: int, scopes: frozenset[Permission]) -> Caller:
     return Caller(number, f"cl_{number}", str(number), scopes, 6000, 60)
 
 
 class FakeService:
-    """A facade without a database. `fault` is raised by every call that concerns a resource."""
+    """The parts of a service without a database. `fault` is raised by every call that concerns a resource."""
 
     def __init__(self) -> None:
-        everything = frozenset(Scope)
+        everything = frozenset(Permission)
         self.callers = {
             ("cl_1", "sk_1"): _caller(1, everything),
             ("cl_2", "sk_2"): _caller(2, everything),
             ("cl_3", "sk_3"): _caller(3, frozenset()),
         }
+        self.credentials = self.queue = self.rate_limits = self.readiness = self.idempotency = self
+        self.identities = _Identities(self)
+        self.verifications = _Verifications(self)
+        self.webhooks = _Webhooks(self)
         self.bucket = Bucket(True, 5999, 0.01, 0.0)
         self.failures_left = 60
         self.failed_from: list[str] = []
         self.tokens: list[str] = []
-        self.readiness: Readiness | None = Readiness(erasure_incomplete_since=None, clock_behind=0)
+        self.ready: Readiness | None = Readiness(erasure_incomplete_since=None, clock_behind=0)
         self.limited: list[bool] = []
         self.overload: Overloaded | None = None
         self.under_load = 0
@@ -97,123 +102,168 @@ class FakeService:
         self.fault: BaseException | None = None
         self.kept: dict[tuple[int, bytes], Any] = {}
         self.answered: dict[tuple[int, str, str], tuple[bytes, Answer[Any]]] = {}
-        self.under_way: set[str] = set()
-        self.seen_once: list[IdempotentRequest | None] = []
+        self.in_progress: set[str] = set()
+        self.requests: list[IdempotentRequest | None] = []
+
+    @property
+    def parts(self) -> Service:
+        """The same object for the application, which uses its parts alone."""
+        return cast(Service, self)
 
     async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
-        """As the facade says."""
+        """See `Credentials.authenticate`."""
         self.limited.append(limited)
         return self.callers.get((client_id, api_key))
 
-    def enter(self, caller: Caller) -> None:
-        """As the facade says."""
+    def enter(self, client: int) -> None:
+        """See `CommitQueue.enter`."""
         if self.overload is not None:
             raise self.overload
         self.under_load += 1
 
-    def leave(self, caller: Caller) -> None:
-        """As the facade says."""
+    def leave(self, client: int) -> None:
+        """See `CommitQueue.leave`."""
         self.under_load -= 1
 
     async def take_token(self, caller: Caller) -> Bucket:
-        """As the facade says."""
+        """See `RateLimits.take_token`."""
         self.tokens.append(caller.client_id)
         return self.bucket
 
     async def take_failure(self, address: str) -> Bucket:
-        """As the facade says."""
+        """See `RateLimits.take_failure`."""
         self.failed_from.append(address)
         self.failures_left -= 1
         return Bucket(self.failures_left >= 0, max(0, self.failures_left), 60.0, 0.4)
 
-    async def ready(self) -> Readiness | None:
-        """As the facade says."""
-        self._stumble()
-        return self.readiness
-
-    async def check_once(self, caller: Caller, once: IdempotentRequest) -> Answer[Any] | None:
-        """As the facade says."""
-        self._stumble()
-        if once.key in self.under_way:
+    async def check(self, caller: Caller | None = None, request: IdempotentRequest | None = None) -> Any:
+        """See `ReadinessCheck.check` and `IdempotencyStore.check`."""
+        self.stumble()
+        if caller is None or request is None:
+            return self.ready
+        if request.key in self.in_progress:
             raise InProgress
-        found = self.answered.get((caller.client, once.operation, once.key))
-        if found is None:
-            return None
-        if found[0] != once.body:
+        if (caller.client, request.operation, request.key) in self.answered:
             raise IdempotencyMismatch
-        return replace(found[1], replayed=True)
+        return None
 
-    async def create_identity(
-        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
+    async def once(
+        self, caller: Caller, request: IdempotentRequest | None, act: Callable[[], Awaitable[Answer[T]]]
+    ) -> Answer[T]:
+        """Carry out a request, or replay its answer."""
+        self.stumble()
+        self.requests.append(request)
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        if request is None:
+            return await act()
+        if request.key in self.in_progress:
+            raise InProgress
+        place = (caller.client, request.operation, request.key)
+        if place in self.answered:
+            body, answer = self.answered[place]
+            if body != request.body:
+                raise IdempotencyMismatch
+            return replace(answer, replayed=True)
+        answer = await act()
+        self.answered[place] = (request.body, answer)
+        return answer
+
+    def stumble(self) -> None:
+        """Raise the fault, if a test set one."""
+        if self.fault is not None:
+            raise self.fault
+
+    def keep(self, caller: Caller, resource: T) -> T:
+        """Hold a resource of a client."""
+        self.kept[caller.client, resource.id] = resource  # type: ignore[attr-defined]
+        return resource
+
+    def found(self, caller: Caller, resource: bytes, kind: type[T]) -> T:
+        """A resource of a client."""
+        self.stumble()
+        found = self.kept.get((caller.client, resource))
+        if not isinstance(found, kind):
+            raise NotFound
+        return found
+
+
+class _Identities:
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Identity]:
-        """As the facade says."""
-
         async def create() -> Answer[Identity]:
             values = parse_identity(body, NOW)
             status, errors = assess(values, NOW)
-            return Answer(self._keep(caller, Identity(new_id(NOW), values, status, errors, NOW, NOW)))
+            return Answer(self._service.keep(caller, Identity(new_id(NOW), values, status, errors, NOW, NOW)))
 
-        return await self._once(caller, once, create)
+        return await self._service.once(caller, request, create)
 
-    async def identity(self, caller: Caller, resource: bytes) -> Identity:
-        """As the facade says."""
-        return self._found(caller, resource, Identity)
+    async def get(self, caller: Caller, resource: bytes) -> Identity:
+        return self._service.found(caller, resource, Identity)
 
-    async def erase_identity(self, caller: Caller, resource: bytes) -> Identity:
-        """As the facade says."""
-        identity = self._found(caller, resource, Identity)
+    async def erase(self, caller: Caller, resource: bytes) -> Identity:
+        identity = self._service.found(caller, resource, Identity)
         status = IdentityStatus.REDACTED
-        return self._keep(caller, replace(identity, values={}, status=status, validation_errors=()))
+        return self._service.keep(caller, replace(identity, values={}, status=status, validation_errors=()))
 
-    async def create_verification(
-        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
+
+class _Verifications:
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Verification]:
-        """As the facade says."""
-
         async def create() -> Answer[Verification]:
-            request = parse_request(body, RecordSchema())
-            if request.identity_id is not None:
-                identity = self._found(caller, request.identity_id, Identity)
+            parsed = parse_request(body, RecordSchema())
+            if parsed.identity_id is not None:
+                identity = self._service.found(caller, parsed.identity_id, Identity)
                 if identity.status is not IdentityStatus.VALIDATED:
                     raise IdentityNotValidated
-            made = self._verification(request.identity_id, request.subject_id)
-            return Answer(self._keep(caller, made), pending=self.pending)
+            made = self._verification(parsed.identity_id, parsed.subject_id)
+            return Answer(self._service.keep(caller, made), pending=self._service.pending)
 
-        return await self._once(caller, once, create)
+        return await self._service.once(caller, request, create)
 
     def _verification(self, identity_id: bytes | None, subject_id: str | None) -> Verification:
-        status = VerificationStatus.PENDING if self.pending else VerificationStatus.COMPLETED
+        pending = self._service.pending
         return Verification(
             id=new_id(NOW),
             identity_id=identity_id,
             previous_id=None,
             subject_id=subject_id,
-            status=status,
-            outcome=None if self.pending else Outcome.STEPPED_UP,
-            score=None if self.pending else 531,
-            reasons=() if self.pending else (("ADDRESS_FORM", "The address has an unusual form."),),
-            model_version=None if self.pending else "m1",
-            policy_version=None if self.pending else "p1",
+            status=VerificationStatus.PENDING if pending else VerificationStatus.COMPLETED,
+            outcome=None if pending else Outcome.STEPPED_UP,
+            score=None if pending else 531,
+            reasons=() if pending else (("ADDRESS_FORM", "The address has an unusual form."),),
+            model_version=None if pending else "m1",
+            policy_version=None if pending else "p1",
             created_at=NOW,
-            completed_at=None if self.pending else NOW + 1,
+            completed_at=None if pending else NOW + 1,
         )
 
-    async def verification(self, caller: Caller, resource: bytes) -> Verification:
-        """As the facade says."""
-        return self._found(caller, resource, Verification)
+    async def get(self, caller: Caller, resource: bytes) -> Verification:
+        return self._service.found(caller, resource, Verification)
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
-        """As the facade says."""
-        return self._keep(caller, replace(self._found(caller, resource, Verification), subject_id=None))
+        found = self._service.found(caller, resource, Verification)
+        return self._service.keep(caller, replace(found, subject_id=None))
 
-    async def create_webhook(
-        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
+
+class _Webhooks:
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Webhook]:
-        """As the facade says."""
-
         async def create() -> Answer[Webhook]:
             fields = parse_new_webhook(body, development=False)
-            if len(self._webhooks(caller)) >= 50:
+            if len(self._all(caller)) >= 50:
                 raise WebhookLimit
             webhook = Webhook(
                 id=new_id(NOW),
@@ -226,91 +276,51 @@ class FakeService:
                 created_at=NOW,
                 updated_at=NOW,
             )
-            return Answer(replace(self._keep(caller, webhook), secret=SECRET))
+            return Answer(replace(self._service.keep(caller, webhook), secret=SECRET))
 
-        return await self._once(caller, once, create)
+        return await self._service.once(caller, request, create)
 
-    async def webhook(self, caller: Caller, resource: bytes) -> Webhook:
-        """As the facade says."""
-        return self._found(caller, resource, Webhook)
+    async def get(self, caller: Caller, resource: bytes) -> Webhook:
+        return self._service.found(caller, resource, Webhook)
 
-    async def webhooks(
+    async def page(
         self, caller: Caller, *, limit: int, after: bytes | None
     ) -> tuple[list[Webhook], bytes | None]:
-        """As the facade says."""
-        self._stumble()
-        found = [webhook for webhook in self._webhooks(caller) if after is None or webhook.id > after]
+        self._service.stumble()
+        found = [webhook for webhook in self._all(caller) if after is None or webhook.id > after]
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
-    async def update_webhook(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
-        """As the facade says."""
+    async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
         update = parse_webhook_update(body, development=False)
-        webhook = self._found(caller, resource, Webhook)
-        return self._keep(
-            caller, replace(webhook, destination_url=update.destination_url, active=update.active)
-        )
+        webhook = self._service.found(caller, resource, Webhook)
+        changed = replace(webhook, destination_url=update.destination_url, active=update.active)
+        return self._service.keep(caller, changed)
 
-    async def delete_webhook(self, caller: Caller, resource: bytes) -> Webhook:
-        """As the facade says."""
-        webhook = self._found(caller, resource, Webhook)
-        del self.kept[caller.client, resource]
+    async def delete(self, caller: Caller, resource: bytes) -> Webhook:
+        webhook = self._service.found(caller, resource, Webhook)
+        del self._service.kept[caller.client, resource]
         return webhook
 
-    async def test_webhook(
-        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+    async def test(
+        self, caller: Caller, resource: bytes, request: IdempotentRequest | None
     ) -> Answer[Webhook]:
-        """As the facade says."""
-
         async def test() -> Answer[Webhook]:
-            return Answer(self._found(caller, resource, Webhook))
+            return Answer(self._service.found(caller, resource, Webhook))
 
-        return await self._once(caller, once, test)
+        return await self._service.once(caller, request, test)
 
     async def rotate_secret(
-        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+        self, caller: Caller, resource: bytes, request: IdempotentRequest | None
     ) -> Answer[Webhook]:
-        """As the facade says."""
-
         async def rotate() -> Answer[Webhook]:
-            return Answer(replace(self._found(caller, resource, Webhook), secret=SECRET))
+            return Answer(replace(self._service.found(caller, resource, Webhook), secret=SECRET))
 
-        return await self._once(caller, once, rotate)
+        return await self._service.once(caller, request, rotate)
 
-    async def _once(
-        self, caller: Caller, once: IdempotentRequest | None, act: Callable[[], Awaitable[Answer[T]]]
-    ) -> Answer[T]:
-        self._stumble()
-        self.seen_once.append(once)
-        if self.delay:
-            await asyncio.sleep(self.delay)
-        if once is None:
-            return await act()
-        earlier = await self.check_once(caller, once)
-        if earlier is not None:
-            return earlier
-        answer = await act()
-        self.answered[caller.client, once.operation, once.key] = (once.body, answer)
-        return answer
-
-    def _stumble(self) -> None:
-        if self.fault is not None:
-            raise self.fault
-
-    def _keep(self, caller: Caller, resource: T) -> T:
-        self.kept[caller.client, resource.id] = resource  # type: ignore[attr-defined]
-        return resource
-
-    def _found(self, caller: Caller, resource: bytes, kind: type[T]) -> T:
-        self._stumble()
-        found = self.kept.get((caller.client, resource))
-        if not isinstance(found, kind):
-            raise NotFound
-        return found
-
-    def _webhooks(self, caller: Caller) -> list[Webhook]:
+    def _all(self, caller: Caller) -> list[Webhook]:
         return [
             kept
-            for (client, _), kept in self.kept.items()
+            for (client, _), kept in self._service.kept.items()
             if client == caller.client and isinstance(kept, Webhook)
         ]
 
@@ -327,7 +337,7 @@ class Client:
     def __init__(self, service: FakeService | None = None, settings: HttpSettings | None = None) -> None:
         self.service = FakeService() if service is None else service
         self.settings = HttpSettings(access_log=False) if settings is None else settings
-        self.app: ASGIApp = create_app(self.service, self.settings, clock=StoppedClock())
+        self.app: ASGIApp = create_app(self.service.parts, self.settings, clock=StoppedClock())
 
     def ask(
         self,

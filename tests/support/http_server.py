@@ -78,7 +78,7 @@ async def _running(
     settings: HttpSettings, grace_seconds: float, notice_seconds: float
 ) -> AsyncIterator[Running]:
     service = FakeService()
-    app = create_app(service, settings, clock=StoppedClock())
+    app = create_app(service.parts, settings, clock=StoppedClock())
     listener = socket.create_server(("127.0.0.1", 0))
     closed: list[float] = []
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import aiohttp
 
 from scoring_model.service.clients.clients import create_client
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.store import Store
 from scoring_model.service.store import open_store
 
@@ -44,10 +44,15 @@ async def opened(url: str) -> AsyncIterator[Store]:
         await store.close()
 
 
-async def new_client(store: Store, *, now: int, pool: str | None = None) -> Credentials:
+async def new_client(store: Store, *, now: int, history_scope: str | None = None) -> Credentials:
     """Create a client that may send as much as it likes."""
     made = await create_client(
-        store, name="a client", scopes=frozenset(Scope), pool=pool, quota=_QUOTA, now=now
+        store,
+        name="a client",
+        permissions=frozenset(Permission),
+        history_scope=history_scope,
+        quota=_QUOTA,
+        now=now,
     )
     async with store.reading() as reader:
         number = next(row.client for row in await reader.clients() if row.client_id == made.client_id)

@@ -25,17 +25,18 @@ from scoring_model.decision.policy import Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.clients.clients import create_client
-from scoring_model.service.core.resources import Answer, Caller, IdempotentRequest, Scope, Verification
+from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
 from scoring_model.service.core.store import Store, Transaction
+from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.identities.identity import assess, parse_identity
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
-from scoring_model.service.scoring.verdicts import Done, Verdicts
 from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import open_store
 
@@ -91,7 +92,7 @@ class HeldStore:
         self.gate.set()
         self.error: Exception | None = None
         self.error_on_commit: Exception | None = None
-        self.pools: list[list[str]] = []
+        self.history_scopes: list[list[str]] = []
         self.knocking = 0
         self.before_each: Callable[[], Awaitable[None]] | None = None
 
@@ -99,7 +100,9 @@ class HeldStore:
         return getattr(self._store, name)
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
+    async def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
         self.knocking += 1
         await self.gate.wait()
@@ -108,8 +111,8 @@ class HeldStore:
             await self.before_each()
         if self.error is not None:
             raise self.error
-        async with self._store.writing(pools, wait=wait) as transaction:
-            self.pools.append(list(pools))
+        async with self._store.writing(history_scopes, wait=wait) as transaction:
+            self.history_scopes.append(list(history_scopes))
             yield transaction
             if self.error_on_commit is not None:
                 raise self.error_on_commit
@@ -139,40 +142,35 @@ class World:
     @property
     def queue(self) -> CommitQueue:
         """Where all changes go through."""
-        return self.service._queue
-
-    @property
-    def verdicts(self) -> Verdicts:
-        """What scores."""
-        return self.service._queue._verdicts
+        return self.service.queue
 
     @property
     def pending(self) -> PendingWork:
         """What finishes PENDING verifications; a test asks for its steps."""
-        return self.service._pending
+        return self.service.pending
 
     @property
     def persons(self) -> Persons:
         """Opens what was sealed."""
         return Persons(Vault(MASTERS))
 
-    async def client(self, pool: str | None = None) -> Caller:
+    async def client(self, history_scope: str | None = None) -> Caller:
         """A new client."""
         made = await create_client(
             self.store,
             name="a client",
-            scopes=frozenset(Scope),
-            pool=pool,
+            permissions=frozenset(Permission),
+            history_scope=history_scope,
             now=self.clock.now(),
         )
-        caller = await self.service.authenticate(made.client_id, made.api_key)
+        caller = await self.service.credentials.authenticate(made.client_id, made.api_key)
         if caller is None:
             raise AssertionError("a new client is not let in")
         return caller
 
     async def identity(self, caller: Caller, body: Mapping[str, object]) -> bytes:
         """A new identity; its id."""
-        return (await self.service.create_identity(caller, body, None)).resource.id
+        return (await self.service.identities.create(caller, body, None)).resource.id
 
     async def verify(
         self,
@@ -186,8 +184,18 @@ class World:
     ) -> Answer[Verification]:
         """A new verification."""
         body = verification_body(identity=identity, signals=signals, subject=subject, previous=previous)
-        once = None if key is None else once_of(key, body)
-        return await self.service.create_verification(caller, body, once)
+        request = None if key is None else request_of(key, body)
+        return await self.service.verifications.create(caller, body, request)
+
+    async def finish(
+        self, row: VerificationRow, caller: Caller, *, background: bool = False
+    ) -> Callable[[], Awaitable[Done[VerificationRow]]]:
+        """Prepare a PENDING row now; the callable scores it."""
+        candidate = await self.service.candidates.pending(row, caller.history_scope)
+        if candidate is None:
+            raise AssertionError("the person was erased")
+        jobs = self.service.scoring.jobs
+        return lambda: self.queue.submit(candidate, jobs, candidate, background=background)
 
     async def row(self, resource: bytes) -> VerificationRow:
         """The row of a verification."""
@@ -205,7 +213,7 @@ class World:
         if key is None:
             raise AssertionError("the person was erased")
         packed = self.persons.verification_payload(row, key)[2]
-        names = self.service._verifications._matrix.names
+        names = self.service.scoring.scorer.matrix.names
         return dict(zip(names, np.frombuffer(packed or b"", dtype=np.float64).tolist(), strict=True))
 
     async def events(self, caller: Caller) -> list[EventRow]:
@@ -225,7 +233,7 @@ class World:
 class Owner(NamedTuple):
     """Who changes something, where a test needs no client."""
 
-    pool: str
+    history_scope: str
     client: int = 0
 
 
@@ -263,10 +271,8 @@ async def opened(
             masters=masters,
             clock=clock,
             limits=limits,
+            background=work,
         )
-        if not work:
-            for task in service._tasks:
-                task.cancel()  # before its first step: nothing was awaited since it was made
         secrets = await load_or_create(store, masters())
         try:
             yield World(url, bundle, store, service, clock, secrets)
@@ -372,7 +378,9 @@ def verification_body(
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def once_of(key: str, body: object, operation: str = "POST /scoring/v1/verifications") -> IdempotentRequest:
+def request_of(
+    key: str, body: object, operation: str = "POST /scoring/v1/verifications"
+) -> IdempotentRequest:
     """A request under an idempotency key."""
     return IdempotentRequest(key, operation, repr(body).encode())
 
@@ -429,7 +437,7 @@ async def blocked(world: World) -> "asyncio.Future[Done[str]]":
         return Done("", b"")
 
     world.store.gate.clear()
-    first = asyncio.ensure_future(world.queue.change(Owner("first", -1), None, nothing))
+    first = asyncio.ensure_future(world.queue.change(Owner("first", -1), nothing))
     while not world.store.knocking:
         await asyncio.sleep(0)
     return first
@@ -444,7 +452,7 @@ async def together(world: World, *works: Awaitable[object]) -> list[Any]:
         tasks.append(asyncio.ensure_future(work))
         while world.queue.waiting == before:
             await asyncio.sleep(0)
-    world.store.pools.clear()
+    world.store.history_scopes.clear()
     world.store.gate.set()
     await asyncio.gather(first, return_exceptions=True)
     return list(await asyncio.gather(*tasks, return_exceptions=True))

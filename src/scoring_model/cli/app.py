@@ -1,4 +1,4 @@
-"""The program `scoring-model` and how it fails."""
+"""The program `scoring-model`: its commands, errors and exit codes."""
 
 import traceback
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from scoring_model.cli import (
     prune,
     records,
     serve,
-    tracking,
     training,
     verifications,
     webhooks,
@@ -50,14 +49,14 @@ app.add_typer(labels.app, name="labels")
 database.app.command()(prune.prune)
 app.add_typer(database.app, name="database")
 app.add_typer(keys.app, name="keys")
-app.add_typer(tracking.app, name="tracking")
+app.add_typer(training.tracking_app, name="tracking")
 
 
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option(help="Show the whole traceback of an error.")] = False,
 ) -> None:
-    """Hold what every command shares."""
+    """Set the options of all commands."""
     console.state.debug = debug
 
 
@@ -72,8 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 done; 1 the input can't be used, as standard error says; 2 wrong usage; 130 interrupted. A
-        replay has 3 and 4 of its own, an evaluation 11.
+        Exit code: 0 done; 1 the input is unusable, with the reason on standard error; 2 wrong usage; 130 interrupted.
+        A replay also has 3 and 4, an evaluation 11.
     """
     try:
         app(arguments)

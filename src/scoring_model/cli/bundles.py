@@ -1,4 +1,4 @@
-"""Commands on a bundle: score with it, evaluate it, look into it, upgrade it."""
+"""Commands on a bundle: score, evaluate, inspect, upgrade."""
 
 import dataclasses
 import json
@@ -194,7 +194,7 @@ def _obstacle(sealed: "SealedFiles") -> str | None:
 
 
 def key_of(path: Path | None) -> "Ed25519PublicKey | None":
-    """Read the public key that a bundle's signature is checked with, if one is named."""
+    """Read the public key that checks the signature of a bundle, if there is a path."""
     from scoring_model.bundle.seal import load_public_key
 
     return None if path is None else load_public_key(path)

@@ -26,20 +26,34 @@ def create(
         str, typer.Option(help="What its keys are good for.")
     ] = "identities,verifications,webhooks",
     quota: Annotated[str, typer.Option(help="Requests and seconds.")] = "6000/60",
-    pool: Annotated[
-        str | None, typer.Option(help="Share history with the clients of this pool; by default with none.")
+    history_scope: Annotated[
+        str | None, typer.Option(help="Share history with the clients of this scope; by default with none.")
     ] = None,
+    pool: Annotated[str | None, typer.Option(hidden=True, help="Former name of --history-scope.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a client and its first API key, which is shown this once."""
-    from scoring_model.service.clients.clients import create_client, parse_quota, parse_scopes
+    """Create a client and its first API key, which is shown this once."""
+    from scoring_model.service.clients.clients import (
+        InvalidClient,
+        create_client,
+        parse_permissions,
+        parse_quota,
+    )
 
-    chosen = parse_scopes(scopes)
+    if pool is not None and history_scope is not None:
+        raise InvalidClient("--pool is the former name of --history-scope: give one of them")
+    permissions = parse_permissions(scopes)
     requests, seconds = parse_quota(quota)
     made = with_store(
         database,
         lambda store: create_client(
-            store, name=name, scopes=chosen, quota=requests, quota_seconds=seconds, pool=pool, now=now()
+            store,
+            name=name,
+            permissions=permissions,
+            quota=requests,
+            quota_seconds=seconds,
+            history_scope=pool if history_scope is None else history_scope,
+            now=now(),
         ),
     )
     _show(made.client_id, made.api_key, as_json=as_json)
@@ -84,8 +98,10 @@ def list_all(database: Database, as_json: Json = False) -> None:
     for client in found:
         state = "revoked" if client.revoked_at is not None else f"{_live(client, now())} keys"
         quota = f"{client.quota}/{client.quota_seconds}"
-        scopes = ",".join(sorted(client.scopes))
-        console.say(f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.pool}  {state}")
+        scopes = ",".join(sorted(client.permissions))
+        console.say(
+            f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.history_scope}  {state}"
+        )
 
 
 def _show(client_id: str, api_key: str, *, as_json: bool) -> None:
@@ -107,9 +123,9 @@ def _plain(client: ClientSummary) -> dict[str, object]:
     return {
         "clientId": client.client_id,
         "name": client.name,
-        "scopes": sorted(client.scopes),
+        "scopes": sorted(client.permissions),
         "quota": f"{client.quota}/{client.quota_seconds}",
-        "pool": client.pool,
+        "pool": client.history_scope,
         "createdAt": _time(client.created_at),
         "revokedAt": _time(client.revoked_at),
         "keys": [

@@ -1,4 +1,4 @@
-"""What commands say: results on standard output, progress and errors on standard error."""
+"""Output of commands: results on standard output, progress and errors on standard error."""
 
 import json
 import time
@@ -42,7 +42,7 @@ def say(text: str) -> None:
 
 
 def say_markdown(text: str) -> None:
-    """Print Markdown: drawn on a terminal, as it is elsewhere."""
+    """Print Markdown: rendered on a terminal, plain elsewhere."""
     if _results.is_terminal:
         _results.print(Markdown(text))
     else:

@@ -1,4 +1,4 @@
-"""The database of a service: what every command on one shares, and the command that brings it up to date."""
+"""Commands on the database of a service, and options that other commands share."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def database() -> None:
 
 @app.command()
 def migrate(database: Database) -> None:
-    """Make the tables of a new database, or bring those of an older version up to date. Repeating changes nothing."""
+    """Create the tables of a new database, or migrate those of an older version. Repeating changes nothing."""
     from scoring_model.service.settings import masked, sqlite_path
     from scoring_model.service.store import migrate as migrate_store
 
@@ -86,7 +86,7 @@ def future_links(
 
 
 def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
-    """Open a database that is there and up to date, do something with it and close it.
+    """Open a database that exists and is up to date, work with it and close it.
 
     Parameters
     ----------

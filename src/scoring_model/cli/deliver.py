@@ -1,4 +1,4 @@
-"""The command that delivers alone."""
+"""The command that only delivers events."""
 
 from __future__ import annotations
 

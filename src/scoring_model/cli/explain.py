@@ -1,4 +1,4 @@
-"""The command that shows a person what was weighed about one record."""
+"""The command that explains the decision on one record."""
 
 import json
 import math

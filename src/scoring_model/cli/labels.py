@@ -1,4 +1,4 @@
-"""Commands on labels: what became known of verifications after they were decided."""
+"""Commands on labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def import_file(
     database: Database,
     as_json: Json = False,
 ) -> None:
-    """Report to the service what verifications turned out to be. Repeating changes nothing; unknown ids are listed.
+    """Import labels of verifications. Repeating changes nothing; unknown ids are listed.
 
     Columns: verificationId or identityId; label (fraud, genuine or withdrawn); knownAt. When a row breaks a rule
     nothing is imported, and all such rows are listed.
@@ -43,7 +43,7 @@ def import_file(
 
     clock = SystemClock()
     lines = read_labels(path, at=clock.now())
-    found = with_store(database, lambda store: _tell(store, lines, clock))
+    found = with_store(database, lambda store: _import(store, lines, clock))
     unknown = [to_text(resource) for resource in found.unknown]
     if as_json:
         console.say_json({"imported": found.imported, "repeated": found.repeated, "unknown": unknown})
@@ -53,7 +53,7 @@ def import_file(
         console.say(f"unknown: {text}")
 
 
-async def _tell(store: Store, lines: list[LabelLine], clock: Clock) -> Imported:
+async def _import(store: Store, lines: list[LabelLine], clock: Clock) -> Imported:
     from scoring_model.service.identities.labels import import_labels
 
     async with store.reading() as reader:

@@ -1,4 +1,4 @@
-"""The command that deletes what is kept no longer."""
+"""The command that deletes old data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete what is kept no longer. Servers may go on running; interrupted, it goes on when it is run again.
+    """Delete data past its age. Servers may go on running; run it again after an interruption.
 
     Records under link keys and answers to repeated requests go as servers delete them. Nothing that waits is touched,
     and no verdict. Ages are whole numbers with d, h, m or s. The master key is needed for signals alone.
@@ -70,16 +70,16 @@ def prune(
         dead_letters=ages["--dead-after"],
         events=ages["--events-after"],
     )
-    with _progress(dry=dry_run) as told:
+    with _progress(dry=dry_run) as report:
         pruned = with_store(
             database,
-            lambda store: prune_store(store, kept, now=now(), signals=signals, dry=dry_run, told=told),
+            lambda store: prune_store(store, kept, now=now(), signals=signals, dry=dry_run, told=report),
         )
     _show(pruned, dry=dry_run, as_json=as_json)
 
 
 def _durations(given: Mapping[str, str]) -> dict[str, int]:
-    """Read the ages, or report all that are none."""
+    """Read the ages, or report all invalid ones."""
     from scoring_model.records.times import parse_duration
 
     found, wrong = {}, []
@@ -95,15 +95,15 @@ def _durations(given: Mapping[str, str]) -> dict[str, int]:
 
 @contextmanager
 def _progress(*, dry: bool) -> Iterator[Callable[[str, int], None]]:
-    """Show how far the walk has come, on standard error."""
+    """Show the progress on standard error."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console.errors(), transient=True) as bar:
         task = bar.add_task("looking for what is old", total=None)
 
-        def told(kind: str, count: int) -> None:
+        def report(kind: str, count: int) -> None:
             bar.update(task, description=f"{KINDS[kind]}: {count} {_done(kind, dry=dry)}")
 
-        yield told
+        yield report
 
 
 def _done(kind: str, *, dry: bool) -> str:

@@ -1,4 +1,4 @@
-"""Commands on files of records: invent them, check them."""
+"""Commands on files of records."""
 
 from collections import Counter
 from pathlib import Path
@@ -41,7 +41,7 @@ def check(
     quarantine: Annotated[Path | None, typer.Option(help="Where to write what is wrong, as CSV.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check records against the contract, and say what is wrong with which rows."""
+    """Check records against the contract, and report the violations."""
     from scoring_model.configuration import load_configuration
     from scoring_model.features.blind_windows import find_blind_windows
     from scoring_model.records import rfc3339

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scoring_model.service.scoring.replay import Replay
 
 CODES = {"same": 0, "different": 3, "erased": 4}
-"""Exit codes by what came of a replay."""
+"""Exit codes by the result of a replay."""
 
 app = typer.Typer(help="Verifications of the service.", no_args_is_help=True)
 
@@ -60,8 +60,7 @@ def replay(
 
 
 async def _replay(store: Store, masters: Keyring, resource: bytes, bundles: Path | None) -> Replay:
-    from scoring_model.service.bundles import BundleShelf, BundlesMissing
-    from scoring_model.service.core.bundle_directory import read_bundle_directory
+    from scoring_model.service.bundles import BundleShelf, BundlesMissing, read_bundle_directory
     from scoring_model.service.scoring.replay import replay as decide_again
 
     directory = bundles or await read_bundle_directory(store) or Path("bundles")

@@ -1,4 +1,4 @@
-"""Commands on webhooks: what became of their deliveries."""
+"""Commands on webhooks and their deliveries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def deliveries(
     limit: Limit = 100,
     as_json: Json = False,
 ) -> None:
-    """Show deliveries, the oldest first, never what was sent or where to."""
+    """Show deliveries, the oldest first, without contents and addresses."""
     from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
     known = [one.value for one in DeliveryStatus]
@@ -55,7 +55,7 @@ def dead_letters(
     limit: Limit = 100,
     as_json: Json = False,
 ) -> None:
-    """Show deliveries whose attempts are used up, the oldest first. `webhooks replay` sends one again."""
+    """Show deliveries without attempts left, the oldest first. `webhooks replay` sends one again."""
     from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
     _show(

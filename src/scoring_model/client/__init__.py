@@ -1,4 +1,4 @@
-"""A client of the scoring service: typed, for programs that wait (`Client`) and that do not (`AsyncClient`).
+"""A typed client of the scoring service, blocking (`Client`) and asynchronous (`AsyncClient`).
 
 It loads httpx, pydantic and tenacity: neither the model nor the service.
 """
@@ -24,11 +24,10 @@ from scoring_model.client.errors import (
     TransportError,
     Unauthorized,
     Unavailable,
-    Unreadable,
+    UnreadableAnswer,
 )
-from scoring_model.client.event import Event
 from scoring_model.client.retry import RetryPolicy
-from scoring_model.client.signature import verify_webhook
+from scoring_model.client.signature import Event, verify_webhook
 from scoring_model.contract.event import EventData
 from scoring_model.contract.identity import Address, DocumentType, Identity, IdentityStatus, ValidationError
 from scoring_model.contract.outcome import Outcome
@@ -66,7 +65,7 @@ __all__ = [
     "TransportError",
     "Unauthorized",
     "Unavailable",
-    "Unreadable",
+    "UnreadableAnswer",
     "ValidationError",
     "Verification",
     "VerificationStatus",

@@ -14,7 +14,7 @@ from scoring_model.client.operations import health, identities, verifications, w
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
-from scoring_model.client.session import Exchange, Session, transport_error
+from scoring_model.client.session import PreparedRequest, Session, transport_error
 from scoring_model.contract.verification import Verification
 from scoring_model.contract.webhook import Webhook
 
@@ -23,12 +23,10 @@ T = TypeVar("T")
 
 
 class AsyncRunner:
-    """Sends requests, and sends them again.
+    """Sends requests and retries.
 
     Parameters
     ----------
-    session : Session
-    http : httpx.AsyncClient
     sleep : callable
         Waits for so many seconds. Awaited.
     """
@@ -41,16 +39,16 @@ class AsyncRunner:
         self.sleep = sleep
 
     async def run(self, request: Request[T], seconds: float | None = None) -> T:
-        """Ask the service, again where that is allowed and may help; return what was read."""
-        exchange = self.session.begin(request)
-        if exchange.is_fresh:
-            return exchange.kept.value  # type: ignore[union-attr, no-any-return]
-        retrying = AsyncRetrying(sleep=self.sleep, **self.session.retrying(exchange, seconds))
+        """Send a request, with retries where they are safe; return the value of its answer."""
+        prepared = self.session.begin(request)
+        if prepared.is_fresh:
+            return prepared.kept.value  # type: ignore[union-attr, no-any-return]
+        retrying = AsyncRetrying(sleep=self.sleep, **self.session.retrying(prepared, seconds))
         try:
-            response: httpx.Response = await retrying(self._attempt, exchange)
+            response: httpx.Response = await retrying(self._attempt, prepared)
         finally:
-            self.session.end(exchange)
-        return self.session.finish(exchange, response)
+            self.session.end(prepared)
+        return self.session.finish(prepared, response)
 
     async def wait(self, polling: Polling) -> Verification:
         """Read a verification until it is finished."""
@@ -63,15 +61,15 @@ class AsyncRunner:
 
         return (await AsyncRetrying(sleep=self.sleep, **polling.retrying())(poll))[0]
 
-    async def _attempt(self, exchange: Exchange[Any]) -> httpx.Response:
-        request = exchange.request
+    async def _attempt(self, prepared: PreparedRequest[Any]) -> httpx.Response:
+        request = prepared.request
         try:
             response = await self.http.request(
-                request.method, request.path, headers=exchange.headers, content=exchange.content
+                request.method, request.path, headers=prepared.headers, content=prepared.content
             )
         except httpx.RequestError as error:
             raise transport_error(error) from error
-        return exchange.checked(response)
+        return prepared.checked(response)
 
 
 class _Group:
@@ -158,9 +156,9 @@ class AsyncClient:
     timeout : float
         Seconds to connect, and between two signs of life of an answer.
     retry : RetryPolicy or None
-        When requests are sent again; None for the policy's own values.
+        None for the default policy.
     cache_entries : int
-        How many answers are kept as long as the service allows; 0 keeps none.
+        How many answers are cached at most; 0 caches none.
     idempotency : bool
         Whether every POST without an idempotency key gets one. Without keys a POST whose answer was lost is
         not sent again.
@@ -170,13 +168,6 @@ class AsyncClient:
         Waits for so many seconds. Awaited.
     monotonic : callable
         Seconds of a clock that never goes back.
-
-    Attributes
-    ----------
-    identities : AsyncIdentities
-    verifications : AsyncVerifications
-    webhooks : AsyncWebhooks
-    health : AsyncHealth
 
     Raises
     ------

@@ -13,7 +13,7 @@ from scoring_model.client.operations import health, identities, verifications, w
 from scoring_model.client.operations.verifications import Polling
 from scoring_model.client.request import Request, as_method
 from scoring_model.client.retry import RetryPolicy
-from scoring_model.client.session import Exchange, Session, transport_error
+from scoring_model.client.session import PreparedRequest, Session, transport_error
 from scoring_model.contract.verification import Verification
 from scoring_model.contract.webhook import Webhook
 
@@ -22,12 +22,10 @@ T = TypeVar("T")
 
 
 class Runner:
-    """Sends requests, and sends them again.
+    """Sends requests and retries.
 
     Parameters
     ----------
-    session : Session
-    http : httpx.Client
     sleep : callable
         Waits for so many seconds.
     """
@@ -38,16 +36,16 @@ class Runner:
         self.sleep = sleep
 
     def run(self, request: Request[T], seconds: float | None = None) -> T:
-        """Ask the service, again where that is allowed and may help; return what was read."""
-        exchange = self.session.begin(request)
-        if exchange.is_fresh:
-            return exchange.kept.value  # type: ignore[union-attr, no-any-return]
-        retrying = Retrying(sleep=self.sleep, **self.session.retrying(exchange, seconds))
+        """Send a request, with retries where they are safe; return the value of its answer."""
+        prepared = self.session.begin(request)
+        if prepared.is_fresh:
+            return prepared.kept.value  # type: ignore[union-attr, no-any-return]
+        retrying = Retrying(sleep=self.sleep, **self.session.retrying(prepared, seconds))
         try:
-            response = retrying(self._attempt, exchange)
+            response = retrying(self._attempt, prepared)
         finally:
-            self.session.end(exchange)
-        return self.session.finish(exchange, response)
+            self.session.end(prepared)
+        return self.session.finish(prepared, response)
 
     def wait(self, polling: Polling) -> Verification:
         """Read a verification until it is finished."""
@@ -60,15 +58,15 @@ class Runner:
 
         return (Retrying(sleep=self.sleep, **polling.retrying())(poll))[0]
 
-    def _attempt(self, exchange: Exchange[Any]) -> httpx.Response:
-        request = exchange.request
+    def _attempt(self, prepared: PreparedRequest[Any]) -> httpx.Response:
+        request = prepared.request
         try:
             response = self.http.request(
-                request.method, request.path, headers=exchange.headers, content=exchange.content
+                request.method, request.path, headers=prepared.headers, content=prepared.content
             )
         except httpx.RequestError as error:
             raise transport_error(error) from error
-        return exchange.checked(response)
+        return prepared.checked(response)
 
 
 class _Group:
@@ -152,9 +150,9 @@ class Client:
     timeout : float
         Seconds to connect, and between two signs of life of an answer.
     retry : RetryPolicy or None
-        When requests are sent again; None for the policy's own values.
+        None for the default policy.
     cache_entries : int
-        How many answers are kept as long as the service allows; 0 keeps none.
+        How many answers are cached at most; 0 caches none.
     idempotency : bool
         Whether every POST without an idempotency key gets one. Without keys a POST whose answer was lost is
         not sent again.
@@ -164,13 +162,6 @@ class Client:
         Waits for so many seconds.
     monotonic : callable
         Seconds of a clock that never goes back.
-
-    Attributes
-    ----------
-    identities : Identities
-    verifications : Verifications
-    webhooks : Webhooks
-    health : Health
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Answers that the service allows its client to keep (RFC 9111, a private cache in memory)."""
+"""A private cache in memory (RFC 9111)."""
 
 import re
 from collections import OrderedDict
@@ -14,7 +14,7 @@ _NO: Final = re.compile(r"(?:^|[,\s])no-(?:store|cache)(?=$|[,\s=])", re.ASCII |
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An answer that was kept.
+    """A cached answer.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class Cache:
 
     @property
     def age(self) -> int:
-        """How often it was emptied. An answer to a question of an earlier age is not kept."""
+        """How often it was cleared. An answer to an older request is not cached."""
         return self._age
 
     def get(self, path: str) -> Kept | None:
-        """What was kept, fresh or not."""
+        """The cached answer, fresh or not."""
         with self._lock:
             kept = self._kept.get(path)
             if kept is not None:
@@ -60,11 +60,10 @@ class Cache:
             return kept
 
     def put(self, path: str, value: object, response: httpx.Response, *, now: float, age: int) -> None:
-        """Keep what was read, as long as the answer allows it.
+        """Cache the value of an answer, if the answer allows it.
 
         Parameters
         ----------
-        path : str
         value : object
             What was read.
         response : httpx.Response
@@ -85,7 +84,7 @@ class Cache:
                 self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget everything, and what is being asked for just now."""
+        """Remove everything, and do not cache the answers to requests under way."""
         with self._lock:
             self._age += 1
             self._kept.clear()

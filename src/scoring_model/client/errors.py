@@ -1,24 +1,35 @@
-"""What can go wrong between a program and the service.
+"""Errors of the client, and those of HTTP answers (RFC 9457).
 
 Texts name fields, rules and request identifiers, never values that were sent, so that they may be logged.
 """
 
+import json
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
 
 from scoring_model.contract.violation import Violation
 
 if TYPE_CHECKING:
     from scoring_model.contract.verification import Verification
 
+_SECONDS: Final = re.compile(r"\d{1,9}", re.ASCII)
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
+_VIOLATIONS: Final = TypeAdapter(tuple[Violation, ...])
+
 
 class ScoringError(Exception):
-    """The base of everything that this client raises for a request that was well-formed Python."""
+    """Base of the errors of this client, but for `TypeError` and `ValueError` of arguments."""
 
 
 class TransportError(ScoringError):
-    """No answer came: the service was not reached, or the connection was lost.
+    """No answer arrived: the service is unreachable, or the connection was lost.
 
     Whether the request was carried out is unknown. The error of the HTTP library is its cause.
 
@@ -51,7 +62,7 @@ class ApiError(ScoringError):
     detail : str or None
         A sentence for people.
     request_id : str or None
-        What the operator of the service finds the request by.
+        Under which the operator of the service finds the request.
     errors : tuple of Violation
         The rules that the request breaks.
     retry_after : float or None
@@ -110,22 +121,22 @@ class Conflict(ApiError):
 
 
 class RateLimited(ApiError):
-    """Too many requests, and no time left to wait and try again (429)."""
+    """Too many requests, and no time left to retry (429)."""
 
 
 class Unavailable(ApiError):
     """The service, or a proxy on the way to it, can't answer now (502, 503, 504)."""
 
 
-class Unreadable(ApiError):
-    """An answer that says success but is not what the interface promises, such as a proxy's page.
+class UnreadableAnswer(ApiError):
+    """A successful answer breaks the interface, such as a proxy's page.
 
     Whether the request was carried out is unknown.
     """
 
 
 class StillPending(ScoringError):
-    """A verification was not finished in the time that was allowed for waiting.
+    """A verification is still pending after the time to wait.
 
     It is never lost: wait again, or let a webhook report it.
 
@@ -144,7 +155,7 @@ class StillPending(ScoringError):
 
 
 class InvalidWebhook(ScoringError):
-    """A delivery that can't be shown to come from the service, or is too old. Answer it with 400."""
+    """A delivery has no valid signature, or is too old. Answer it with 400."""
 
 
 ERRORS: Final[Mapping[int, type[ApiError]]] = MappingProxyType(
@@ -164,3 +175,89 @@ ERRORS: Final[Mapping[int, type[ApiError]]] = MappingProxyType(
     }
 )
 """The class of each status; any other is an `ApiError` itself."""
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """Seconds after which the service asks to try again.
+
+    Returns
+    -------
+    float or None
+        At least 0; None where the header is missing or malformed.
+
+    References
+    ----------
+    RFC 9110, section 10.2.3: a number of seconds, or a date.
+    """
+    text = response.headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+        # The zone "-0000" is read as no zone at all.
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return None
+
+
+def problem(response: httpx.Response) -> ApiError:
+    """Make the error that an answer reports. Malformed parts of it are left out.
+
+    Texts are taken from `application/problem+json` alone: what a proxy writes may repeat what was sent.
+    """
+    fields = _problem_fields(response)
+    kind = ERRORS.get(response.status_code, ApiError)
+    return kind(
+        response.status_code,
+        _text(fields, "code"),
+        _text(fields, "detail"),
+        _request_id(response),
+        _violations(fields),
+        retry_after(response),
+        _errors_omitted(fields),
+    )
+
+
+def unreadable(response: httpx.Response, why: str) -> UnreadableAnswer:
+    """Make the error of an answer that breaks the interface.
+
+    Parameters
+    ----------
+    why : str
+        The field and the rule.
+    """
+    return UnreadableAnswer(response.status_code, "unreadable_answer", why, _request_id(response))
+
+
+def _problem_fields(response: httpx.Response) -> Mapping[str, object]:
+    media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media != "application/problem+json":
+        return {}
+    try:
+        found = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(fields: Mapping[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _request_id(response: httpx.Response) -> str | None:
+    text = response.headers.get("X-Request-Id", "")
+    return text if _REQUEST_ID.fullmatch(text) else None
+
+
+def _violations(fields: Mapping[str, object]) -> tuple[Violation, ...]:
+    try:
+        return _VIOLATIONS.validate_python(fields.get("errors", ()))
+    except ValidationError:
+        return ()
+
+
+def _errors_omitted(fields: Mapping[str, object]) -> int:
+    value = fields.get("errorsOmitted")
+    return max(0, value) if type(value) is int else 0

@@ -1,4 +1,4 @@
-"""When a request is sent again."""
+"""Retries of requests."""
 
 import math
 import random
@@ -15,7 +15,7 @@ _MANY_DOUBLINGS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often, how long and how patiently a request is sent again.
+    """When and how often a request is retried.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class RetryPolicy:
             raise ValueError("; ".join(broken))
 
     def backoff(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
-        """Seconds to wait after an attempt when nobody says how long.
+        """Seconds to wait after an attempt without `Retry-After`.
 
         Parameters
         ----------
@@ -104,7 +104,6 @@ def may_repeat(failure: BaseException, *, repeatable: bool, idempotent: bool) ->
 
     Parameters
     ----------
-    failure : BaseException
     repeatable : bool
         Whether the service does it once however often it comes: a GET, an erasure, a POST with an
         Idempotency-Key.

@@ -1,4 +1,4 @@
-"""What both clients do around an exchange: credentials, keys, retries, the cache. Nothing here sends or waits."""
+"""What both clients share: credentials, idempotency keys, retries and the cache, without sending or waiting."""
 
 import re
 from collections.abc import Callable
@@ -10,8 +10,7 @@ from uuid import uuid4
 import httpx
 
 from scoring_model.client.cache import Cache, Kept
-from scoring_model.client.errors import TransportError
-from scoring_model.client.problem import problem, unreadable
+from scoring_model.client.errors import TransportError, problem, unreadable
 from scoring_model.client.request import Request, broken_rules, checked_key, encoded
 from scoring_model.client.retry import RetryPolicy
 
@@ -22,20 +21,19 @@ _IDEMPOTENT: Final = frozenset({"GET", "PUT", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange(Generic[T]):
-    """One request on its way, the same for every attempt.
+class PreparedRequest(Generic[T]):
+    """A request with its headers and content, the same for every attempt.
 
     Parameters
     ----------
-    request : Request
     headers : mapping of str to str
         Not shown by `repr`: they hold the credentials.
     content : bytes or None
         Not shown by `repr`.
     kept : Kept or None
-        What was answered before.
+        The cached answer.
     age : int
-        The cache's when the exchange began.
+        Of the cache at the beginning.
     began : float
         On the clock of the session.
     """
@@ -49,17 +47,11 @@ class Exchange(Generic[T]):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether what was kept needs no question."""
+        """Whether the cached answer is fresh."""
         return self.kept is not None and self.began < self.kept.fresh_until
 
     def checked(self, response: httpx.Response) -> httpx.Response:
-        """Pass an answer on.
-
-        Raises
-        ------
-        ApiError
-            If it is a refusal.
-        """
+        """Return an answer, or raise its `ApiError`."""
         if response.status_code == httpx.codes.NOT_MODIFIED:
             is_answer = self.kept is not None
         else:
@@ -70,7 +62,7 @@ class Exchange(Generic[T]):
 
 
 class Session:
-    """One client's dealings with one service. Threads may share it.
+    """The state of one client of one service. Threads may share it.
 
     Parameters
     ----------
@@ -78,7 +70,6 @@ class Session:
         http or https, perhaps with a path.
     client_id, api_key : str
         The credentials.
-    retry : RetryPolicy
     cache_entries : int
         How many answers are kept at most; 0 keeps none.
     idempotency : bool
@@ -115,7 +106,7 @@ class Session:
         self._cache = Cache(cache_entries)
         self._idempotency = idempotency
 
-    def begin(self, request: Request[T]) -> Exchange[T]:
+    def begin(self, request: Request[T]) -> PreparedRequest[T]:
         """Prepare a request.
 
         Raises
@@ -125,25 +116,27 @@ class Session:
         """
         kept = self._cache.get(request.path) if request.cached else None
         content = None if request.body is None else encoded(request.body)
-        return Exchange(request, self._headers(request, kept), content, kept, self._cache.age, self.now())
+        return PreparedRequest(
+            request, self._headers(request, kept), content, kept, self._cache.age, self.now()
+        )
 
-    def retrying(self, exchange: Exchange[Any], seconds: float | None = None) -> dict[str, Any]:
-        """Give tenacity's options for the attempts of an exchange; see `RetryPolicy.retrying`."""
-        request = exchange.request
-        repeatable = request.repeatable or "Idempotency-Key" in exchange.headers or request.method == "GET"
+    def retrying(self, prepared: PreparedRequest[Any], seconds: float | None = None) -> dict[str, Any]:
+        """Give tenacity's options for the attempts of an prepared; see `RetryPolicy.retrying`."""
+        request = prepared.request
+        repeatable = request.repeatable or "Idempotency-Key" in prepared.headers or request.method == "GET"
         idempotent = repeatable or request.method in _IDEMPOTENT
         seconds = seconds if request.retried else 0.0
         return self.retry.retrying(self.now, repeatable=repeatable, idempotent=idempotent, seconds=seconds)
 
-    def finish(self, exchange: Exchange[T], response: httpx.Response) -> T:
-        """Read an answer, and keep what may be kept.
+    def finish(self, prepared: PreparedRequest[T], response: httpx.Response) -> T:
+        """Read an answer, and cache it if it allows that.
 
         Raises
         ------
-        Unreadable
-            If it is not what the interface promises.
+        UnreadableAnswer
+            If it breaks the interface.
         """
-        request, kept = exchange.request, exchange.kept
+        request, kept = prepared.request, prepared.kept
         if response.status_code == httpx.codes.NOT_MODIFIED and kept is not None:
             value = kept.value
         else:
@@ -152,12 +145,12 @@ class Session:
             except ValueError as error:
                 raise unreadable(response, broken_rules(error)) from None
         if request.cached:
-            self._cache.put(request.path, value, response, now=exchange.began, age=exchange.age)
+            self._cache.put(request.path, value, response, now=prepared.began, age=prepared.age)
         return value  # type: ignore[no-any-return]
 
-    def end(self, exchange: Exchange[Any]) -> None:
-        """Forget what the request may have changed, whatever came of it."""
-        if exchange.request.clears:
+    def end(self, prepared: PreparedRequest[Any]) -> None:
+        """Clear the cache of what the request may have changed, even if it failed."""
+        if prepared.request.clears:
             self._cache.clear()
 
     def _headers(self, request: Request[Any], kept: Kept | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Who sent a delivery: signatures of Standard Webhooks.
+"""Deliveries to a webhook: the event, and the signature of Standard Webhooks.
 
 References
 ----------
@@ -13,13 +13,28 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from scoring_model.client.errors import InvalidWebhook
-from scoring_model.client.event import Event
 from scoring_model.client.request import broken_rules
 from scoring_model.contract import event as events
 
 _SECRET: Final = re.compile(r"whsec_([A-Za-z0-9+/]+={0,2})", re.ASCII)
 _TIMESTAMP: Final = re.compile(r"\d{1,12}", re.ASCII)
 _HEADERS: Final = ("webhook-id", "webhook-timestamp", "webhook-signature")
+
+
+class Event(events.Event):
+    """A delivered event.
+
+    Attributes
+    ----------
+    id : str
+        The same in repeated deliveries: store it, to handle an event once.
+    type : str
+        Such as ``verification.passed``.
+    timestamp : datetime
+        When it happened. Aware.
+    """
+
+    id: str
 
 
 def verify_webhook(
@@ -30,7 +45,7 @@ def verify_webhook(
     tolerance: float = 300.0,
     now: float | None = None,
 ) -> Event:
-    """Read a delivery, once it is shown that the service signed it just now.
+    """Check the signature and the time of a delivery, and read its event.
 
     Parameters
     ----------
@@ -45,10 +60,6 @@ def verify_webhook(
         Seconds by which the clocks of both sides may differ.
     now : float or None
         Seconds since 1970-01-01 UTC; None for the clock of the machine.
-
-    Returns
-    -------
-    Event
 
     Raises
     ------

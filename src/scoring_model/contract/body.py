@@ -1,4 +1,4 @@
-"""What the bodies that clients send have in common: null, unknown fields, and all violations at once."""
+"""Request bodies: null, unknown fields, and all violations at once."""
 
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final, Self
@@ -32,7 +32,7 @@ class InvalidBody(ValueError):
 
 
 class Body(BaseModel):
-    """What a client sends. null equals missing; unknown fields are violations."""
+    """A request body. null equals missing; unknown fields are violations."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True)
 
@@ -65,12 +65,12 @@ class Body(BaseModel):
 
     @classmethod
     def violations_of_whole(cls, _body: Mapping[str, object]) -> tuple[Violation, ...]:
-        """Check what no single field can break."""
+        """Check the rules of the whole body."""
         return ()
 
     @classmethod
     def bounded(cls, body: Mapping[str, object]) -> tuple[Mapping[str, object], int]:
-        """Leave out unknown fields beyond `MOST_ERRORS` before they cost time; returns also how many."""
+        """Drop unknown fields beyond `MOST_ERRORS`, so that they cost no time; returns also their number."""
         if len(body) <= MOST_ERRORS:
             return body, 0
         names = {field.alias for field in cls.model_fields.values()}
@@ -102,7 +102,7 @@ def missing() -> RuleError:
 
 
 def _violations(error: ValidationError) -> list[Violation]:
-    """Translate what pydantic found. Its own kinds of errors get the codes of the contract."""
+    """Make violations of pydantic's errors. Its own kinds of errors get the codes of the contract."""
     found = []
     for item in error.errors(include_url=False, include_context=False):
         code, detail = item["type"], item["msg"]

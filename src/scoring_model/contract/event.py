@@ -10,7 +10,7 @@ from scoring_model.contract.resource import Instant, Resource, Uuid
 
 
 class EventType(StrEnum):
-    """Everything that can happen, by the names that webhooks ask for."""
+    """The types of events, as webhooks name them."""
 
     IDENTITY_CREATED = "identity.created"
     IDENTITY_VALIDATED = "identity.validated"
@@ -26,13 +26,12 @@ class EventType(StrEnum):
 
 
 class EventData(Resource):
-    """What an event is about. A field that does not apply to its type is not there.
+    """What an event is about. A field that does not apply to its type is absent.
 
     Attributes
     ----------
     id : str or None
         Of the identity, verification or webhook.
-    identity_id, status, scoring_outcome, model_version, disabled_reason : str or None
     scoring_score : int or None
         0 to 1000.
     sequence : int or None

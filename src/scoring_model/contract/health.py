@@ -8,13 +8,13 @@ from scoring_model.contract.resource import Instant, Resource
 
 
 class Health(Resource):
-    """That the process lives."""
+    """The process is alive."""
 
     status: Literal["live"] = "live"
 
 
 class Readiness(Resource):
-    """That the process should get requests, and what its operator should know."""
+    """The process accepts requests; with warnings for its operator."""
 
     status: Literal["ready"] = "ready"
     erasure_incomplete_since: Annotated[

@@ -27,7 +27,7 @@ class DocumentType(StrEnum):
 
 
 class IdentityStatus(StrEnum):
-    """What is known of an identity. A later service may know more: compare, do not convert."""
+    """The status of an identity. Later services may add values: compare, do not convert."""
 
     INCOMPLETE = "INCOMPLETE"
     VALIDATED = "VALIDATED"
@@ -96,7 +96,7 @@ _HIDDEN: Final = Field(repr=False)
 
 @dataclass(frozen=True, slots=True)
 class IdentityContext:
-    """What the rules of an identity need to know besides the body: the day of the request, ``YYYY-MM-DD`` in UTC."""
+    """Validation context: the day of the request, ``YYYY-MM-DD`` in UTC."""
 
     today: str
 
@@ -110,7 +110,7 @@ def _birth_date(value: object, info: ValidationInfo) -> str | None:
 
 
 def _image_urls(value: object) -> tuple[str, ...] | None:
-    """Check a list of URLs item by item, so that each bad one is pointed at."""
+    """Check a list of URLs item by item, so that each bad one has its pointer."""
     if value is None:
         return None
     if not isinstance(value, list | tuple):
@@ -150,7 +150,7 @@ class AddressInput(Body):
 
 
 class IdentityInput(Body):
-    """A person. All fields are optional: what is missing leaves the identity `INCOMPLETE`."""
+    """A person. All fields are optional: missing ones leave the identity `INCOMPLETE`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
 
@@ -201,7 +201,7 @@ class Address(Resource):
 
 
 class ValidationError(Resource):
-    """A well-formed value of an identity that can't be true: JSON Pointer (RFC 6901) and name of the rule."""
+    """A well-formed but implausible value of an identity: JSON Pointer (RFC 6901) and name of the rule."""
 
     pointer: Annotated[str, Field(json_schema_extra={"format": "json-pointer"})]
     code: str

@@ -33,14 +33,6 @@ _DOUBLE_MARKS: Final = {
 def normal_form(text: str) -> str:
     """Compose a text: `unicodedata.normalize("NFC", text)`, without its worst case.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> normal_form("e\u0301") == "\u00e9"

@@ -1,22 +1,22 @@
-"""What text must look like, as regular expressions that JSON Schema allows (ECMA-262) and Python reads the same.
+"""Regular expressions for text that JSON Schema (ECMA-262) and Python read the same.
 
-They describe what is taken for those who write clients; what takes it are the rules of the records and of the core,
-which can also say what is wrong.
+They document the interface for authors of clients. The service validates with the rules of `contract`, which also name
+the violation.
 """
 
 from typing import Final
 
 _BLANKS: Final = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-"""What trimming takes away, for a character class: more and less than `\\s` of any one dialect."""
+"""The characters that trimming removes, for a character class; `\\s` differs between dialects."""
 
 NOT_BLANK: Final = f"[^{_BLANKS}]"
-"""Text of which trimming leaves something."""
+"""Text that is not blank."""
 
 NO_NUL: Final = r"^[^\x00]*$"
-"""Text without the character that no database keeps."""
+"""Text without NUL, which PostgreSQL does not store."""
 
 BIRTH_DATE: Final = "^(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}$"
-"""A day from 1900 on. That it is not in the future no pattern can say."""
+"""A day from 1900 on; a pattern can't exclude the future."""
 
 KEY: Final = "^[!-~](?:[ -~]*[!-~])?$"
 """An idempotency key: printable ASCII. Outer blanks are none of a header's value."""

@@ -1,4 +1,4 @@
-"""What the resources of the interface have in common, and how their fields are written."""
+"""The base of the resources of the interface, and the types of their fields."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Final
@@ -18,7 +18,7 @@ TIME: Final[Schema] = {
 
 
 class Resource(BaseModel):
-    """Something that the service shows: every field is there, null when absent.
+    """A resource of an answer. Every field is present, null when it has no value.
 
     Readers ignore fields that they do not know, since a later service may add some.
     """
@@ -40,8 +40,14 @@ class Resource(BaseModel):
         return self.__pydantic_serializer__.to_json(self)
 
 
+def example(kind: type[BaseModel]) -> Schema:
+    """Give the first example of a model."""
+    found: Any = kind.model_config["json_schema_extra"]
+    return dict(found["examples"][0])
+
+
 def instant(micros: int) -> datetime:
-    """Bring an instant of the service, microseconds since 1970-01-01 UTC, into the form of a resource."""
+    """Make an aware time of microseconds since 1970-01-01 UTC."""
     return _EPOCH + timedelta(microseconds=micros)
 
 

@@ -1,4 +1,4 @@
-"""What a value must be: one plain function per field, for files and HTTP bodies alike.
+"""The rules of values: one plain function per field, for files and HTTP bodies alike.
 
 Each function takes the raw value of one field (as JSON has it, or a date) and returns its canonical value, or
 None where it is missing; a value that breaks a rule raises `RuleError`. A file calls them on the distinct
@@ -42,7 +42,7 @@ HTTPS: Final = re.compile(
 
 
 class SignalType(StrEnum):
-    """What the values of a signal are."""
+    """The type of a signal."""
 
     NUMBER = "number"
     BOOLEAN = "boolean"

@@ -1,4 +1,4 @@
-"""A verification: whom a client asks to score, and what the service decided."""
+"""A verification: the request of a client and the decision of the service."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _SCALAR: Final = "a number, a boolean, text or null"
 
 
 class VerificationStatus(StrEnum):
-    """How far a verification has come. A later service may know more: compare, do not convert."""
+    """The status of a verification. Later services may add values: compare, do not convert."""
 
     PENDING = "PENDING"
     COMPLETED = "COMPLETED"
@@ -113,7 +113,7 @@ def _is_unicode(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VerificationContext:
-    """What the rules of a verification need to know besides the body: the signals that the served model uses."""
+    """Validation context: the signals that the served model uses."""
 
     signals: Mapping[str, SignalType]
 
@@ -158,7 +158,7 @@ Identifier = Annotated[bytes, *ruled(_identifier, UUID)]
 
 
 class VerificationInput(Body):
-    """Whom to score: an identity, signals, or both."""
+    """The person to score: an identity, signals, or both."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -190,19 +190,19 @@ class VerificationInput(Body):
 
     @classmethod
     def violations_of_whole(cls, body: Mapping[str, object]) -> tuple[Violation, ...]:
-        """Ask for an identity or signals."""
+        """Check that there is an identity or signals."""
         if body.get("identityId") is None and body.get("signals") is None:
             return (Violation("", Rule.MISSING.value, "must have an identityId, signals or both"),)
         return ()
 
     def values(self) -> dict[str, object]:
-        """Give what adds to the values of the identity: the signals that the model uses, and `subjectId`."""
+        """Give the signals that the model uses, and `subjectId`, by field name."""
         found = {} if self.signals is None else self.signals.canonical
         return found if self.subject_id is None else {**found, "subjectId": self.subject_id}
 
 
 class ReasonCode(Resource):
-    """What pushed a score up.
+    """A reason for a high score.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class ReasonCode(Resource):
 
 
 class Verification(Resource):
-    """A verification. A completed one never changes, except that erasure takes its `subjectId`."""
+    """A verification. A completed one never changes, except that erasure removes its `subjectId`."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -1,16 +1,16 @@
-"""A rule that a value breaks: one form for bodies, rows, settings and files."""
+"""Violations of rules, in one form for bodies, rows, settings and files."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 MOST_ERRORS: Final = 100
-"""How many violations of a body are described. Others are counted."""
+"""Violations of a body that an answer describes. It counts the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that a part of something breaks. Its texts hold no value that was sent, so they may be logged.
+    """A broken rule. Its texts repeat no value, so they may be logged.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def check_fields(settings: object, *rules: tuple[str, str, bool]) -> None:
 
 
 def pointer(*names: str | int) -> str:
-    """Write where a value stands.
+    """Write a JSON Pointer to a value.
 
     Parameters
     ----------

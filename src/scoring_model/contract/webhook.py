@@ -30,7 +30,7 @@ BAD_PORT: Final = "bad_port"
 NUL_CHARACTER: Final = "nul_character"
 TOO_FEW: Final = "too_few"
 _SELECTORS: Final = frozenset((*EventType, *PREFIXES, EVERYTHING))
-# RFC 3986, appendix B, with what a host and a port may be left to functions that can say what is wrong.
+# RFC 3986, appendix B. Functions check host and port, so that errors can name the rule.
 _URL: Final = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://"
     r"(?:(?P<user>[^/?#]*)@)?"
@@ -42,13 +42,13 @@ _URL: Final = re.compile(
 # RFC 3986, sections 2.1 to 2.3: all that a URL may be written with.
 _CHARACTERS: Final = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*")
 _LABEL: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
-# What resolvers take for a number, and so for an address: 127.1, 0x7f000001, 017700000001.
+# Resolvers read these numbers as addresses: 127.1, 0x7f000001, 017700000001.
 _NUMBER: Final = re.compile(r"[0-9]+|0[Xx][0-9A-Fa-f]*")
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookContext:
-    """What the rules of a webhook need to know besides the body: whether plain http will do."""
+    """Validation context: whether plain http is allowed."""
 
     development: bool
 
@@ -104,7 +104,7 @@ def _broken_selector(item: object) -> RuleError:
 
 
 def _description(value: object) -> str | None:
-    """Give canonical text: empty where only blanks were sent, which is not the same as nothing."""
+    """Check a description. Blank text becomes empty text, which differs from null."""
     found = rules.text(value, limit=DESCRIPTION_LENGTH)
     if found is not None and "\0" in found:  # PostgreSQL keeps no NUL character in text
         raise RuleError(NUL_CHARACTER, "must have no NUL character")
@@ -112,7 +112,7 @@ def _description(value: object) -> str | None:
 
 
 def _broken_url(url: str, *, development: bool) -> Iterator[RuleError]:
-    """Find all rules that a destination breaks."""
+    """Find all violations of a destination."""
     if len(url) > URL_LENGTH:
         yield RuleError(Rule.TOO_LONG, f"must have at most {URL_LENGTH} characters, got {len(url)}")
         return

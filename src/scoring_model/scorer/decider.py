@@ -173,12 +173,3 @@ class Decider:
     def base(self) -> float:
         """Margin of the mean training record, in log-odds."""
         return self._contributions.base
-
-    def reasons_of(self, rows: FloatArray) -> list[tuple[Reason, ...]]:
-        """Give the `reasons` of some rows.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, d), float64
-        """
-        return [self.reasons(row) for row in rows]

@@ -1,19 +1,22 @@
-"""The directory of every bundle that ever served, so that each verdict can be replayed."""
+"""The directory of every bundle that ever served a database, so that each verdict can be replayed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from scoring_model.bundle import BundleError, Manifest, read_bundle
 from scoring_model.bundle.durable import remove_directory, sibling, sync_directory, write_synced
 from scoring_model.bundle.manifest import MANIFEST, SIGNATURE
 from scoring_model.bundle.reader import read_manifest
+from scoring_model.service.core.store import WHOLE_DATABASE, Store
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+_DIRECTORY_FACT: Final = "bundle_directory"
 
 
 class BundlesMissing(BundleError):
@@ -21,7 +24,6 @@ class BundlesMissing(BundleError):
 
     Parameters
     ----------
-    directory : Path
     versions : tuple of (str, str)
         Their model and policy versions, at least one.
     """
@@ -48,13 +50,12 @@ class BundleShelf:
         self.directory = directory
 
     def find(self, model_version: str, policy_version: str | None = None) -> Path | None:
-        """Find a bundle by the versions in its manifest, whatever its directory is called.
+        """Find a bundle by the versions in its manifest, whatever the name of its directory.
 
         Only manifests are read: loading the bundle checks the rest.
 
         Parameters
         ----------
-        model_version : str
         policy_version : str, optional
             One model may have served under several policies. Without it any of them will do.
         """
@@ -74,7 +75,6 @@ class BundleShelf:
 
         Parameters
         ----------
-        path : Path
         public_key : Ed25519PublicKey, optional
             Whose signature it must carry.
 
@@ -109,7 +109,7 @@ class BundleShelf:
         return place
 
     def require(self, versions: Iterable[tuple[str, str]]) -> None:
-        """Refuse to go on without bundles.
+        """Check that bundles are there.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class BundleShelf:
         Raises
         ------
         BundlesMissing
-            Naming all that are not.
+            With all missing ones.
         """
         present = {_versions(manifest) for path in self._directories() if (manifest := _manifest(path))}
         if missing := sorted(set(versions) - present):
@@ -157,8 +157,29 @@ def _versions(manifest: Manifest) -> tuple[str, str]:
 
 
 def _manifest(path: Path) -> Manifest | None:
-    """The manifest of a bundle; what is no bundle is none of our concern."""
+    """The manifest of a bundle; None for anything else in the directory."""
     try:
         return read_manifest(path)
     except (BundleError, OSError):
         return None
+
+
+async def write_bundle_directory(store: Store, directory: Path) -> None:
+    """Write the directory into the database; the server that started last decides.
+
+    Parameters
+    ----------
+    directory : Path
+        Holds every bundle that ever served the database. It is made absolute.
+    """
+    value = os.fsencode(directory.resolve())
+    async with store.writing([WHOLE_DATABASE]) as transaction:
+        if await transaction.fact(_DIRECTORY_FACT) != value:
+            await transaction.set_fact(_DIRECTORY_FACT, value)
+
+
+async def read_bundle_directory(store: Store) -> Path | None:
+    """Read the directory; None where only older versions have served the database."""
+    async with store.reading() as reader:
+        value = await reader.fact(_DIRECTORY_FACT)
+    return None if value is None else Path(os.fsdecode(value))

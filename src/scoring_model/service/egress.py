@@ -1,4 +1,4 @@
-"""Where deliveries may go out: ranges that may be dialled although they are special, and a proxy."""
+"""The settings of outgoing connections: special networks that may be dialled, and a proxy."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-_PROXY: Final = "egress_proxy must be a URL such as http://proxy.example:3128"
+from scoring_model.contract.violation import Violation, pointer
+
+_PROXY: Final = "must be a URL such as http://proxy.example:3128"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Egress:
-    """What a deliverer may dial, and through whom.
+    """What a deliverer may dial, and through which proxy.
 
     Parameters
     ----------
     networks : tuple of str
-        Private and otherwise special ranges that may be dialled all the same.
+        Private and other special networks that may be dialled nevertheless.
     proxy : str, optional
-        ``http://[user:password@]host:port``, asked to CONNECT to addresses that were checked here. Never shown.
+        ``http://[user:password@]host:port``, which gets CONNECT to checked addresses. Never shown.
     development : bool
-        Whether plain http and this machine may be dialled.
+        Whether plain http and loopback may be dialled.
 
     Raises
     ------
@@ -35,36 +37,33 @@ class Egress:
     development: bool = False
 
     def __post_init__(self) -> None:
-        if problems := [*egress_problems(self.networks, self.proxy)]:
-            raise ValueError("; ".join(problems))
+        if violations := [*broken_egress(self.networks, self.proxy)]:
+            raise ValueError(
+                "; ".join(f"{one.pointer[1:].replace('/', '.')} {one.detail}" for one in violations)
+            )
 
 
-def egress_problems(networks: Sequence[str], proxy: str | None) -> Iterator[str]:
-    """List what is wrong with the settings of a way out, under their names.
-
-    Parameters
-    ----------
-    networks : sequence of str
-    proxy : str or None
-        Not repeated: it may hold a password.
+def broken_egress(networks: Sequence[str], proxy: str | None) -> Iterator[Violation]:
+    """Find the violations of the settings of egress. The proxy is not repeated: it may hold a password.
 
     Examples
     --------
-    >>> list(egress_problems(["10.0.0.1/8"], None))
-    ['egress_networks.0 must be an address or a network such as 10.0.0.0/8']
+    >>> [violation.pointer for violation in broken_egress(["10.0.0.1/8"], None)]
+    ['/egress_networks/0']
     """
-    yield from network_problems("egress_networks", networks)
+    yield from broken_networks("egress_networks", networks)
     if proxy is not None and not _is_proxy(proxy):
-        yield _PROXY
+        yield Violation("/egress_proxy", "not_a_url", _PROXY)
 
 
-def network_problems(name: str, networks: Sequence[str]) -> Iterator[str]:
-    """Find which texts of a list of networks are none."""
+def broken_networks(name: str, networks: Sequence[str]) -> Iterator[Violation]:
+    """Find the texts in a list that are no network."""
     for place, text in enumerate(networks):
         try:
             ipaddress.ip_network(text)
         except ValueError:
-            yield f"{name}.{place} must be an address or a network such as 10.0.0.0/8"
+            detail = "must be an address or a network such as 10.0.0.0/8"
+            yield Violation(pointer(name, place), "not_a_network", detail)
 
 
 def _is_proxy(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A file of labels: which verifications turned out to be what, and since when that is known."""
+"""A file of labels of verifications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from scoring_model.contract.ids import from_text
-from scoring_model.contract.rules import RuleError
+from scoring_model.contract.rules import Rule, RuleError
+from scoring_model.contract.violation import Violation, pointer
 from scoring_model.records import cells
 from scoring_model.records.record import instant
 from scoring_model.records.sheet import UnreadableSource, check_csv_header
@@ -17,7 +18,6 @@ from scoring_model.records.sheet import UnreadableSource, check_csv_header
 LABELS: Final = ("fraud", "genuine", "withdrawn")
 IDENTIFIERS: Final = ("verificationId", "identityId")
 COLUMNS: Final = (*IDENTIFIERS, "label", "knownAt")
-WHOLE: Final = "row"  # the field of a problem of a whole row
 
 
 class LabelLine(NamedTuple):
@@ -29,29 +29,30 @@ class LabelLine(NamedTuple):
     known_at: int  # microseconds since 1970-01-01 UTC
 
 
-class LabelProblem(NamedTuple):
-    """A rule that a row of a file of labels breaks; `row` is 0-based, header and blank lines left out."""
+class BrokenRow(NamedTuple):
+    """A row of a file that breaks a rule; `row` is 0-based, without header and blank lines."""
 
     row: int
-    field: str
-    rule: str
-    detail: str
+    violation: Violation
+
+    def __str__(self) -> str:
+        """Name the row, the field and the rule."""
+        violation = self.violation
+        return f"row {self.row}: {violation.pointer[1:] or 'row'}: {violation.code}, {violation.detail}"
 
 
 class LabelsRefused(ValueError):
-    """A file of labels can't be taken as it is, so that nothing of it is.
+    """A file of labels breaks rules, so that nothing of it is imported.
 
     Parameters
     ----------
-    path : Path
-    problems : tuple of LabelProblem
-        All of them, by row.
+    rows : tuple of BrokenRow
+        All violations, by row.
     """
 
-    def __init__(self, path: Path, problems: tuple[LabelProblem, ...]) -> None:
-        lines = (f"- row {row}: {field}: {rule}, {detail}" for row, field, rule, detail in problems)
-        super().__init__("\n".join((f"{path.name}: the labels are refused:", *lines)))
-        self.problems = problems
+    def __init__(self, path: Path, rows: tuple[BrokenRow, ...]) -> None:
+        super().__init__("\n".join((f"{path.name}: the labels are refused:", *(f"- {row}" for row in rows))))
+        self.rows = rows
 
 
 def read_labels(path: Path, *, at: int) -> list[LabelLine]:
@@ -60,51 +61,49 @@ def read_labels(path: Path, *, at: int) -> list[LabelLine]:
     Parameters
     ----------
     path : Path
-        `.csv` (UTF-8, header, comma), `.jsonl` or `.ndjson` (UTF-8, one object a line). Columns of other names are
-        of no concern.
+        `.csv` (UTF-8, header, comma), `.jsonl` or `.ndjson` (UTF-8, one object a line). Other columns are ignored.
     at : int
-        The present, in microseconds since 1970-01-01 UTC: nothing was known later.
+        The present, in microseconds since 1970-01-01 UTC. A label known later is an error.
 
     Raises
     ------
     LabelsRefused
-        With every rule that a row breaks.
+        With all violations of all rows.
     ValueError
-        If the file is of no known kind, or no UTF-8, or it has no header, or its header lacks a column.
+        If the file has another ending or encoding, no header, or a header that lacks a column.
     """
     rows = _ROWS.get(path.suffix.lower())
     if rows is None:
         raise ValueError(f"{path.name}: a file of labels must end in one of {', '.join(_ROWS)}")
     try:
-        lines, problems = _read(rows(path), at)
+        lines, broken = _read(rows(path), at)
     except UnicodeDecodeError:
         raise ValueError(f"{path.name}: a file of labels must be UTF-8") from None
     except csv.Error as error:
         raise ValueError(f"{path.name}: is no CSV: {error}") from None
-    if problems:
-        raise LabelsRefused(path, tuple(problems))
+    if broken:
+        raise LabelsRefused(path, tuple(broken))
     return lines
 
 
-def _read(rows: Iterator[Row], at: int) -> tuple[list[LabelLine], list[LabelProblem]]:
+def _read(rows: Iterator[Cells | Violation], at: int) -> tuple[list[LabelLine], list[BrokenRow]]:
     lines: list[LabelLine] = []
-    problems: list[LabelProblem] = []
+    broken: list[BrokenRow] = []
     for number, row in enumerate(rows):
-        if isinstance(row, str):
-            problems.append(LabelProblem(number, WHOLE, "malformed_row", row))
+        if isinstance(row, Violation):
+            broken.append(BrokenRow(number, row))
             continue
-        values, found = _values(number, row, at)
-        problems += found
-        if not found:
+        values, violations = _values(row, at)
+        broken += [BrokenRow(number, violation) for violation in violations]
+        if not violations:
             lines.append(LabelLine(*(values.get(name) for name in COLUMNS)))  # type: ignore[arg-type]
-    return lines, problems
+    return lines, broken
 
 
-Row = Mapping[str, object] | str
-"""Cells by column, or what is wrong with a row that has none."""
+Cells = Mapping[str, object]
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path) -> Iterator[Cells | Violation]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = (row for row in csv.reader(file, strict=True) if row)
         header = next(rows, [])
@@ -113,7 +112,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             if len(row) == len(header):
                 yield dict(zip(header, row, strict=True))
             else:
-                yield f"must have {len(header)} columns, got {len(row)}"
+                yield _malformed(f"must have {len(header)} columns, got {len(row)}")
 
 
 def _check_header(path: Path, header: list[str]) -> None:
@@ -130,44 +129,48 @@ def _check_header(path: Path, header: list[str]) -> None:
         raise ValueError(f"{path.name}: columns must have distinct names")
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
+def _json_rows(path: Path) -> Iterator[Cells | Violation]:
     with path.open(encoding="utf-8-sig") as file:
         for line in file:
             if not line.isspace():
                 yield _json_row(line)
 
 
-def _json_row(line: str) -> Row:
+def _json_row(line: str) -> Cells | Violation:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         row = None
-    return row if isinstance(row, dict) else "must be a JSON object"
+    return row if isinstance(row, dict) else _malformed("must be a JSON object")
 
 
-_ROWS: Final[Mapping[str, Callable[[Path], Iterator[Row]]]] = {
+def _malformed(detail: str) -> Violation:
+    return Violation("", Rule.MALFORMED_ROW.value, detail)
+
+
+_ROWS: Final[Mapping[str, Callable[[Path], Iterator[Cells | Violation]]]] = {
     ".csv": _csv_rows,
     ".jsonl": _json_rows,
     ".ndjson": _json_rows,
 }
 
 
-def _values(number: int, row: Mapping[str, object], at: int) -> tuple[dict[str, object], list[LabelProblem]]:
+def _values(row: Cells, at: int) -> tuple[dict[str, object], list[Violation]]:
     values: dict[str, object] = {}
-    problems = []
+    violations = []
     for name, parse in _PARSERS.items():
         try:
             values[name] = parse(cells.plain(row.get(name)))
         except RuleError as error:
-            problems.append(LabelProblem(number, name, error.type, error.message()))
+            violations.append(Violation(pointer(name), error.type, error.message()))
     named = sum(cells.plain(row.get(name)) is not None for name in IDENTIFIERS)
     if named != 1:
         detail = f"must have exactly one of {' and '.join(IDENTIFIERS)}, got {named}"
-        problems.append(LabelProblem(number, WHOLE, "one_identifier", detail))
+        violations.append(Violation("", "one_identifier", detail))
     known_at = values.get("knownAt")
     if isinstance(known_at, int) and known_at > at:
-        problems.append(LabelProblem(number, "knownAt", "in_future", "must not be later than now"))
-    return values, problems
+        violations.append(Violation("/knownAt", Rule.IN_FUTURE.value, "must not be later than now"))
+    return values, violations
 
 
 def _identifier(value: object) -> bytes | None:
@@ -182,16 +185,16 @@ def _identifier(value: object) -> bytes | None:
 def _label(value: object) -> str:
     text = value.strip().lower() if isinstance(value, str) else value
     if text is None:
-        raise RuleError("missing", "must be there")
+        raise RuleError(Rule.MISSING, "must be there")
     if text not in LABELS:
-        raise RuleError("not_listed", f"must be one of {', '.join(LABELS)}")
+        raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(LABELS)}")
     return str(text)
 
 
 def _known_at(value: object) -> int:
     found = instant(value)
     if found is None:
-        raise RuleError("missing", "must be there")
+        raise RuleError(Rule.MISSING, "must be there")
     return found
 
 

@@ -128,7 +128,7 @@ async def open_application(
         service = await _open_service(settings, watched)
         opened.push_async_callback(service.close)
         if settings.deliver:
-            requests = Requests(committed=committed, oldest_waits=lambda: service.oldest_waits)
+            requests = Requests(committed=committed, oldest_waits=lambda: service.queue.oldest_waits)
             await opened.enter_async_context(_delivering(settings, store, requests))
         return create_app(service, http, clock=SystemClock()), opened.aclose
     except BaseException:

@@ -130,7 +130,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     """
     from scoring_model.bundle import check_protocol, read_bundle
     from scoring_model.bundle.seal import load_public_key
-    from scoring_model.service.core.bundle_directory import write_bundle_directory
+    from scoring_model.service.bundles import write_bundle_directory
     from scoring_model.service.store import open_store
 
     key = None if settings.public_key is None else load_public_key(settings.public_key)

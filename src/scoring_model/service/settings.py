@@ -1,21 +1,22 @@
-"""The settings of the service: a file, then the environment, then flags, the last one wins."""
+"""The settings of the service, from a file, the environment and flags; later sources win."""
 
 from __future__ import annotations
 
 import dataclasses
 import ipaddress
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Self
 
+from scoring_model.contract.violation import Violation, pointer
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.times import Duration
-from scoring_model.service.egress import Egress, egress_problems, network_problems
+from scoring_model.service.egress import Egress, broken_egress, broken_networks
 
 PREFIX: Final = "SCORING_MODEL_"
-"""Every variable of the environment that begins so is one of ours."""
+"""Of all variables of the environment that the service reads; it rejects unknown ones with it."""
 
 _MILLISECOND: Final = 1000
 _SECOND: Final = 1_000_000
@@ -31,7 +32,7 @@ _DURATIONS: Final = (
     "shutdown_notice",
     "shutdown_grace",
 )
-# Up to the last @ of a word: a password that was not percent-encoded may hold one itself.
+# Up to the last @ of a word: a password without percent-encoding may hold one itself.
 _USER_PASSWORD: Final = re.compile(r"(://[^\s:/?#]*):\S*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&]password=)[^&\s]*", re.IGNORECASE)
 
@@ -47,6 +48,24 @@ def masked(text: str) -> str:
     return _QUERY_PASSWORD.sub(r"\1***", _USER_PASSWORD.sub(r"\1:***@", text))
 
 
+class InvalidSettings(ValueError):
+    """Settings break rules.
+
+    Parameters
+    ----------
+    violations : sequence of Violation
+        At least one. The first part of each pointer is the name of a setting.
+    """
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        super().__init__("; ".join(f"{_dotted(one)} {one.detail}" for one in violations))
+        self.violations = tuple(violations)
+
+
+def _dotted(violation: Violation) -> str:
+    return violation.pointer[1:].replace("/", ".")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceSettings:
     """Every setting of the service. docs/service.md has the same table for operators.
@@ -60,7 +79,7 @@ class ServiceSettings:
     database : str
         ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://...``. Never shown whole.
     master_key : str, optional
-        Where the master keys come from: ``file:PATH``, ``env:NAME`` or ``command:WORDS``. For SQLite by default the
+        Source of the key-encryption keys: ``file:PATH``, ``env:NAME`` or ``command:WORDS``. For SQLite by default the
         file ``<database>.key`` beside the database.
     host : str
         Name or address to listen on.
@@ -69,27 +88,27 @@ class ServiceSettings:
     workers : int
         Processes that answer requests, at least 1; with SQLite exactly 1.
     deliver : bool
-        Whether these processes deliver events to webhooks; another program may instead.
+        Whether these processes deliver events to webhooks; `scoring-model deliver` may instead.
     development : bool
         Webhooks may be plain http and on this machine.
     egress_networks : tuple of str
-        Special ranges, such as private ones, in which webhooks may be reached all the same.
+        Private and other special ranges that deliveries may reach.
     egress_proxy : str, optional
         ``http://[user:password@]host:port``: deliveries go through CONNECT. Never shown.
     trusted_proxies : tuple of str
-        Networks whose forwarding headers are believed.
+        Networks whose forwarding headers count.
     public_key : Path, optional
         Ed25519 public key, PEM, whose signature the bundle must carry.
     request_log : bool
         One line of JSON for each request on standard error.
     scoring_timeout : int
-        Microseconds that a client waits for its verification before it gets 202.
+        Microseconds after which a client gets 202 for its verification.
     commit_timeout : int
-        Microseconds after which a change that could not be committed is refused; more than `scoring_timeout`.
+        Microseconds after which the service refuses a change that it could not commit; more than `scoring_timeout`.
     queue_wait : int
-        Microseconds of estimated wait above which a change is refused at arrival.
+        Microseconds of estimated wait above which the service refuses a change at arrival.
     queue_limit : int
-        Changes that one may have before it at arrival, at least 1; else it is refused.
+        Waiting changes above which the service refuses further ones at arrival, at least 1.
     max_batch : int
         Changes that share one transaction at most, at least 1.
     max_connections : int
@@ -104,15 +123,14 @@ class ServiceSettings:
     write_timeout : int
         Microseconds within which a client has to read what was written for it.
     shutdown_notice : int
-        Microseconds for which a process that was asked to stop still takes connections, while it says that it is not
-        ready.
+        Microseconds for which a stopping process still accepts connections and reports that it is not ready.
     shutdown_grace : int
-        Microseconds that requests under way get to end when the service stops, and after them deliveries.
+        Microseconds after which a stopping process cancels requests, and then deliveries.
 
     Raises
     ------
-    ValueError
-        With every field that breaks its rule.
+    InvalidSettings
+        With all violations.
     """
 
     bundle: Path
@@ -143,8 +161,8 @@ class ServiceSettings:
     shutdown_grace: Duration = 30 * _SECOND
 
     def __post_init__(self) -> None:
-        if problems := [*_number_problems(self), *_source_problems(self)]:
-            raise ValueError("; ".join(problems))
+        if violations := [*_broken_numbers(self), *_broken_sources(self)]:
+            raise InvalidSettings(violations)
 
     @property
     def shelf(self) -> Path:
@@ -167,93 +185,90 @@ class ServiceSettings:
         return Egress(networks=self.egress_networks, proxy=self.egress_proxy, development=self.development)
 
     def to_plain(self) -> dict[str, Any]:
-        """Give plain values, as JSON has them, that `from_plain` reads: for a process of one's own."""
+        """Give plain values, as JSON has them, that `from_plain` reads in another process."""
         plain = dataclasses.asdict(self)
         return {name: str(value) if isinstance(value, Path) else value for name, value in plain.items()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make settings of what `to_plain` gave, without a library that validates."""
+        """Make settings of the result of `to_plain`."""
         paths = {name: Path(plain[name]) for name in ("bundle", "bundles", "public_key") if plain[name]}
         lists = {name: tuple(plain[name]) for name in _LISTS}
         return cls(**{**plain, **paths, **lists})
 
 
-def _number_problems(settings: ServiceSettings) -> Iterator[str]:
+def _broken_numbers(settings: ServiceSettings) -> Iterator[Violation]:
     if not settings.host:
-        yield "host must be a name or an address; 0.0.0.0 is all of this machine"
+        yield Violation("/host", "blank", "must be a name or an address; 0.0.0.0 is all of this machine")
     if not 0 <= settings.port <= 65535:
-        yield f"port must fulfil 0 <= port <= 65535, got {settings.port}"
+        yield Violation("/port", "out_of_range", f"must be 0 to 65535, got {settings.port}")
     for name in _COUNTS:
-        if getattr(settings, name) < 1:
-            yield f"{name} must be at least 1, got {getattr(settings, name)}"
+        if (count := getattr(settings, name)) < 1:
+            yield Violation(pointer(name), "out_of_range", f"must be at least 1, got {count}")
     for name in _DURATIONS:
         value = getattr(settings, name)
         is_off = name == "shutdown_notice" and value == 0
         if value < _MILLISECOND and not is_off:  # a bare number, which would be one of microseconds
-            yield f"{name} must be at least a millisecond, written as text such as 2s"
+            detail = "must be at least a millisecond, written as text such as 2s"
+            yield Violation(pointer(name), "out_of_range", detail)
     if settings.scoring_timeout >= settings.commit_timeout:
-        yield "scoring_timeout must be below commit_timeout"
+        yield Violation("/scoring_timeout", "out_of_range", "must be below commit_timeout")
 
 
-def _source_problems(settings: ServiceSettings) -> Iterator[str]:
+def _broken_sources(settings: ServiceSettings) -> Iterator[Violation]:
     try:
         if settings.workers > 1 and sqlite_path(settings.database) is not None:
-            yield "workers must be 1 with SQLite: use PostgreSQL for several processes"
+            detail = "must be 1 with SQLite: use PostgreSQL for several processes"
+            yield Violation("/workers", "out_of_range", detail)
         master_source(settings.database, settings.master_key)
-    except ValueError as error:
-        yield str(error)
-    yield from network_problems("trusted_proxies", settings.trusted_proxies)
-    yield from egress_problems(settings.egress_networks, settings.egress_proxy)
+    except InvalidSettings as error:
+        yield from error.violations
+    yield from broken_networks("trusted_proxies", settings.trusted_proxies)
+    yield from broken_egress(settings.egress_networks, settings.egress_proxy)
 
 
 def sqlite_path(database: str) -> Path | None:
-    """The file of a SQLite database, None for another kind.
+    """The file of a SQLite database, None for PostgreSQL.
 
     Raises
     ------
-    ValueError
-        If the URL is of no known kind, or means a database in memory, which ends with its process.
+    InvalidSettings
+        If the URL is of no known kind, or names a database in memory, which ends with its process.
     """
     from scoring_model.service.store.address import BadAddress, PostgresAddress, parse_address
 
     try:
         address = parse_address(database)
     except BadAddress:
-        raise ValueError(
-            "database must be sqlite:///relative.db, sqlite:////absolute.db or postgresql://..., "
-            f"got text of {len(database)} characters"
-        ) from None
+        kinds = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://..."
+        detail = f"must be {kinds}, got text of {len(database)} characters"
+        raise InvalidSettings([Violation("/database", "not_listed", detail)]) from None
     if isinstance(address, PostgresAddress):
         return None
     if address.path is None:
-        raise ValueError("database must name a file: sqlite:///relative.db or sqlite:////absolute.db")
+        detail = "must name a file: sqlite:///relative.db or sqlite:////absolute.db"
+        raise InvalidSettings([Violation("/database", "missing", detail)])
     return address.path
 
 
 def master_source(database: str, master_key: str | None) -> str:
     """Where the master keys of a database come from.
 
-    Parameters
-    ----------
-    database : str
-        Its URL.
-    master_key : str or None
-        The source that was named, if any.
-
     Raises
     ------
-    ValueError
-        If the source is of no known kind, or if none was named and the database has no file to keep one beside.
+    InvalidSettings
+        If the source is of no known kind, or if PostgreSQL has none.
     """
     path = sqlite_path(database)
     if master_key is None:
         if path is None:
-            raise ValueError("master_key is required with PostgreSQL: file:PATH, env:NAME or command:WORDS")
+            detail = "is required with PostgreSQL: file:PATH, env:NAME or command:WORDS"
+            raise InvalidSettings([Violation("/master_key", "missing", detail)])
         return f"file:{path}.key"
     kind, _, rest = master_key.partition(":")
     if kind not in ("file", "env", "command") or not rest:
-        raise ValueError("master_key must be file:PATH, env:NAME or command:WORDS")
+        detail = "must be file:PATH, env:NAME or command:WORDS"
+        raise InvalidSettings([Violation("/master_key", "not_listed", detail)])
     return master_key
 
 
@@ -265,20 +280,18 @@ def load_settings(
     Parameters
     ----------
     flags : mapping of str to object
-        Settings by name, the strongest; None where a flag was not given.
+        Settings by name; the strongest source. None is no value.
     environment : mapping of str to str
-        `PREFIX` and the name in capitals; an empty value is as none.
+        `PREFIX` and the name in capitals. An empty value is no value.
     file : Path, optional
-        YAML, the weakest.
+        YAML; the weakest source.
 
     Raises
     ------
     ConfigurationError
-        With all problems of all sources: unknown names with the nearest known one, and values that break a rule
-        with where they came from. Values are never shown.
+        With all problems of all sources, each under the file, variable or flag of its value. Values are never shown.
     """
-    # The validator takes long to import, and a worker, which is given settings that were read, never needs it.
-    from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
+    from scoring_model.configuration.reading import ConfigurationError, read_yaml
 
     plain = read_yaml(file) if file is not None else {}
     if not isinstance(plain, Mapping | None):
@@ -286,26 +299,58 @@ def load_settings(
     filed = {str(name): value for name, value in (plain or {}).items()}
     variables, unknown = _variables(environment)
     given = {name: value for name, value in flags.items() if value is not None}
+    found = _validated({**filed, **variables, **given})
+    if isinstance(found, ServiceSettings) and not unknown:
+        return found
+    sources = {name: f"{name} in {file}" for name in filed}
+    sources |= {name: _variable(name) for name in variables}
+    sources |= {name: f"--{name.replace('_', '-')}" for name in given}
+    violations = () if isinstance(found, ServiceSettings) else found
+    raise ConfigurationError((*(_line(one, sources) for one in violations), *unknown))
+
+
+def _validated(plain: Mapping[str, object]) -> ServiceSettings | Sequence[Violation]:
+    """Make settings of plain values, or find all violations."""
+    from pydantic import (
+        TypeAdapter,
+        ValidationError,
+    )  # slow to load
+
+    known = tuple(setting.name for setting in fields(ServiceSettings))
+    violations = [
+        Violation(pointer(name), "unknown_field", f"unknown key; {_hint(name, known)}")
+        for name in plain
+        if name not in known
+    ]
     try:
-        settings = read_settings(ServiceSettings, {**filed, **variables, **given})
-    except ConfigurationError as error:
-        named = {name: f"{name} in {file}" for name in filed}
-        named |= {name: PREFIX + name.upper() for name in variables}
-        named |= {name: f"--{name.replace('_', '-')}" for name in given}
-        told = (
-            line
-            for v in error.violations
-            for line in _told(str(v) if v.pointer else f"the whole: {v}", named)
+        settings = TypeAdapter(ServiceSettings).validate_python(
+            {name: value for name, value in plain.items() if name in known}
         )
-        raise ConfigurationError((*told, *unknown), omitted=error.omitted) from None
-    if unknown:
-        raise ConfigurationError(unknown)
-    return settings
+    except ValidationError as error:
+        for item in error.errors(include_url=False, include_input=False):
+            cause = item.get("ctx", {}).get("error")
+            if isinstance(cause, InvalidSettings):
+                violations += cause.violations
+            else:
+                detail = item["msg"] if cause is None else str(cause)
+                violations.append(Violation(pointer(*item["loc"]), item["type"], detail))
+        return violations
+    return violations or settings
+
+
+def _hint(name: str, known: Sequence[str], write: Callable[[str], str] = str) -> str:
+    near = near_misses(name, known)
+    return f"did you mean {write(near[0])}?" if near else f"known are {', '.join(map(write, known))}"
+
+
+def _line(violation: Violation, sources: Mapping[str, str]) -> str:
+    name, dot, part = _dotted(violation).partition(".")
+    return f"{sources.get(name, name)}{dot}{part}: {violation.detail}"
 
 
 def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple[str, ...]]:
-    """The settings among the variables, and what is wrong with the others that are ours by their prefix."""
-    known = {PREFIX + f.name.upper(): f.name for f in fields(ServiceSettings)}
+    """The settings among the variables, and a line for each unknown variable with `PREFIX`."""
+    known = {_variable(setting.name): setting.name for setting in fields(ServiceSettings)}
     values: dict[str, object] = {}
     unknown = []
     for variable in sorted(environment):
@@ -314,16 +359,18 @@ def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple
         name, text = known.get(variable), environment[variable]
         if name is None:
             short = variable.removeprefix(PREFIX).lower()
-            near = near_misses(short, known.values())
-            hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else f"known are {', '.join(known)}"
-            unknown.append(f"{variable}: unknown variable; {hint}")
+            unknown.append(f"{variable}: unknown variable; {_hint(short, tuple(known.values()), _variable)}")
         elif text:
             values[name] = items(text) if name in _LISTS else text
     return values, tuple(unknown)
 
 
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
 def items(text: str) -> list[str]:
-    """Split a list that was written with commas between.
+    """Split text at its commas.
 
     Examples
     --------
@@ -331,17 +378,3 @@ def items(text: str) -> list[str]:
     ['10.0.0.0/8', '::1']
     """
     return [item.strip() for item in text.split(",") if item.strip()]
-
-
-def _told(problem: str, named: Mapping[str, str]) -> Iterator[str]:
-    """Report a problem under the name under which the value was given."""
-    where, _, rest = problem.partition(": ")
-    name, dot, part = where.partition(".")
-    if name in named:
-        yield f"{named[name]}{dot}{part}: {rest}"
-    elif where != "the whole":
-        yield problem
-    else:
-        for rule in rest.split("; "):  # those of `ServiceSettings` itself, which begin with a name
-            source = named.get(rule.partition(" ")[0].partition(".")[0])
-            yield rule if source is None else f"{source}: {rule}"

@@ -61,7 +61,7 @@ def test_those_of_one_batch_see_the_amounts_of_each_other(store_url: str, summin
         rows = [await world.features(answer.resource.id) for answer in answers]
         assert [sums(row)[0] for row in rows[::2]] == [2.0**i - 1 for i in range(16)]
         assert [sums(row)[0] for row in rows[1::2]] == [-i * (i - 1) / 2 for i in range(16)]
-        # What was committed is unmasked with what is of another pool.
+        # What was committed is unmasked with what is of another history scope.
         again = await together(world, *(world.verify(caller, signals=DEVICE) for caller in (one, other)))
         found = [sums(await world.features(answer.resource.id))[0] for answer in again]
         assert found == [2.0**16 - 1, -120.0]
@@ -69,8 +69,8 @@ def test_those_of_one_batch_see_the_amounts_of_each_other(store_url: str, summin
     tell(store_url, summing, story)
 
 
-def test_clients_of_a_pool_see_one_sum(store_url: str, summing: Path) -> None:
-    """What a client of the same pool was paid counts, what another client was paid does not."""
+def test_clients_of_a_history_scope_see_one_sum(store_url: str, summing: Path) -> None:
+    """What a client of the same history scope was paid counts, what another client was paid does not."""
 
     async def story(world: World) -> None:
         first, second, other = await world.client("bank"), await world.client("bank"), await world.client()
@@ -107,8 +107,8 @@ def test_privacy_erasure_changes_nobody_elses_sums(store_url: str, summing: Path
             await world.verify(caller, identity=identity, signals=signals)
         alone = await world.verify(caller, signals={**DEVICE, AMOUNT.signal: 2.5}, subject="s")
         before = await paid(world, caller, None, subject="before")
-        await world.service.erase_identity(caller, identity)
-        await world.service.erase_signals(caller, alone.resource.id)
+        await world.service.identities.erase(caller, identity)
+        await world.service.verifications.erase_signals(caller, alone.resource.id)
         async with opened(store_url, summing, clock=world.clock) as again:
             after = await paid(again, caller, None, subject="after")
         assert sums(before) == sums(after) == (103.0, 51.5)
@@ -129,7 +129,7 @@ def test_privacy_an_amount_is_kept_under_a_mask_and_only_where_it_is_summed(
             assert len({row.amount for row in rows}) == len(rows) == 3
             assert not {row.amount for row in rows} & {None, 125, AMOUNT.units(amount)}
             pasts = {row.hash: [row[1:]] for row in rows}
-            found = Masks(world.secrets).unmask(caller.pool, pasts)
+            found = Masks(world.secrets).unmask(caller.history_scope, pasts)
             assert {past[-1] for (past,) in found.values()} == {AMOUNT.units(amount)}
             world.clock.advance(1)
 

@@ -35,8 +35,8 @@ from service_use import (
     World,
     blob,
     file_of,
-    once_of,
     opened,
+    request_of,
     select,
     signals_of,
     tell,
@@ -168,7 +168,7 @@ async def errors(world: World, caller: Caller, heard: Heard) -> None:
     """All ways in which the core refuses something, with canaries in it."""
     service = world.service
     for body in malformed():
-        await refused(heard, lambda body=body: service.create_identity(caller, body, None))  # type: ignore[misc]
+        await refused(heard, lambda body=body: service.identities.create(caller, body, None))  # type: ignore[misc]
     bad = "canary-malformed"
     bodies: list[dict[str, object]] = [
         {"identityId": bad},
@@ -180,7 +180,7 @@ async def errors(world: World, caller: Caller, heard: Heard) -> None:
         {"identityId": to_text(ids.new_id(0)), "signals": SIGNALS, "subjectId": SUBJECT},
     ]
     for body in bodies:
-        await refused(heard, lambda body=body: service.create_verification(caller, body, None))  # type: ignore[misc]
+        await refused(heard, lambda body=body: service.verifications.create(caller, body, None))  # type: ignore[misc]
     incomplete = await world.identity(caller, {"firstName": PERSON["firstName"]})
     await refused(heard, lambda: world.verify(caller, identity=incomplete, signals=SIGNALS, subject=SUBJECT))
     await refused(heard, lambda: world.verify(caller, signals={"deviceId": "canary-device"}, key=KEY))
@@ -190,9 +190,9 @@ async def errors(world: World, caller: Caller, heard: Heard) -> None:
         {**HOOK, "eventTypes": [bad], "nickname": bad},
     ]
     for body in hooks:
-        await refused(heard, lambda body=body: service.create_webhook(caller, body, None))  # type: ignore[misc]
-    await refused(heard, lambda: service.identity(caller, bad.encode()))
-    await refused(heard, lambda: service.webhook(caller, bad.encode()))
+        await refused(heard, lambda body=body: service.webhooks.create(caller, body, None))  # type: ignore[misc]
+    await refused(heard, lambda: service.identities.get(caller, bad.encode()))
+    await refused(heard, lambda: service.webhooks.get(caller, bad.encode()))
 
 
 async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> bytes:
@@ -210,12 +210,12 @@ async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest
         assert answer.pending
         await world.pending.step()
     with pytest.raises(ValueError, match="canary-fault"):  # to the one who asked for it, and not to the log
-        await world.queue.change(Owner("p"), None, poison)
+        await world.queue.change(Owner("p"), poison)
     row = await world.row(answer.resource.id)
     assert row.payload is not None
     statement = f"payload = {blob(world.url, row.payload[::-1])} WHERE id = {blob(world.url, row.id)}"
     await select(world.url, f"UPDATE verifications SET {statement}")
-    await refused(heard, lambda: world.service.verification(caller, row.id))
+    await refused(heard, lambda: world.service.verifications.get(caller, row.id))
     return row.id
 
 
@@ -276,9 +276,9 @@ async def search(world: World, postgres: Databases | None, since: str) -> None:
 async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tuple[bytes, list[bytes]]:
     """All that succeeds: an identity, verifications that were scored and one that waits, labels, replays."""
     service = world.service
-    once = once_of(KEY, PERSON, "POST /identities")
-    identity = await service.create_identity(caller, PERSON, once)
-    assert (await service.create_identity(caller, PERSON, once)).resource == identity.resource
+    once = request_of(KEY, PERSON, "POST /identities")
+    identity = await service.identities.create(caller, PERSON, once)
+    assert (await service.identities.create(caller, PERSON, once)).resource == identity.resource
     assert identity.resource.status is IdentityStatus.VALIDATED
     resource = identity.resource.id
     made = [
@@ -289,18 +289,18 @@ async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tupl
     async with opened(world.url, bundle, clock=world.clock, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
         made.append(await busy.verify(caller, signals=SIGNALS, subject=SUBJECT, key=f"{KEY} 2"))
         assert made[-1].pending
-    hook = await service.create_webhook(caller, HOOK, once_of(KEY, HOOK, "POST /webhooks"))
-    await service.test_webhook(caller, hook.resource.id, None)
+    hook = await service.webhooks.create(caller, HOOK, request_of(KEY, HOOK, "POST /webhooks"))
+    await service.webhooks.test(caller, hook.resource.id, None)
     async with world.store.reading() as reader:
         clients = await reader.clients()
     verifications = [answer.resource.id for answer in made]
     lines = [LabelLine(one, None, "fraud", START) for one in verifications]
     await import_labels(world.store, clients, lines, world.clock)
-    read = [await service.verification(caller, one) for one in verifications]
+    read = [await service.verifications.get(caller, one) for one in verifications]
     assert read[0].subject_id == SUBJECT
     heard.texts += [repr(one) for one in (identity, made, read, caller, once)]
     body = verification_body(identity=resource, signals=SIGNALS, subject=SUBJECT)
-    heard.texts.append(repr(await service._verifications._candidate(caller, body, KEY)))
+    heard.texts.append(repr(await service.candidates.new(caller, body, KEY)))
     return resource, verifications
 
 
@@ -322,9 +322,9 @@ def test_nothing_leaks(
         await errors(world, caller, heard)
         broken = await faults(world, caller, heard, monkeypatch)
         await search(world, postgres, since)
-        await world.service.erase_identity(caller, identity)
+        await world.service.identities.erase(caller, identity)
         for one in (*verifications, broken):
-            await world.service.erase_signals(caller, one)
+            await world.service.verifications.erase_signals(caller, one)
         await world.pending.step()
         for resource in (broken, verifications[-1]):
             await refused(heard, lambda one=resource: replay(world.store, MASTERS, one, find=lambda *_: None))  # type: ignore[misc]

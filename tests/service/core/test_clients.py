@@ -15,22 +15,22 @@ from scoring_model.service.clients.clients import (
     RevokedClient,
     UnknownClient,
     create_client,
-    format_scopes,
+    format_permissions,
     key_digest,
     list_clients,
+    parse_permissions,
     parse_quota,
-    parse_scopes,
     revoke,
     rotate_key,
 )
 from scoring_model.service.clients.credentials import Credentials
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.store import Store
 from scoring_model.service.store import open_store
 
 NOW = 1_800_000_000_000_000
 SECOND = 1_000_000
-ALL = frozenset(Scope)
+ALL = frozenset(Permission)
 
 
 class Hands:
@@ -61,9 +61,9 @@ def played(store_url: str, scenario: Callable[[Store], Awaitable[None]]) -> None
     asyncio.run(play())
 
 
-async def ada(store: Store, *, pool: str | None = None) -> NewClient:
+async def ada(store: Store, *, history_scope: str | None = None) -> NewClient:
     """A client of everything."""
-    return await create_client(store, name="Ada", scopes=ALL, pool=pool, now=NOW)
+    return await create_client(store, name="Ada", permissions=ALL, history_scope=history_scope, now=NOW)
 
 
 async def is_let_in(store: Store, client_id: str, api_key: str, now: int = NOW) -> bool:
@@ -78,17 +78,17 @@ async def the_one(store: Store) -> ClientSummary:
 
 
 def test_authentication_a_new_client_is_let_in(store_url: str) -> None:
-    """Its pair is good at once, with the scopes, the quota and a pool of its own."""
+    """Its pair is good at once, with the permissions, the quota and a history scope of its own."""
 
     async def scenario(store: Store) -> None:
         new = await create_client(
-            store, name=" Zoe\u0308 ", scopes=[Scope.WEBHOOKS], quota=10, quota_seconds=1, now=NOW
+            store, name=" Zoe\u0308 ", permissions=[Permission.WEBHOOKS], quota=10, quota_seconds=1, now=NOW
         )
         other = await ada(store)
         caller = await Credentials(store, Hands(NOW)).authenticate(new.client_id, new.api_key)
         assert caller is not None
-        assert (caller.client_id, caller.scopes) == (new.client_id, frozenset({Scope.WEBHOOKS}))
-        assert (caller.quota, caller.quota_seconds, caller.pool) == (10, 1, str(caller.client))
+        assert (caller.client_id, caller.permissions) == (new.client_id, frozenset({Permission.WEBHOOKS}))
+        assert (caller.quota, caller.quota_seconds, caller.history_scope) == (10, 1, str(caller.client))
         assert not await is_let_in(store, new.client_id, other.api_key)
         zoe, _ = await list_clients(store)
         assert (zoe.name, zoe.quota, zoe.quota_seconds, zoe.created_at) == ("Zoë", 10, 1, NOW)
@@ -130,18 +130,18 @@ def test_authentication_keys_are_256_random_bits_and_only_their_hash_is_kept(sto
     played(store_url, scenario)
 
 
-def test_privacy_pools_exist_only_by_name(store_url: str) -> None:
-    """Clients of one named pool share it; nobody can name the pool that another has to itself."""
+def test_privacy_history_scopes_exist_only_by_name(store_url: str) -> None:
+    """Clients of one named history scope share it; no client can name the scope of another one."""
 
     async def scenario(store: Store) -> None:
-        for pool in ("banks", " banks ", None, None):
-            await ada(store, pool=pool)
-        pools = [client.pool for client in await list_clients(store)]
-        assert pools[:2] == ["banks", "banks"]
-        assert len(set(pools)) == 3
-        for own in (pools[2], f" {pools[3]}", "٣"):
-            with pytest.raises(InvalidClient, match="pool must not be a number"):
-                await ada(store, pool=own)
+        for history_scope in ("banks", " banks ", None, None):
+            await ada(store, history_scope=history_scope)
+        scopes = [client.history_scope for client in await list_clients(store)]
+        assert scopes[:2] == ["banks", "banks"]
+        assert len(set(scopes)) == 3
+        for own in (scopes[2], f" {scopes[3]}", "٣"):
+            with pytest.raises(InvalidClient, match="history scope must not be a number"):
+                await ada(store, history_scope=own)
         assert len(await list_clients(store)) == 4
 
     played(store_url, scenario)
@@ -153,21 +153,27 @@ def test_a_client_that_breaks_rules_is_refused_with_all_of_them(store_url: str) 
     async def scenario(store: Store) -> None:
         with pytest.raises(InvalidClient) as caught:
             await create_client(
-                store, name=" ", scopes=[], quota=0, quota_seconds=86_401, pool="a\x00" + "b" * 99, now=NOW
+                store,
+                name=" ",
+                permissions=[],
+                quota=0,
+                quota_seconds=86_401,
+                history_scope="a\x00" + "b" * 99,
+                now=NOW,
             )
         assert str(caught.value).split("; ") == [
             "name must have 1 to 100 characters, got 0",
             "scopes must be at least one",
             "quota must be 1 to 1000000000 requests",
             "quota must be of 1 to 86400 seconds",
-            "pool must have 1 to 100 characters, got 101",
-            "pool must have no control characters",
+            "history scope must have 1 to 100 characters, got 101",
+            "history scope must have no control characters",
         ]
         for name in ("x" * 101, "a\nb", "\ud800"):
             with pytest.raises(InvalidClient):
-                await create_client(store, name=name, scopes=ALL, now=NOW)
+                await create_client(store, name=name, permissions=ALL, now=NOW)
         assert await list_clients(store) == []
-        await create_client(store, name="x" * 100, scopes=ALL, now=NOW)
+        await create_client(store, name="x" * 100, permissions=ALL, now=NOW)
 
     played(store_url, scenario)
 
@@ -300,15 +306,15 @@ def test_other_quotas_are_refused(text: str) -> None:
         parse_quota(text)
 
 
-@given(st.sets(st.sampled_from(list(Scope)), min_size=1))
-def test_scopes_are_read_as_they_are_written(scopes: set[Scope]) -> None:
+@given(st.sets(st.sampled_from(list(Permission)), min_size=1))
+def test_scopes_are_read_as_they_are_written(scopes: set[Permission]) -> None:
     """In any order, with blanks or without."""
-    text = format_scopes(scopes)
-    assert parse_scopes(text) == parse_scopes(", ".join(reversed(text.split(",")))) == scopes
+    text = format_permissions(scopes)
+    assert parse_permissions(text) == parse_permissions(", ".join(reversed(text.split(",")))) == scopes
 
 
 @pytest.mark.parametrize("text", ["", "identities,", "all", "identities;webhooks", "Identities"])
 def test_other_scopes_are_refused(text: str) -> None:
     """The error lists those that there are."""
     with pytest.raises(InvalidClient, match="identities, verifications, webhooks"):
-        parse_scopes(text)
+        parse_permissions(text)

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from scoring_model.service.clients import credentials as module
 from scoring_model.service.clients.clients import key_digest
 from scoring_model.service.clients.credentials import Credentials
-from scoring_model.service.core.resources import Caller, Scope
+from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, StoreUnavailable
 
 SECOND = 1_000_000
 ADA = ClientRow(1, "cl_ada", "Ada", "1", "identities,webhooks", 6000, 60, 0, 0, None)
 BOB = ClientRow(2, "cl_bob", "Bob", "shared", "verifications", 10, 1, 0, 0, None)
-CALLER = Caller(1, "cl_ada", "1", frozenset({Scope.IDENTITIES, Scope.WEBHOOKS}), 6000, 60)
+CALLER = Caller(1, "cl_ada", "1", frozenset({Permission.IDENTITIES, Permission.WEBHOOKS}), 6000, 60)
 
 
 class Hands:
@@ -103,13 +103,13 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 
 def test_authentication_a_good_pair_is_its_client() -> None:
-    """It comes with pool, scopes and quota; the store is asked by SHA-256 alone."""
+    """It comes with history scope, permissions and quota; the store is asked by SHA-256 alone."""
 
     async def scenario() -> None:
         world = World()
         assert await world.ask("cl_ada", "sk_ada") == CALLER
         assert (await world.ask("cl_bob", "sk_bob")) == Caller(
-            2, "cl_bob", "shared", frozenset({Scope.VERIFICATIONS}), 10, 1
+            2, "cl_bob", "shared", frozenset({Permission.VERIFICATIONS}), 10, 1
         )
         assert world.keys.asked[0] == hashlib.sha256(b"sk_ada").digest()
 
@@ -143,10 +143,15 @@ def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id: str, 
     run(scenario())
 
 
-def test_authentication_the_stranger_is_nobody() -> None:
-    """Even a key whose hash were that of the stand-in would open nothing."""
-    key, client = module._DUMMY_CREDENTIAL
-    assert not module._is_good(key, client, client.client_id, 0)
+def test_authentication_the_dummy_credential_opens_nothing() -> None:
+    """It is a revoked key of a revoked client, so that even a store that held it would refuse it."""
+
+    async def scenario() -> None:
+        world = World()
+        world.keys.rows[key_digest("sk_dummy")] = module.DUMMY_CREDENTIAL
+        assert await world.ask(module.DUMMY_CREDENTIAL[1].client_id, "sk_dummy") is None
+
+    run(scenario())
 
 
 @pytest.mark.parametrize(

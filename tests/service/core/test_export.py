@@ -95,7 +95,7 @@ def test_a_record_has_the_label_that_was_told_last(store_url: str, sealed: Path)
 def test_records_are_those_of_one_client_in_the_order_of_their_events(
     store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Page by page, whole, with instants that meet at the end of a page; others, of a pool too, are not among them."""
+    """Page by page, whole, with instants that meet at the end of a page; other clients are not among them."""
     monkeypatch.setattr(export, "_PAGE", 3)
 
     async def story(world: World) -> None:
@@ -134,8 +134,8 @@ def test_privacy_whoever_was_erased_is_left_out(store_url: str, sealed: Path) ->
         where = f"WHERE id = {blob(store_url, failed)}"
         await select(store_url, f"UPDATE verifications SET status = 'ERROR', completed_at = {START} {where}")
         assert len(await exported(world, caller)) == 6
-        await world.service.erase_identity(caller, gone)
-        await world.service.erase_signals(caller, erased)
+        await world.service.identities.erase(caller, gone)
+        await world.service.verifications.erase_signals(caller, erased)
         records = await exported(world, caller)
         assert len(records) == 2
         assert records[0]["firstName"] == persons[1].identity["firstName"]

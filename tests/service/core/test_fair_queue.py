@@ -14,7 +14,7 @@ class Job:
 
     client: int
     number: int
-    scope: str = "s"
+    history_scope: str = "s"
     queued_at: float = 0.0
 
 

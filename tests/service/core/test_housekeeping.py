@@ -7,13 +7,13 @@ import pytest
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.retention.housekeeping import warn_of_short_history
 from scoring_model.service.retention.retention import KEPT_SINCE, kept_since
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.scoring.score import SKEW
 from service_use import HOUR, START, World, table, tell
 
 
 def longest(world: World) -> int:
     """The longest window, in seconds."""
-    return int(world.service._verifications._matrix.spec.windows[-1] // 1_000_000)
+    return int(world.service.scoring.scorer.matrix.spec.windows[-1] // 1_000_000)
 
 
 async def counted(world: World, walk: bool) -> list[str]:
@@ -24,7 +24,7 @@ async def counted(world: World, walk: bool) -> list[str]:
     for seconds in (longest(world) - 1, 0.5, 0.5, 1, 10):
         world.clock.advance(seconds)
         if walk:
-            await world.service._housekeeping.walk()
+            await world.service.housekeeping.walk()
         found = (await world.verify(caller, signals={"deviceId": "d"})).resource
         features = await world.features(found.id)
         seen += [
@@ -59,7 +59,7 @@ def test_idempotency_old_answers_go(store_url: str, sealed: Path) -> None:
         world.clock.at += 20 * HOUR
         await world.verify(caller, signals={"vpn": True}, key="second")
         world.clock.at += 4 * HOUR + 1
-        await world.service._housekeeping.walk()
+        await world.service.housekeeping.walk()
         (left,) = await table(world.url, IdempotencyRow)
         assert left.created_at == START + 20 * HOUR
 
@@ -72,9 +72,9 @@ def test_a_clock_that_was_set_back_does_not_say_that_the_history_is_whole(
     """From when on the history is whole only grows."""
 
     async def story(world: World) -> None:
-        await world.service._housekeeping.walk()
+        await world.service.housekeeping.walk()
         world.clock.at -= 10 * HOUR
-        await world.service._housekeeping.walk()
+        await world.service.housekeeping.walk()
         async with world.store.reading() as reader:
             since = kept_since(await reader.fact(KEPT_SINCE))
         assert since == START - longest(world) * 1_000_000 - SKEW

@@ -42,11 +42,11 @@ def test_identity_is_what_its_body_makes_it(
     async def story(world: World) -> None:
         caller = await world.client()
         body = {**applicants(sealed)[0].identity, "externalId": "own", **changes}
-        made = (await world.service.create_identity(caller, body, None)).resource
+        made = (await world.service.identities.create(caller, body, None)).resource
         assert (made.status, made.created_at, made.updated_at) == (status, START, START)
         assert bool(made.validation_errors) is (changes.get("dob") == "2019-02-03")
         world.clock.advance(60)
-        assert await world.service.identity(caller, made.id) == made
+        assert await world.service.identities.get(caller, made.id) == made
         assert made.values["externalId"] == "own"
         events = await world.events(caller)
         assert [(event.type, event.sequence) for event in events] == list(
@@ -74,17 +74,17 @@ def test_identity_that_breaks_rules_is_not_stored(store_url: str, sealed: Path) 
 
 
 def test_identity_is_there_for_its_client_alone(store_url: str, sealed: Path) -> None:
-    """Another client's id, of the same pool too, and an unknown one are both not there."""
+    """Another client's id, of the same history scope too, and an unknown one are both not there."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")
         identity = await world.identity(caller, applicants(sealed)[0].identity)
         for who, what in ((mate, identity), (caller, ids.new_id(0))):
             with pytest.raises(NotFound):
-                await world.service.identity(who, what)
+                await world.service.identities.get(who, what)
             with pytest.raises(NotFound):
-                await world.service.erase_identity(who, what)
-        assert (await world.service.identity(caller, identity)).status is IdentityStatus.VALIDATED
+                await world.service.identities.erase(who, what)
+        assert (await world.service.identities.get(caller, identity)).status is IdentityStatus.VALIDATED
 
     tell(store_url, sealed, story)
 
@@ -122,13 +122,13 @@ def test_privacy_erasure_takes_the_person_from_everything(store_url: str, sealed
         made = (await world.verify(caller, identity=second, signals=person.signals, subject="s")).resource
         links, told = await world.link_rows(), len(await world.events(caller))
         world.clock.advance(60)
-        answered = await world.service.erase_identity(caller, first)
+        answered = await world.service.identities.erase(caller, first)
         at = world.clock.now()
         assert answered == Identity(first, {}, IdentityStatus.REDACTED, (), START, at)
         for identity in (first, second):
-            found = await world.service.identity(caller, identity)
+            found = await world.service.identities.get(caller, identity)
             assert (found.status, found.values, found.updated_at) == (IdentityStatus.REDACTED, {}, at)
-        kept = await world.service.verification(caller, made.id)
+        kept = await world.service.verifications.get(caller, made.id)
         assert kept == replace(made, subject_id=None)
         row = await world.row(made.id)
         assert row.payload is row.links is None
@@ -155,11 +155,11 @@ def test_privacy_erasure_touches_nobody_else(store_url: str, sealed: Path) -> No
         kept = [(mate, theirs), (caller, other), (caller, partial)]
         subject = (await world.verify(caller, signals=person.signals, subject="s")).resource
         verified = (await world.verify(mate, identity=theirs, subject="t")).resource
-        before = [await world.service.identity(who, what) for who, what in kept]
-        await world.service.erase_identity(caller, mine)
-        assert [await world.service.identity(who, what) for who, what in kept] == before
-        assert await world.service.verification(caller, subject.id) == subject
-        assert await world.service.verification(mate, verified.id) == verified
+        before = [await world.service.identities.get(who, what) for who, what in kept]
+        await world.service.identities.erase(caller, mine)
+        assert [await world.service.identities.get(who, what) for who, what in kept] == before
+        assert await world.service.verifications.get(caller, subject.id) == subject
+        assert await world.service.verifications.get(mate, verified.id) == verified
 
     tell(store_url, sealed, story)
 
@@ -171,11 +171,11 @@ def test_privacy_erasing_twice_answers_the_same(store_url: str, sealed: Path) ->
         caller = await world.client()
         body = applicants(sealed)[0].identity
         first, second = await world.identity(caller, body), await world.identity(caller, body)
-        answered = await world.service.erase_identity(caller, first)
+        answered = await world.service.identities.erase(caller, first)
         events = await world.events(caller)
         world.clock.advance(60)
-        assert await world.service.erase_identity(caller, first) == answered
-        assert (await world.service.erase_identity(caller, second)).updated_at == answered.updated_at
+        assert await world.service.identities.erase(caller, first) == answered
+        assert (await world.service.identities.erase(caller, second)).updated_at == answered.updated_at
         assert await world.events(caller) == events
 
     tell(store_url, sealed, story)
@@ -190,13 +190,13 @@ def test_privacy_who_comes_back_after_erasure_is_new(store_url: str, sealed: Pat
         old = await world.identity(caller, person.identity)
         await world.verify(caller, identity=old, signals=person.signals)
         (old_key,) = await keys_of(world, old)
-        await world.service.erase_identity(caller, old)
+        await world.service.identities.erase(caller, old)
         new = await world.identity(caller, person.identity)
         assert (await keys_of(world, new)) != [old_key]
         made = await world.verify(caller, identity=new, signals=person.signals)
         assert (await world.features(made.resource.id))["link_person_1d_records"] == 1
-        assert (await world.service.identity(caller, old)).status is IdentityStatus.REDACTED
-        assert (await world.service.identity(caller, new)).status is IdentityStatus.VALIDATED
+        assert (await world.service.identities.get(caller, old)).status is IdentityStatus.REDACTED
+        assert (await world.service.identities.get(caller, new)).status is IdentityStatus.VALIDATED
 
     tell(store_url, sealed, story)
 
@@ -211,7 +211,7 @@ def test_privacy_erasure_changes_nobody_elses_history(store_url: str, sealed: Pa
         identity = await world.identity(caller, person.identity)
         await world.verify(caller, identity=identity, signals=person.signals)
         if erase:
-            await world.service.erase_identity(caller, identity)
+            await world.service.identities.erase(caller, identity)
         other = await world.identity(caller, shared)
         world.clock.advance(60)
         made = await world.verify(caller, identity=other, signals=person.signals)
@@ -240,12 +240,12 @@ def test_privacy_who_is_erased_while_a_verification_waits_is_not_verified(
             waiting = asyncio.ensure_future(world.verify(caller, identity=first))
             while not world.store.knocking:
                 await asyncio.sleep(0.001)
-            await other.service.erase_identity(caller, first)
+            await other.service.identities.erase(caller, first)
             world.store.gate.set()
             with pytest.raises(IdentityNotValidated):
                 await waiting
         refused, erased = await together(
-            world, world.verify(caller, identity=second), world.service.erase_identity(caller, second)
+            world, world.verify(caller, identity=second), world.service.identities.erase(caller, second)
         )
         assert isinstance(refused, IdentityNotValidated)
         assert erased.status is IdentityStatus.REDACTED
@@ -265,12 +265,12 @@ def test_privacy_erasing_the_signals_erases_the_person(store_url: str, sealed: P
         nobody = [(await world.verify(caller, signals=one)).resource for one in signals[3:5]]
         links, events = await world.link_rows(), await world.events(caller)
         for _ in range(2):
-            answered = await world.service.erase_signals(caller, mine[0].id)
+            answered = await world.service.verifications.erase_signals(caller, mine[0].id)
             assert (answered.id, answered.subject_id, answered.score) == (mine[0].id, None, mine[0].score)
-            assert answered == await world.service.verification(caller, mine[0].id)
-        assert (await world.service.verification(caller, mine[1].id)).subject_id is None
-        assert await world.service.verification(caller, other.id) == other
-        await world.service.erase_signals(caller, nobody[0].id)
+            assert answered == await world.service.verifications.get(caller, mine[0].id)
+        assert (await world.service.verifications.get(caller, mine[1].id)).subject_id is None
+        assert await world.service.verifications.get(caller, other.id) == other
+        await world.service.verifications.erase_signals(caller, nobody[0].id)
         payloads = [(await world.row(one.id)).payload is None for one in (*mine, other, *nobody)]
         assert payloads == [True, True, False, True, False]
         assert await world.link_rows() == links
@@ -289,8 +289,8 @@ def test_privacy_erasing_the_signals_of_an_identity_redacts_it(store_url: str, s
         caller = await world.client()
         identity = await world.identity(caller, applicants(sealed)[0].identity)
         made = (await world.verify(caller, identity=identity)).resource
-        await world.service.erase_signals(caller, made.id)
-        assert (await world.service.identity(caller, identity)).status is IdentityStatus.REDACTED
+        await world.service.verifications.erase_signals(caller, made.id)
+        assert (await world.service.identities.get(caller, identity)).status is IdentityStatus.REDACTED
         assert (await world.told(caller, identity))[-1] == "identity.redacted"
 
     tell(store_url, sealed, story)

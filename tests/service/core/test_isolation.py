@@ -32,7 +32,7 @@ class Seen:
 
 async def seen(world: World, caller: Caller, resource: bytes) -> Seen:
     """What there is to see of a verification."""
-    found = await world.service.verification(caller, resource)
+    found = await world.service.verifications.get(caller, resource)
     stored = await world.row(resource)
     async with world.store.reading() as reader:
         key = await world.persons.key_of(reader, stored.key_id)
@@ -79,7 +79,7 @@ async def lived(world: World, caller: Caller, others: Sequence[Caller]) -> list[
 def test_privacy_a_client_sees_the_same_with_and_without_others(store_url: str, sealed: Path) -> None:
     """Rows bit for bit, scores, outcomes, reasons, times: alone, and beside one who sends all of it a minute before.
 
-    Of a client of the same pool all of it is seen: so the traffic is one in which it could be told.
+    Of a client of the same history scope all of it is seen: so the traffic is one in which it could be told.
     """
 
     async def story(world: World) -> None:
@@ -95,7 +95,7 @@ def test_privacy_a_client_sees_the_same_with_and_without_others(store_url: str, 
 
 
 def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(store_url: str, sealed: Path) -> None:
-    """Those of one batch: the same device of two clients at once, of two of a pool at once."""
+    """Those of one batch: the same device of two clients at once, of two of a history scope at once."""
 
     async def story(world: World) -> None:
         strangers = [await world.client(), await world.client()]
@@ -103,7 +103,7 @@ def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(store_url: s
         signals = signals_of(sealed, Outcome.FAILED)[0]
         callers = (*strangers, *mates)
         answers = await together(world, *(world.verify(caller, signals=signals) for caller in callers))
-        assert world.store.pools[-1:] == [sorted({caller.pool for caller in callers})]
+        assert world.store.history_scopes[-1:] == [sorted({caller.history_scope for caller in callers})]
         found = [
             await seen(world, caller, answer.resource.id)
             for caller, answer in zip(callers, answers, strict=True)
@@ -137,7 +137,7 @@ def test_privacy_a_client_is_told_of_its_own_events_alone(store_url: str, sealed
 
 
 def test_privacy_the_clock_of_another_moves_nobody(store_url: str, sealed: Path) -> None:
-    """Events an hour ahead, of a process with a wrong clock, hold up those of their pool and nobody else."""
+    """Events an hour ahead, of a process with a wrong clock, hold up those of their history scope and nobody else."""
 
     async def story(world: World) -> None:
         caller, other = await world.client(), await world.client()
@@ -163,7 +163,7 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
     """Bit for bit what comes after somebody was erased is what would have come: of others, and of the erased too."""
 
     async def rows(world: World, *, erase: bool) -> list[Seen]:
-        # A pool of its own each time, so that the second time begins with nothing.
+        # A history scope of its own each time, so that the second time begins with nothing.
         named = None if pool is None else f"{pool} {erase}"
         caller, other = await world.client(named), await world.client(named)
         world.clock.at = START
@@ -174,8 +174,8 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
         second = (await world.verify(caller, signals=person.signals, subject="s")).resource.id
         await labelled(world, [first, second])
         if erase:
-            await world.service.erase_identity(caller, identity)
-            await world.service.erase_signals(caller, second)
+            await world.service.identities.erase(caller, identity)
+            await world.service.verifications.erase_signals(caller, second)
         world.clock.advance(60)
         made = []
         for who in (caller, other):
@@ -213,6 +213,6 @@ def test_privacy_processes_share_a_history_and_keep_clients_apart(store_url: str
             )
             counts = [(await world.features(one.id))["link_device_1d_records"] for one in mine]
             assert counts == list(range(16))
-            assert (await world.service.verification(caller, mine[0].id)).completed_at == START
+            assert (await world.service.verifications.get(caller, mine[0].id)).completed_at == START
 
     tell(store_url, sealed, story)

@@ -156,7 +156,7 @@ def test_labels_of_what_is_not_there_are_unknown(store_url: str, sealed: Path) -
         nobody, nothing = ids.new_id(0), ids.new_id(1)
         bare = await world.identity(caller, applicants(sealed)[0].identity)
         good, erased = [await on_device(world, caller) for _ in range(2)]
-        await world.service.erase_signals(caller, erased)
+        await world.service.verifications.erase_signals(caller, erased)
         async with opened(store_url, sealed, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
             pending = (await busy.verify(caller, signals={"vpn": True})).resource.id
         lines = [

@@ -138,8 +138,8 @@ def test_record_without_values_has_no_links() -> None:
     assert LINKER.link("1", 1, {}) == Links(None, ())
 
 
-def test_privacy_pools_share_no_hash() -> None:
-    """No hash of one pool is found in another, so that history never crosses clients."""
+def test_privacy_history_scopes_share_no_hash() -> None:
+    """No hash of one history scope is found in another, so that history never crosses clients."""
     assert not _hashes(LINKER.link("1", 1, FULL)) & _hashes(LINKER.link("2", 1, FULL))
 
 
@@ -149,8 +149,8 @@ def test_privacy_databases_share_no_hash() -> None:
     assert not _hashes(LINKER.link("1", 1, FULL)) & _hashes(other.link("1", 1, FULL))
 
 
-def test_clients_of_a_pool_share_everything_but_their_references() -> None:
-    """Within a pool a person is known to all by names and date of birth; a reference is its client's own."""
+def test_clients_of_a_history_scope_share_everything_but_their_references() -> None:
+    """Within a history scope a person is known to all by names and date of birth; a reference is its client's own."""
     one, other = dict(LINKER.link("p", 1, FULL).hashes), dict(LINKER.link("p", 2, FULL).hashes)
     assert {name for name in one if one[name] == other[name]} == set(one) - {"reference"}
     alone = {"subjectId": "s1"}

@@ -61,13 +61,13 @@ def test_masks_come_off(histories: dict[bytes, list[tuple[int, int | None]]]) ->
 
 @given(_hashes, st.integers(-(2**63), 2**63 - 1), _units)
 def test_a_mask_is_the_mac_of_hash_and_instant(value: bytes, time: int, units: int | None) -> None:
-    """The pad is CBC-MAC by AES-256 under the pool's amount key, of hash and instant, as CBC itself gives it."""
+    """The pad is the CBC-MAC (AES-256, amount key of the history scope) of hash and instant, as CBC itself gives it."""
     pad = pad_of(SECRETS.amount_key("p"), value, time)
     assert masked_of(MASKS, "p", value, time, units) == pad ^ (NO_AMOUNT if units is None else units)
 
 
 def test_no_two_rows_share_a_pad() -> None:
-    """Another hash, instant, pool or database has another pad; the rows of one event have one each."""
+    """Another hash, instant, history scope or database has another pad; the rows of one event have one each."""
     one, other = bytes(16), bytes([*bytes(15), 1])
     pads = {
         masked_of(masks, pool, value, time, 0)

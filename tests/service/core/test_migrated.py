@@ -47,8 +47,8 @@ def test_a_database_of_version_3_is_served_on(
         found = await replay(world.store, MASTERS, verification, find=lambda *_: sealed)
         assert found is Replay.SAME
         return [
-            await world.service.identity(caller, identity),
-            await world.service.verification(caller, verification),
+            await world.service.identities.get(caller, identity),
+            await world.service.verifications.get(caller, verification),
         ]
 
     async def story(world: World) -> None:

@@ -44,14 +44,16 @@ async def taken(url: str, sealed: Path, caller: Caller, *requests: dict[str, Any
 
 async def status(world: World, caller: Caller, resource: bytes) -> VerificationStatus:
     """How far a verification has come, as its client sees it."""
-    return (await world.service.verification(caller, resource)).status
+    return (await world.service.verifications.get(caller, resource)).status
 
 
 class Broken:
-    """Features that can't be computed."""
+    """A scorer whose features can't be computed."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self.matrix = self
+        self.spec = inner.matrix.spec
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -79,7 +81,7 @@ def test_verification_what_is_pending_is_finished_with_its_events(store_url: str
         world.clock.advance(2 * 3600)
         assert await world.pending.step() == 2
         for one in found:
-            now = await world.service.verification(caller, one.id)
+            now = await world.service.verifications.get(caller, one.id)
             assert now.status is VerificationStatus.COMPLETED
             assert (now.created_at, now.completed_at) == (START, START + 2 * HOUR)
             assert now.score is not None
@@ -158,17 +160,12 @@ def test_verification_none_is_scored_twice(store_url: str, sealed: Path) -> None
     async def story(world: World) -> None:
         caller = await world.client()
         (found,) = await taken(store_url, sealed, caller, {"signals": {"deviceId": "d"}})
-        candidate = await world.service._verifications.pending_candidate(
-            await world.row(found.id), caller.pool
-        )
-        assert candidate is not None
+        finish = await world.finish(await world.row(found.id), caller)
         await world.pending.step()
         done = await world.row(found.id)
         links, events = await world.link_rows(), await world.events(caller)
         world.clock.advance(60)
-        again, after = await together(
-            world, world.queue.score(candidate, None), world.verify(caller, signals={"deviceId": "d"})
-        )
+        again, after = await together(world, finish(), world.verify(caller, signals={"deviceId": "d"}))
         assert again.value == done == await world.row(found.id)
         assert (await world.features(after.resource.id))["link_device_1d_records"] == 1
         assert len(await world.link_rows()) == len(links) + 1
@@ -185,7 +182,7 @@ def test_verification_three_failures_are_an_error(
     async def story(world: World) -> None:
         caller = await world.client()
         (found,) = await taken(store_url, sealed, caller, {"signals": {"vpn": True}, "subject": "s"})
-        world.verdicts._matrix = Broken(world.verdicts._matrix)  # type: ignore[assignment]
+        world.service.scoring.scorer = Broken(world.service.scoring.scorer)  # type: ignore[assignment]
         for attempt in (1, 2):
             assert await world.pending.step() == 1
             row = await world.row(found.id)
@@ -193,7 +190,7 @@ def test_verification_three_failures_are_an_error(
             assert await world.events(caller) == []
             world.clock.at += LEASE + 1
         await world.pending.step()
-        now = await world.service.verification(caller, found.id)
+        now = await world.service.verifications.get(caller, found.id)
         assert now.status is VerificationStatus.ERROR
         assert (now.outcome, now.score, now.model_version) == (None, None, None)
         assert (now.reasons, now.subject_id, now.completed_at) == ((), "s", world.clock.at)
@@ -212,7 +209,7 @@ def test_verification_a_first_attempt_that_failed_counts(store_url: str, sealed:
 
     async def story(world: World) -> None:
         caller = await world.client()
-        world.verdicts._matrix = Broken(world.verdicts._matrix)  # type: ignore[assignment]
+        world.service.scoring.scorer = Broken(world.service.scoring.scorer)  # type: ignore[assignment]
         found = (await world.verify(caller, signals={"vpn": True})).resource
         for expected in ("PENDING", "ERROR"):
             await world.pending.step()
@@ -254,14 +251,14 @@ def test_verification_signals_that_no_model_takes_are_an_error_in_the_end(
         (found,) = await taken(
             store_url, sealed, caller, {"signals": {"vpn": True, "own": 1}, "subject": "s"}
         )
-        schema = world.service._verifications._schema
+        schema = world.service.candidates.schema
         signals = {"vpn": schema.signals["formSeconds"]}
-        world.service._verifications._schema = replace(schema, signals=signals)
+        world.service.candidates.schema = replace(schema, signals=signals)
         for expected in ("PENDING", "PENDING", "ERROR"):
             await world.pending.step()
             assert (await world.row(found.id)).status == expected
             world.clock.at += LEASE + 1
-        assert (await world.service.verification(caller, found.id)).subject_id == "s"
+        assert (await world.service.verifications.get(caller, found.id)).subject_id == "s"
 
     tell(store_url, sealed, story)
 
@@ -281,17 +278,14 @@ def test_verification_whoever_is_erased_meanwhile_is_an_error(store_url: str, se
             {"signals": {"vpn": True}, "subject": "s"},
             {"identity": later},
         )
-        await world.service.erase_identity(caller, identity)
-        await world.service.erase_signals(caller, found[1].id)
-        candidate = await world.service._verifications.pending_candidate(
-            await world.row(found[2].id), caller.pool
-        )
-        assert candidate is not None
-        await world.service.erase_identity(caller, later)
-        await world.queue.score(candidate, None)
+        await world.service.identities.erase(caller, identity)
+        await world.service.verifications.erase_signals(caller, found[1].id)
+        finish = await world.finish(await world.row(found[2].id), caller)
+        await world.service.identities.erase(caller, later)
+        await finish()
         await world.pending.step()
         for one in found:
-            now = await world.service.verification(caller, one.id)
+            now = await world.service.verifications.get(caller, one.id)
             assert (now.status, now.outcome, now.subject_id) == (VerificationStatus.ERROR, None, None)
             assert await world.told(caller, one.id) == ["verification.error"]
             row = await world.row(one.id)
@@ -315,20 +309,20 @@ def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url
             row = await world.row(found.id)
             assert (row.status, row.attempts) == ("PENDING", 0)
             world.clock.at += LEASE + 1
-        finish = world.queue.finish
+        submit = world.queue.submit
 
-        async def away(*_: object) -> None:
+        async def away(*_: object, **__: object) -> None:
             raise StoreUnavailable("away")
 
-        async def full(*_: object) -> None:
+        async def full(*_: object, **__: object) -> None:
             raise Unavailable
 
         for unavailable in (away, full):
-            world.queue.finish = unavailable  # type: ignore[assignment, method-assign]
+            world.queue.submit = unavailable  # type: ignore[assignment, method-assign]
             await world.pending.step()
             assert (await world.row(found.id)).attempts == 0
             world.clock.at += LEASE + 1
-        world.queue.finish = finish  # type: ignore[method-assign]
+        world.queue.submit = submit  # type: ignore[method-assign]
         world.clock.at += HOUR
         await world.pending.step()
         assert await status(world, caller, found.id) is VerificationStatus.COMPLETED
@@ -361,19 +355,19 @@ def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait
         caller = await world.client()
         requests = [{"signals": {"vpn": True}, "subject": f"p{i}"} for i in range(12)]
         rows = [await world.row(one.id) for one in await taken(store_url, sealed, caller, *requests)]
-        candidates = [await world.service._verifications.pending_candidate(row, caller.pool) for row in rows]
         batches: list[tuple[int, int]] = []
-        apply = world.verdicts.apply
+        scoring = world.service.scoring
+        jobs = scoring.jobs
 
         async def counted(transaction: Any, batch: Any) -> Any:
             is_pending = [candidate.pending is not None for candidate in batch]
             batches.append((len(is_pending) - sum(is_pending), sum(is_pending)))
-            return await apply(transaction, batch)
+            return await jobs.run(transaction, batch)
 
-        world.verdicts.apply = counted  # type: ignore[assignment, method-assign]
-        finishing = [world.queue.finish(candidate) for candidate in candidates if candidate is not None]
+        scoring.jobs = replace(jobs, run=counted)
+        finish = [await world.finish(row, caller, background=True) for row in rows]
         first = await blocked(world)
-        tasks = [asyncio.ensure_future(work) for work in finishing]
+        tasks = [asyncio.ensure_future(work()) for work in finish]
         crowd = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(45)]
         await eventually(lambda: world.queue.waiting == 46)
         world.store.gate.set()

@@ -70,18 +70,18 @@ def test_privacy_an_unknown_master_key_is_unavailable_to_those_whom_it_concerns(
             theirs = await ahead.identity(caller, person)
             made = (await ahead.verify(caller, identity=theirs, subject="s")).resource
         for call in (
-            lambda: world.service.identity(caller, theirs),
-            lambda: world.service.verification(caller, made.id),
+            lambda: world.service.identities.get(caller, theirs),
+            lambda: world.service.verifications.get(caller, made.id),
             lambda: world.verify(caller, identity=theirs),
             lambda: world.identity(caller, person),
         ):
             with pytest.raises(Unavailable) as caught:
                 await call()
             assert caught.value.retry_after >= 1
-        assert (await world.service.identity(caller, mine)).values["dob"] == other["dob"]
+        assert (await world.service.identities.get(caller, mine)).values["dob"] == other["dob"]
         # It takes no key to destroy one.
-        assert (await world.service.erase_identity(caller, theirs)).values == {}
-        assert (await world.service.verification(caller, made.id)).subject_id is None
+        assert (await world.service.identities.erase(caller, theirs)).values == {}
+        assert (await world.service.verifications.get(caller, made.id)).subject_id is None
 
     tell(store_url, sealed, story)
 
@@ -98,7 +98,7 @@ def test_privacy_a_service_reads_its_master_keys_again_when_it_meets_a_newer_one
         current = NEWER
         async with opened(store_url, sealed, masters=lambda: NEWER) as ahead:
             identity = await ahead.identity(caller, applicants(sealed)[0].identity)
-        assert (await world.service.identity(caller, identity)).values
+        assert (await world.service.identities.get(caller, identity)).values
         assert (await world.verify(caller, identity=identity)).resource.score is not None
 
     tell(store_url, sealed, story, masters=lambda: current)

@@ -14,7 +14,7 @@ from scoring_model.service.core.errors import NotFound, Overloaded, Unavailable
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import StoreUnavailable, Transaction
 from scoring_model.service.scoring.commit_queue import QueueLimits
-from scoring_model.service.scoring.verdicts import Done
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.store.postgres.store import lock_number
 from service_use import (
     Owner,
@@ -64,10 +64,10 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
     """Requests of many are gathered: the first is alone, all that came meanwhile share one transaction."""
 
     async def story(world: World) -> None:
-        changes = [world.queue.change(Owner(str(i % 3), i % 3), None, set_fact(f"f{i}")) for i in range(20)]
+        changes = [world.queue.change(Owner(str(i % 3), i % 3), set_fact(f"f{i}")) for i in range(20)]
         done = await together(world, *changes)
         assert [d.value for d in done if isinstance(d, Done)] == [f"f{i}" for i in range(20)]
-        assert world.store.pools == [["first"], ["0", "1", "2"]]
+        assert world.store.history_scopes == [["first"], ["0", "1", "2"]]
         assert all(await facts(world, *(f"f{i}" for i in range(20))))
 
     tell(store_url, sealed, story)
@@ -80,7 +80,7 @@ def test_the_queue_reports_how_long_its_oldest_request_has_waited(store_url: str
         assert world.queue.oldest_waits == 0.0
         began = asyncio.get_running_loop().time()
         first = await blocked(world)
-        second = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("second")))
+        second = asyncio.ensure_future(world.queue.change(Owner("p"), set_fact("second")))
         await asyncio.sleep(0.05)
         assert 0.04 <= world.queue.oldest_waits <= asyncio.get_running_loop().time() - began
         world.store.gate.set()
@@ -103,7 +103,7 @@ def test_changes_are_made_in_the_order_in_which_they_came(store_url: str, sealed
 
             return change
 
-        await together(world, *(world.queue.change(Owner("p"), None, noted(i)) for i in range(30)))
+        await together(world, *(world.queue.change(Owner("p"), noted(i)) for i in range(30)))
         assert made == list(range(30))
 
     tell(store_url, sealed, story, limits=QueueLimits(batch=4))
@@ -116,7 +116,7 @@ def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> 
         caller = await world.client()
         signals = signals_of(sealed)[:9]
         await together(world, *(world.verify(caller, signals=each) for each in signals))
-        assert len(world.store.pools) == 1 + 3  # 4, 4 and 1
+        assert len(world.store.history_scopes) == 1 + 3  # 4, 4 and 1
 
     tell(store_url, sealed, story, limits=QueueLimits(batch=4))
 
@@ -130,12 +130,12 @@ def test_one_that_breaks_its_transaction_does_not_hurt_the_others(
     async def story(world: World) -> None:
         caller = await world.client()
         works: list[Awaitable[object]] = [
-            world.queue.change(Owner("p"), None, set_fact(f"f{i}"))
+            world.queue.change(Owner("p"), set_fact(f"f{i}"))
             if i % 2
             else world.verify(caller, signals=signals_of(sealed)[i], subject=f"s{i}")
             for i in range(8)
         ]
-        bad = world.queue.change(Owner("p"), None, failing(RuntimeError("canary-text")))
+        bad = world.queue.change(Owner("p"), failing(RuntimeError("canary-text")))
         works.insert(poison, bad)
         done = await together(world, *works)
         assert isinstance(done.pop(poison), RuntimeError)
@@ -157,13 +157,13 @@ def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, se
     async def story(world: World) -> None:
         done = await together(
             world,
-            world.queue.change(Owner("p"), None, set_fact("a")),
-            world.queue.change(Owner("p"), None, failing(NotFound())),
-            world.queue.change(Owner("p"), None, set_fact("b")),
+            world.queue.change(Owner("p"), set_fact("a")),
+            world.queue.change(Owner("p"), failing(NotFound())),
+            world.queue.change(Owner("p"), set_fact("b")),
         )
         assert isinstance(done[1], NotFound)
         assert await facts(world, "a", "b") == [True, True]
-        assert len(world.store.pools) == 2
+        assert len(world.store.history_scopes) == 2
 
     tell(store_url, sealed, story)
 
@@ -187,7 +187,7 @@ def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_ur
 
     async def story(world: World) -> None:
         first = await blocked(world)
-        waiting = asyncio.ensure_future(world.queue.change(Owner("p", 1), None, set_fact("waiting")))
+        waiting = asyncio.ensure_future(world.queue.change(Owner("p", 1), set_fact("waiting")))
         await asyncio.sleep(0.02)
         with pytest.raises(Overloaded):
             world.queue.enter(1)
@@ -212,8 +212,8 @@ def test_clients_take_turns(store_url: str, sealed: Path) -> None:
 
             return change
 
-        flood = [world.queue.change(Owner("p", 1), None, noted(f"flood {i}")) for i in range(9)]
-        other = world.queue.change(Owner("p", 2), None, noted("other"))
+        flood = [world.queue.change(Owner("p", 1), noted(f"flood {i}")) for i in range(9)]
+        other = world.queue.change(Owner("p", 2), noted("other"))
         await together(world, *flood, other)
         assert made.index("other") == 1
         assert [name for name in made if name != "other"] == [f"flood {i}" for i in range(9)]
@@ -228,11 +228,11 @@ def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None
         holder = await asyncpg.connect(world.url)
         await holder.execute(f"SELECT pg_advisory_lock({lock_number('held')})")
         held = [
-            asyncio.ensure_future(world.queue.change(Owner("held", 1), None, set_fact(f"held {i}")))
+            asyncio.ensure_future(world.queue.change(Owner("held", 1), set_fact(f"held {i}")))
             for i in range(3)
         ]
         for i in range(10):  # with the held one in the same batch, while it is set aside, and after that
-            both = [world.queue.change(Owner(f"free {j}", 2 + j), None, set_fact(f"{i}")) for j in range(2)]
+            both = [world.queue.change(Owner(f"free {j}", 2 + j), set_fact(f"{i}")) for j in range(2)]
             await asyncio.gather(*both)
         assert not any(task.done() for task in held)
         await holder.close()
@@ -251,11 +251,11 @@ def test_more_scopes_may_be_locked_than_are_waited_for(postgres_url: str, sealed
         for name in names:
             await holder.execute(f"SELECT pg_advisory_lock({lock_number(name)})")
         held = [
-            asyncio.ensure_future(world.queue.change(Owner(name, 1 + i), None, set_fact(name)))
+            asyncio.ensure_future(world.queue.change(Owner(name, 1 + i), set_fact(name)))
             for i, name in enumerate(names)
         ]
         for i in range(10):
-            await world.queue.change(Owner("free", 99), None, set_fact(f"{i}"))
+            await world.queue.change(Owner("free", 99), set_fact(f"{i}"))
         assert not any(task.done() for task in held)
         await holder.close()
         await asyncio.gather(*held)
@@ -292,7 +292,7 @@ def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url:
             asyncio.ensure_future(world.verify(caller, signals=alone, subject="s")),
             asyncio.ensure_future(world.verify(caller, signals=person.signals)),
         ]
-        change = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("later")))
+        change = asyncio.ensure_future(world.queue.change(Owner("p"), set_fact("later")))
         await asyncio.sleep(0.6)
         in_time = asyncio.ensure_future(world.verify(caller, signals=alone))
         await asyncio.sleep(0)
@@ -327,11 +327,11 @@ def test_any_number_of_late_ones_fit_into_one_commit(store_url: str, sealed: Pat
         first = await blocked(world)
         late = [asyncio.ensure_future(world.verify(caller, signals={"vpn": True})) for _ in range(12)]
         await asyncio.sleep(0.1)
-        before = len(world.store.pools)
+        before = len(world.store.history_scopes)
         world.store.gate.set()
         await first
         assert all(answer.pending for answer in await asyncio.gather(*late))
-        assert len(world.store.pools) - before == 2
+        assert len(world.store.history_scopes) - before == 2
 
     tell(store_url, sealed, story, limits=QueueLimits(batch=2, scoring_seconds=0.05))
 
@@ -343,11 +343,11 @@ def test_no_commit_in_time_is_unavailable_and_what_was_given_up_is_not_made(
 
     async def story(world: World) -> None:
         first = await blocked(world)
-        second = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("waiting")))
+        second = asyncio.ensure_future(world.queue.change(Owner("p"), set_fact("waiting")))
         done = await asyncio.gather(first, second, return_exceptions=True)
         assert [type(found) for found in done] == [Unavailable, Unavailable]
         world.store.gate.set()
-        await world.queue.change(Owner("p"), None, set_fact("next"))
+        await world.queue.change(Owner("p"), set_fact("next"))
         assert await facts(world, "waiting", "next") == [False, True]
 
     tell(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.1))
@@ -360,8 +360,8 @@ def test_who_goes_away_while_it_waits_is_passed_over(store_url: str, sealed: Pat
         caller: Caller = await world.client()
         first = await blocked(world)
         body = verification_body(signals=signals_of(sealed)[0])
-        gone = asyncio.ensure_future(world.service.create_verification(caller, body, None))
-        stays = asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact("stays")))
+        gone = asyncio.ensure_future(world.service.verifications.create(caller, body, None))
+        stays = asyncio.ensure_future(world.queue.change(Owner("p"), set_fact("stays")))
         await asyncio.sleep(0.01)
         gone.cancel()
         await asyncio.sleep(0)
@@ -379,12 +379,10 @@ def test_a_database_that_is_away_is_told_to_all_of_a_batch(store_url: str, seale
 
     async def story(world: World) -> None:
         setattr(world.store, when, StoreUnavailable("away"))
-        done = await together(
-            world, *(world.queue.change(Owner("p"), None, set_fact(f"f{i}")) for i in range(5))
-        )
+        done = await together(world, *(world.queue.change(Owner("p"), set_fact(f"f{i}")) for i in range(5)))
         assert [type(found) for found in done] == [StoreUnavailable] * 5
         setattr(world.store, when, None)
-        await world.queue.change(Owner("p"), None, set_fact("after"))
+        await world.queue.change(Owner("p"), set_fact("after"))
         assert await facts(world, "f0", "f4", "after") == [False, False, True]
 
     tell(store_url, sealed, story)
@@ -397,7 +395,7 @@ def test_closing_answers_everything(store_url: str, sealed: Path) -> None:
         caller = await world.client()
         world.store.gate.clear()
         works: list[asyncio.Future[object]] = [
-            asyncio.ensure_future(world.queue.change(Owner("p"), None, set_fact(f"f{i}"))) for i in range(6)
+            asyncio.ensure_future(world.queue.change(Owner("p"), set_fact(f"f{i}"))) for i in range(6)
         ]
         works.append(asyncio.ensure_future(world.verify(caller, signals=signals_of(sealed)[0])))
         await asyncio.sleep(0.01)

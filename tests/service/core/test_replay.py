@@ -127,8 +127,8 @@ def test_privacy_a_verdict_of_an_erased_person_can_not_be_replayed(store_url: st
         first = (await world.verify(caller, identity=identity)).resource.id
         second = (await world.verify(caller, signals={"vpn": True}, subject="s")).resource.id
         third = (await world.verify(caller, signals={"vpn": True}, subject="t")).resource.id
-        await world.service.erase_identity(caller, identity)
-        await world.service.erase_signals(caller, second)
+        await world.service.identities.erase(caller, identity)
+        await world.service.verifications.erase_signals(caller, second)
         assert [await replayed(world, one, nothing) for one in (first, second)] == [Replay.ERASED] * 2
         assert await replayed(world, third) is Replay.SAME
 
@@ -148,7 +148,7 @@ def test_what_has_no_verdict_can_not_be_replayed(store_url: str, sealed: Path) -
             pending = (await busy.verify(caller, identity=identity)).resource.id
         with pytest.raises(NotReplayable, match="PENDING"):
             await replayed(world, pending)
-        await world.service.erase_identity(caller, identity)
+        await world.service.identities.erase(caller, identity)
         await world.pending.step()
         with pytest.raises(NotReplayable, match="ERROR"):
             await replayed(world, pending)

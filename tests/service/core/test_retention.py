@@ -15,12 +15,12 @@ from scoring_model.contract.event import EventType
 from scoring_model.records.times import DAY
 from scoring_model.service.core import ids
 from scoring_model.service.core.expiry import Expiring
-from scoring_model.service.core.idempotency import LIFETIME
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
 from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable, Transaction
+from scoring_model.service.idempotency import LIFETIME
 from scoring_model.service.retention import retention
 from scoring_model.service.retention.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.store import open_store
 from scoring_model.service.webhooks.deliveries import NotReplayed, replay
 from scoring_model.service.webhooks.outbox import NewEvent, write_events
@@ -140,12 +140,14 @@ class Failing:
         return getattr(self._store, name)
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
+    async def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
         self._left -= 1
         if self._left < 0:
             raise StoreUnavailable("gone")
-        async with self._store.writing(pools, wait=wait) as transaction:
+        async with self._store.writing(history_scopes, wait=wait) as transaction:
             yield transaction
 
 
@@ -268,7 +270,7 @@ def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None
     """Each opening notes how far its bundle looks back; the walk keeps what is over for 30 days."""
 
     async def story(world: World) -> None:
-        assert await noted_window(world.store) == world.service._verifications._matrix.spec.windows[-1]
+        assert await noted_window(world.store) == world.service.scoring.scorer.matrix.spec.windows[-1]
         at = START - 30 * DAY
         kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
         of_kept, of_gone = (
@@ -279,7 +281,7 @@ def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None
             for early, events in ((0, kept), (1, gone))
         )
         await write(world.store, *kept, *gone, *of_kept, *of_gone)
-        await world.service._housekeeping.walk()
+        await world.service.housekeeping.walk()
         found = await everything(world.url)
         assert (found["events"], found["deliveries"]) == ({*kept}, {*of_kept})
 

@@ -10,10 +10,11 @@ from databases import Databases
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.policy import Policy
 from scoring_model.scorer import Scorer
+from scoring_model.service.clients.rate_limits import FAILURES_PER_MINUTE
 from scoring_model.service.core.rows import BundleRow, FactRow
 from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.service import FAILURES_PER_MINUTE, HistoryMismatch
+from scoring_model.service.service import HistoryMismatch
 from scoring_model.service.store import open_store
 from scoring_model.training.run import Training
 from service_use import START, SetClock, World, file_of, opened, save_under, select, signals_of, table, tell
@@ -181,16 +182,16 @@ def test_verification_reasons_read_as_the_bundle_said_them_that_decided(
         )
         async with opened(store_url, strict) as later:
             firm = (await later.verify(caller, signals=signals)).resource
-            told = await later.service.verification(caller, first.id)
+            told = await later.service.verifications.get(caller, first.id)
             assert told.reasons == tuple((code, older[code]) for code, _ in first.reasons)
             assert (await later.verify(caller, signals=signals, key="k")).resource == told
             assert firm.reasons == tuple(
                 (code, Scorer.load(strict).sentences[code]) for code, _ in firm.reasons
             )
-            assert (await later.service.erase_signals(caller, first.id)).reasons == told.reasons
+            assert (await later.service.verifications.erase_signals(caller, first.id)).reasons == told.reasons
         # The first has not been opened again since.
-        assert (await world.service.verification(caller, firm.id)).reasons == firm.reasons
-        assert (await world.service.erase_signals(caller, firm.id)).reasons == firm.reasons
+        assert (await world.service.verifications.get(caller, firm.id)).reasons == firm.reasons
+        assert (await world.service.verifications.erase_signals(caller, firm.id)).reasons == firm.reasons
 
     tell(store_url, sealed, story)
 
@@ -200,12 +201,12 @@ def test_ready_is_false_while_a_server_is_gone(postgres: Databases, sealed: Path
 
     async def story(world: World, name: str) -> None:
         caller = await world.client()
-        assert await world.service.ready()
+        assert await world.service.readiness.check()
         await asyncio.to_thread(postgres.server.drop, name)
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await world.verify(caller, signals={"vpn": True})
-            assert not await world.service.ready()
+            assert not await world.service.readiness.check()
 
     with postgres.fresh() as url:
         tell(url, sealed, lambda world: story(world, url.rpartition("/")[2]))
@@ -216,7 +217,7 @@ def test_ready_is_false_when_a_file_is_none_any_more(sqlite_url: str, sealed: Pa
 
     async def story(world: World) -> None:
         caller = await world.client()
-        assert await world.service.ready()
+        assert await world.service.readiness.check()
         # What is in the log would be read instead.
         assert await select(sqlite_url, "PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]
         file = file_of(sqlite_url)
@@ -224,7 +225,7 @@ def test_ready_is_false_when_a_file_is_none_any_more(sqlite_url: str, sealed: Pa
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await world.verify(caller, signals={"vpn": True})
-            assert not await world.service.ready()
+            assert not await world.service.readiness.check()
 
     tell(sqlite_url, sealed, story)
 
@@ -246,12 +247,14 @@ def test_rate_limit_tokens_are_of_a_client_and_failures_of_an_address(store_url:
 
     async def story(world: World) -> None:
         caller, other = await world.client(), await world.client()
-        left = [(await world.service.take_token(who)).left for who in (caller, caller, other)]
+        left = [(await world.service.rate_limits.take_token(who)).left for who in (caller, caller, other)]
         assert left == [caller.quota - 1, caller.quota - 2, other.quota - 1]
-        failures = [await world.service.take_failure("192.0.2.1") for _ in range(FAILURES_PER_MINUTE + 1)]
+        failures = [
+            await world.service.rate_limits.take_failure("192.0.2.1") for _ in range(FAILURES_PER_MINUTE + 1)
+        ]
         assert [bucket.allowed for bucket in failures] == [True] * FAILURES_PER_MINUTE + [False]
-        assert (await world.service.take_failure("192.0.2.2")).allowed
+        assert (await world.service.rate_limits.take_failure("192.0.2.2")).allowed
         world.clock.advance(1)
-        assert (await world.service.take_failure("192.0.2.1")).allowed
+        assert (await world.service.rate_limits.take_failure("192.0.2.1")).allowed
 
     tell(store_url, sealed, story)

@@ -90,7 +90,7 @@ def test_a_verdict_is_the_same_after_its_signals_went(store_url: str, sealed: Pa
             now = await world.row(one.id)
             assert now.payload != row.payload
             assert now._replace(payload=row.payload) == row
-            assert await world.service.verification(caller, one.id) == one
+            assert await world.service.verifications.get(caller, one.id) == one
             found = await replay(world.store, MASTERS, one.id, find=lambda *_: sealed)
             assert found is Replay.SAME
 
@@ -170,13 +170,13 @@ def test_who_was_erased_stays_erased(store_url: str, sealed: Path) -> None:
     async def story(world: World) -> None:
         caller = await world.client()
         made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(3)]
-        await world.service.erase_signals(caller, made[0].id)
+        await world.service.verifications.erase_signals(caller, made[0].id)
         world.clock.at += AGE + 1
         meanwhile = [made[1].id]
 
         async def erase() -> None:
             while meanwhile:
-                await world.service.erase_signals(caller, meanwhile.pop())
+                await world.service.verifications.erase_signals(caller, meanwhile.pop())
 
         world.store.before_each = erase
         assert (await removed(world)).signals == 1
@@ -284,7 +284,7 @@ def test_signals_stay_unless_an_operator_wants_it_otherwise(store_url: str, seal
         made = (await world.verify(caller, signals={"vpn": True})).resource
         world.clock.at += 20 * AGE
         row = await world.row(made.id)
-        await world.service._housekeeping.walk()
+        await world.service.housekeeping.walk()
         plain: Pruned = await prune(world.store, Ages(), now=world.clock.now())
         assert plain.signals is None
         assert await world.row(made.id) == row

@@ -21,7 +21,7 @@ async def refused(world: World, caller: Caller, body: Mapping[str, object]) -> s
     """Pointer and code of everything that is wrong with a body; nothing is stored of it."""
     events = await world.events(caller)
     with pytest.raises(Invalid) as caught:
-        await world.service.create_verification(caller, body, None)
+        await world.service.verifications.create(caller, body, None)
     assert await world.events(caller) == events
     return {(error.pointer, error.code) for error in caught.value.errors}
 
@@ -109,7 +109,7 @@ def test_verification_of_an_identity_that_is_not_validated(store_url: str, seale
         incomplete = await world.identity(caller, {"firstName": "Ann"})
         invalid = await world.identity(caller, {**person, "dob": "2020-01-01"})
         erased = await world.identity(caller, person)
-        await world.service.erase_identity(caller, erased)
+        await world.service.identities.erase(caller, erased)
         for identity in (incomplete, invalid, erased):
             with pytest.raises(IdentityNotValidated):
                 await world.verify(caller, identity=identity)
@@ -132,7 +132,7 @@ def test_verification_follows_one_of_the_same_identity(store_url: str, sealed: P
         for own in (identity, again):
             found = (await world.verify(caller, identity=own, previous=first, subject="any")).resource
             assert found.previous_id == first
-            assert (await world.service.verification(caller, found.id)).previous_id == first
+            assert (await world.service.verifications.get(caller, found.id)).previous_id == first
         other = await world.identity(caller, stranger.identity)
         for body in (
             verification_body(identity=other, previous=first),
@@ -208,17 +208,17 @@ def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: 
 
 
 def test_verification_is_read_by_its_client_alone(store_url: str, sealed: Path) -> None:
-    """Read back it is what was answered; to anybody else, of the same pool too, it is not there."""
+    """Read back it is what was answered; to anybody else, of the same history scope too, it is not there."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")
         for outcome in Outcome:
             made = (await world.verify(caller, signals=signals_of(sealed, outcome)[0], subject="s")).resource
-            assert await world.service.verification(caller, made.id) == made
+            assert await world.service.verifications.get(caller, made.id) == made
             for who, what in ((mate, made.id), (caller, NOBODY)):
                 with pytest.raises(NotFound):
-                    await world.service.verification(who, what)
+                    await world.service.verifications.get(who, what)
                 with pytest.raises(NotFound):
-                    await world.service.erase_signals(who, what)
+                    await world.service.verifications.erase_signals(who, what)
 
     tell(store_url, sealed, story)

@@ -57,7 +57,7 @@ def test_what_says_the_same_keeps_its_bytes() -> None:
 
 async def shown(world: World, caller: Caller, hook: bytes) -> tuple[str, str | None]:
     """What a client sees of a webhook."""
-    found = await world.service.webhook(caller, hook)
+    found = await world.service.webhooks.get(caller, hook)
     return found.destination_url, found.description
 
 
@@ -67,7 +67,7 @@ def test_webhooks_show_what_is_sealed_at_rest(store_url: str, sealed: Path) -> N
 
     async def story(world: World) -> None:
         caller = await world.client()
-        made = (await world.service.create_webhook(caller, HOOK, None)).resource
+        made = (await world.service.webhooks.create(caller, HOOK, None)).resource
         assert (made.destination_url, made.description) == (URL, "of the back office")
         (row,) = await table(world.url, WebhookRow)
         assert (row.destination_url, made.active) == ("https://example.com/hook", True)

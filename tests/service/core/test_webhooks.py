@@ -19,7 +19,7 @@ HOOK = {"destinationUrl": URL, "active": True}
 
 async def created(world: World, caller: Caller, **fields: object) -> Webhook:
     """A new webhook."""
-    return (await world.service.create_webhook(caller, {**HOOK, **fields}, None)).resource
+    return (await world.service.webhooks.create(caller, {**HOOK, **fields}, None)).resource
 
 
 async def kept(world: World, hook: bytes) -> WebhookRow:
@@ -46,10 +46,10 @@ def test_webhooks_show_their_secret_once(store_url: str, sealed: Path) -> None:
         assert made.secret.startswith("whsec_")
         assert (made.event_types, made.description, made.disabled_reason) == (("*",), "mine", None)
         assert (made.created_at, made.updated_at) == (START, START)
-        read = await world.service.webhook(caller, made.id)
-        page, _ = await world.service.webhooks(caller, limit=100, after=None)
-        changed = await world.service.update_webhook(caller, made.id, HOOK)
-        tested = (await world.service.test_webhook(caller, made.id, None)).resource
+        read = await world.service.webhooks.get(caller, made.id)
+        page, _ = await world.service.webhooks.page(caller, limit=100, after=None)
+        changed = await world.service.webhooks.update(caller, made.id, HOOK)
+        tested = (await world.service.webhooks.test(caller, made.id, None)).resource
         assert {one.secret for one in (read, page[0], changed, tested)} == {None}
         assert await secrets_of(world, made.id) == [made.secret, None]
         row = await kept(world, made.id)
@@ -66,18 +66,18 @@ def test_webhooks_put_changes_what_it_names(store_url: str, sealed: Path) -> Non
         made = await created(world, caller, eventTypes=["identity.*"], description="d")
         world.clock.advance(60)
         other = {"destinationUrl": URL + "/2", "active": False}
-        changed = await world.service.update_webhook(caller, made.id, other)
+        changed = await world.service.webhooks.update(caller, made.id, other)
         assert (changed.destination_url, changed.active) == (URL + "/2", False)
         assert (changed.event_types, changed.description) == (("identity.*",), "d")
         assert (changed.created_at, changed.updated_at) == (START, START + 60_000_000)
-        assert await world.service.webhook(caller, made.id) == changed
+        assert await world.service.webhooks.get(caller, made.id) == changed
         full = {**HOOK, "eventTypes": ["verification.failed"], "description": ""}
-        changed = await world.service.update_webhook(caller, made.id, full)
+        changed = await world.service.webhooks.update(caller, made.id, full)
         assert (changed.event_types, changed.description) == (("verification.failed",), None)
         for body in ({"active": True}, {**HOOK, "secret": "whsec_x"}, {**HOOK, "eventTypes": ["no"]}):
             with pytest.raises(Invalid):
-                await world.service.update_webhook(caller, made.id, body)
-        assert await world.service.webhook(caller, made.id) == changed
+                await world.service.webhooks.update(caller, made.id, body)
+        assert await world.service.webhooks.get(caller, made.id) == changed
 
     tell(store_url, sealed, story)
 
@@ -88,14 +88,14 @@ def test_webhooks_put_enables_again(store_url: str, sealed: Path) -> None:
     async def story(world: World) -> None:
         caller = await world.client()
         made = await created(world, caller)
-        async with world.store.writing([caller.pool]) as transaction:
+        async with world.store.writing([caller.history_scope]) as transaction:
             row = await kept(world, made.id)
             await transaction.update_webhook(row._replace(active=0, disabled_reason="gone"))
-        read = await world.service.webhook(caller, made.id)
+        read = await world.service.webhooks.get(caller, made.id)
         assert (read.active, read.disabled_reason) == (False, "gone")
-        still = await world.service.update_webhook(caller, made.id, {**HOOK, "active": False})
+        still = await world.service.webhooks.update(caller, made.id, {**HOOK, "active": False})
         assert (still.active, still.disabled_reason) == (False, "gone")
-        again = await world.service.update_webhook(caller, made.id, HOOK)
+        again = await world.service.webhooks.update(caller, made.id, HOOK)
         assert (again.active, again.disabled_reason) == (True, None)
 
     tell(store_url, sealed, story)
@@ -111,7 +111,7 @@ def test_webhooks_that_are_enabled_again_begin_anew(store_url: str, sealed: Path
         seen = []
         for body in (HOOK, inactive, inactive, HOOK, HOOK):
             world.clock.advance(60)
-            await world.service.update_webhook(caller, made.id, body)
+            await world.service.webhooks.update(caller, made.id, body)
             seen.append((await kept(world, made.id)).succeeded_at)
         assert seen == [START, START, START, START + 240_000_000, START + 240_000_000]
 
@@ -127,7 +127,7 @@ def test_webhooks_that_are_inactive_get_nothing_that_waits(store_url: str, seale
 
         async def deliver(hook: Webhook) -> bytes:
             row = delivery_row(webhook=hook.id, client=caller.client)
-            async with world.store.writing([caller.pool]) as transaction:
+            async with world.store.writing([caller.history_scope]) as transaction:
                 await transaction.insert([row])
             return row.id
 
@@ -138,14 +138,14 @@ def test_webhooks_that_are_inactive_get_nothing_that_waits(store_url: str, seale
             return [found[row] for row in rows]
 
         waiting, dropped = ("WAITING", None), ("DROPPED", START)
-        await world.service.update_webhook(caller, first.id, HOOK)
+        await world.service.webhooks.update(caller, first.id, HOOK)
         assert await statuses() == [waiting] * 3
-        await world.service.update_webhook(caller, first.id, {**HOOK, "active": False})
+        await world.service.webhooks.update(caller, first.id, {**HOOK, "active": False})
         assert await statuses() == [dropped, waiting, waiting]
-        await world.service.delete_webhook(caller, second.id)
+        await world.service.webhooks.delete(caller, second.id)
         assert await statuses() == [dropped, dropped, waiting]
         rows.append(await deliver(first))
-        await world.service.update_webhook(caller, first.id, {**HOOK, "active": False})
+        await world.service.webhooks.update(caller, first.id, {**HOOK, "active": False})
         assert await statuses() == [dropped, dropped, waiting, waiting]
 
     tell(store_url, sealed, story)
@@ -160,7 +160,7 @@ def test_webhooks_are_fifty_at_most(store_url: str, sealed: Path) -> None:
         with pytest.raises(WebhookLimit):
             await created(world, caller)
         await created(world, mate)
-        await world.service.delete_webhook(caller, made[7].id)
+        await world.service.webhooks.delete(caller, made[7].id)
         await created(world, caller)
         with pytest.raises(WebhookLimit):
             await created(world, caller)
@@ -179,7 +179,7 @@ def test_webhooks_are_listed_page_by_page(store_url: str, sealed: Path) -> None:
             found: list[bytes] = []
             after = None
             while True:
-                page, after = await world.service.webhooks(caller, limit=limit, after=after)
+                page, after = await world.service.webhooks.page(caller, limit=limit, after=after)
                 assert 1 <= len(page) <= limit
                 found += [hook.id for hook in page]
                 if after is None:
@@ -190,7 +190,7 @@ def test_webhooks_are_listed_page_by_page(store_url: str, sealed: Path) -> None:
 
 
 def test_webhooks_are_there_for_their_client_alone(store_url: str, sealed: Path) -> None:
-    """To another client, of the same pool too, none of the operations finds one; a bad body is told first."""
+    """To another client, of the same history scope too, none of the operations finds one; a bad body is told first."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")
@@ -198,17 +198,17 @@ def test_webhooks_are_there_for_their_client_alone(store_url: str, sealed: Path)
         service = world.service
         for who, what in ((mate, made.id), (caller, ids.new_id(0))):
             for call in (
-                lambda who, what: service.webhook(who, what),
-                lambda who, what: service.update_webhook(who, what, HOOK),
-                lambda who, what: service.delete_webhook(who, what),
-                lambda who, what: service.test_webhook(who, what, None),
-                lambda who, what: service.rotate_secret(who, what, None),
+                lambda who, what: service.webhooks.get(who, what),
+                lambda who, what: service.webhooks.update(who, what, HOOK),
+                lambda who, what: service.webhooks.delete(who, what),
+                lambda who, what: service.webhooks.test(who, what, None),
+                lambda who, what: service.webhooks.rotate_secret(who, what, None),
             ):
                 with pytest.raises(NotFound):
                     await call(who, what)
             with pytest.raises(Invalid):
-                await service.update_webhook(who, what, {})
-        assert await service.webhooks(mate, limit=100, after=None) == ([], None)
+                await service.webhooks.update(who, what, {})
+        assert await service.webhooks.page(mate, limit=100, after=None) == ([], None)
         assert await world.events(caller) == []
 
     tell(store_url, sealed, story)
@@ -220,10 +220,10 @@ def test_webhooks_that_are_deleted_are_gone(store_url: str, sealed: Path) -> Non
     async def story(world: World) -> None:
         caller = await world.client()
         made = await created(world, caller)
-        read = await world.service.webhook(caller, made.id)
-        assert await world.service.delete_webhook(caller, made.id) == read
+        read = await world.service.webhooks.get(caller, made.id)
+        assert await world.service.webhooks.delete(caller, made.id) == read
         with pytest.raises(NotFound):
-            await world.service.delete_webhook(caller, made.id)
+            await world.service.webhooks.delete(caller, made.id)
         assert await table(store_url, WebhookRow) == []
 
     tell(store_url, sealed, story)
@@ -238,7 +238,7 @@ def test_webhooks_a_test_event_waits_even_for_one_that_is_inactive(
     async def story(world: World) -> None:
         caller = await world.client()
         made = await created(world, caller, active=active, eventTypes=["identity.created"])
-        assert (await world.service.test_webhook(caller, made.id, None)).resource.id == made.id
+        assert (await world.service.webhooks.test(caller, made.id, None)).resource.id == made.id
         (event,) = await world.events(caller)
         assert (event.type, event.resource, event.waiting, event.sequence) == ("webhook.test", made.id, 1, 1)
         assert json.loads(event.data) == {"id": to_text(made.id)}
@@ -255,7 +255,7 @@ def test_webhooks_rotation_keeps_the_secret_before_for_a_day(store_url: str, sea
         shown = [made.secret]
         for hours in (0, 1, 2):
             world.clock.at = START + hours * HOUR
-            rotated = (await world.service.rotate_secret(caller, made.id, None)).resource
+            rotated = (await world.service.webhooks.rotate_secret(caller, made.id, None)).resource
             shown.append(rotated.secret)
             assert await secrets_of(world, made.id) == [shown[-1], shown[-2]]
             row = await kept(world, made.id)
@@ -279,9 +279,9 @@ def test_webhooks_events_wait_only_where_somebody_listens(store_url: str, sealed
                 hook = await created(world, caller, active=active)
             await world.identity(caller, {"firstName": "Ann"})
             waiting.append((await world.events(caller))[-1].waiting)
-        await world.service.delete_webhook(caller, hook.id)
+        await world.service.webhooks.delete(caller, hook.id)
         identity = await world.identity(caller, person)
-        await world.service.erase_identity(caller, identity)
+        await world.service.identities.erase(caller, identity)
         events = await world.events(caller)
         assert waiting == [0, 0, 1]
         assert [event.waiting for event in events] == [0, 0, 1, 0, 0, 0]

@@ -16,7 +16,7 @@ from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.retention.future_links import future_links
 from scoring_model.service.scoring import readiness
-from scoring_model.service.scoring.verdicts import LONGEST_RETRY, SKEW
+from scoring_model.service.scoring.score import LONGEST_RETRY, SKEW
 from service_use import HOUR, SECOND, START, World, applicants, tell
 from store_story import write_to
 
@@ -25,7 +25,7 @@ AHEAD = 48 * HOUR
 
 async def behind(world: World) -> int:
     """By how many seconds the process says that its clock is behind."""
-    found = await world.service.ready()
+    found = await world.service.readiness.check()
     assert found is not None
     return found.clock_behind // SECOND
 
@@ -61,7 +61,7 @@ def test_link_records_of_the_future_are_found_and_deleted(store_url: str, sealed
         assert await future_links(world.store, now=START) == {}
         assert await behind(world) == 0
         assert (await world.verify(caller, signals=ours)).resource.completed_at == START
-        assert await world.service.verification(caller, early.id) == early
+        assert await world.service.verifications.get(caller, early.id) == early
 
     tell(store_url, sealed, story)
 
@@ -122,7 +122,7 @@ async def told(world: World, hook: bytes) -> list[str]:
 async def hooked(world: World, caller: Caller) -> bytes:
     """A new webhook that wants everything."""
     body = {"destinationUrl": "https://h.example/", "active": True}
-    return (await world.service.create_webhook(caller, body, None)).resource.id
+    return (await world.service.webhooks.create(caller, body, None)).resource.id
 
 
 @pytest.mark.parametrize("step", [-2 * HOUR, 2 * HOUR])
@@ -155,10 +155,10 @@ def test_a_webhook_that_is_enabled_gets_what_follows_that(store_url: str, sealed
         await hooked(world, caller)
         hook = await hooked(world, caller)
         body = {"destinationUrl": "https://h.example/", "active": False}
-        await world.service.update_webhook(caller, hook, body)
+        await world.service.webhooks.update(caller, hook, body)
         await world.identity(caller, {})
         world.clock.at += step
-        await world.service.update_webhook(caller, hook, {**body, "active": True})
+        await world.service.webhooks.update(caller, hook, {**body, "active": True})
         assert await told(world, hook) == []
         await world.identity(caller, applicants(sealed)[0].identity)
         assert len(await told(world, hook)) == 2

@@ -155,11 +155,11 @@ def test_webhooks_of_one_client_that_end_hold_up_no_results_of_another(store_url
         as_always = world.store.writing
 
         @asynccontextmanager
-        async def writing(pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Any]:
-            if pools:
+        async def writing(history_scopes: Sequence[str], *, wait: bool = True) -> AsyncIterator[Any]:
+            if history_scopes:
                 locked.set()
                 await asyncio.Event().wait()
-            async with as_always(pools, wait=wait) as transaction:
+            async with as_always(history_scopes, wait=wait) as transaction:
                 yield transaction
 
         world.store.writing = writing  # type: ignore[method-assign]

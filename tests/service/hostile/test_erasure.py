@@ -88,17 +88,17 @@ def test_erasure_waits_for_no_reader(sqlite_url: str, sealed: Path, caplog: pyte
         assert row is not None
         assert row.payload is not None
         with running(READER, file_of(sqlite_url)):
-            await world.service.erase_identity(caller, erased)
-            assert (await world.service.identity(caller, erased)).status == "REDACTED"
+            await world.service.identities.erase(caller, erased)
+            assert (await world.service.identities.get(caller, erased)).status == "REDACTED"
             await eventually(lambda: DELAYED in caplog.text)
             await world.identity(other, second.identity)
-            ready = await world.service.ready()
+            ready = await world.service.readiness.check()
             assert ready is not None
             assert ready.erasure_incomplete_since is not None
             assert held(sqlite_url, row.payload[-40:])
         await eventually(lambda: COMPLETE in caplog.text)
         assert not held(sqlite_url, row.payload[-40:])
-        ready = await world.service.ready()
+        ready = await world.service.readiness.check()
         assert ready is not None
         assert ready.erasure_incomplete_since is None
 
@@ -135,7 +135,7 @@ async def guessed(world: World, caller: Caller, dictionary: Sequence[Mapping[str
     linker = Linker(await load_or_create(world.store, MASTERS), ())
     hashes = set()
     for body in dictionary:
-        person = linker.person_key(caller.pool, caller.client, parse_identity(body, START))
+        person = linker.person_key(caller.history_scope, caller.client, parse_identity(body, START))
         assert person is not None
         hashes.add(person)
     if world.url.startswith("sqlite"):
@@ -168,10 +168,10 @@ def test_erased_persons_are_not_found_by_guessing(store_url: str, summing: Path)
             async with world.store.reading() as reader:
                 clients = await reader.clients()
             await import_labels(world.store, clients, [LabelLine(made.id, None, "fraud", START)], world.clock)
-            await world.service.erase_identity(caller, identity)
+            await world.service.identities.erase(caller, identity)
         assert set(await guessed(world, caller, persons)) == {"links", "label_times"}
         world.clock.at += 31 * DAY  # the link records are older than any window, the last label is not
-        await world.service._housekeeping.walk()
+        await world.service.housekeeping.walk()
         assert await guessed(world, caller, persons) == {}
         if store_url.startswith("sqlite"):
             await eventually(lambda: is_complete(world.store))

@@ -146,6 +146,10 @@ def test_bodies_in_any_pieces_are_the_same() -> None:
         b"POST /health/live HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
         b"POST /health/live HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na",
         b"POST /health/live HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na",
+        b"POST /health/live HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\na",
+        b"POST /health/live HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1\r\n\r\na",
+        b"POST /health/live HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\na",
+        b"POST /health/live HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
         b"GET /health/live HTTP/1.1\nHost: a\n\n\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost : a\r\n\r\n",
@@ -171,6 +175,8 @@ def test_unclear_requests_are_refused(request_bytes: bytes) -> None:
         b"5\nhello\r\n0\r\n\r\n",
         b"5 \r\nhello\r\n0\r\n\r\n",
         b"0x5\r\nhello\r\n",
+        b"-5\r\nhello\r\n",
+        b"fffffffffffffffffff\r\nhello\r\n",
         b"0\r\nx: y\n\n",
         b"0\r\nx y\r\n\r\n",
         b"1\r\nabc",
@@ -213,6 +219,6 @@ def test_blanks_behind_values_are_no_part_of_them() -> None:
         request = post(b"{}", b"content-length: 2 \t", b"idempotency-key: k \t")
         request = request.replace(b"sk_1\r\n", b"sk_1 \t \r\n").replace(b"json\r\n", b"json\t\r\n")
         assert (await server.answer(request))[0] == 201
-        assert [once.key for once in server.service.seen_once if once is not None] == ["k"]
+        assert [request.key for request in server.service.requests if request is not None] == ["k"]
 
     serve(use)

@@ -11,7 +11,7 @@ import httpx
 
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.scoring.commit_queue import QueueLimits
@@ -43,10 +43,10 @@ class Counting:
             yield _CountingReader(reader, self)
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Any]:
+    async def writing(self, history_scopes: Sequence[str], *, wait: bool = True) -> AsyncIterator[Any]:
         """See `Store.writing`."""
         await self.gate.wait()
-        async with self._store.writing(pools, wait=wait) as transaction:
+        async with self._store.writing(history_scopes, wait=wait) as transaction:
             yield transaction
 
 
@@ -82,7 +82,7 @@ class Served:
         made = await create_client(
             self.store,
             name="a client",
-            scopes=frozenset(Scope),
+            permissions=frozenset(Permission),
             now=SystemClock().now(),
         )
         return {"x-client-id": made.client_id, "x-api-key": made.api_key}

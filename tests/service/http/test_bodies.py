@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect
 
-from fake_service import PERSON, Client
+from fake_service import Client
 from scoring_model.service.http import HttpSettings
 from scoring_model.service.http.bodies import read_body
 from scoring_model.service.http.context import open_context
@@ -133,8 +133,3 @@ def test_general_settings_have_bounds() -> None:
         HttpSettings(max_body=0)
     with pytest.raises(ValueError, match="body_seconds"):
         HttpSettings(body_seconds=float("nan"))
-
-
-def test_general_person_is_created() -> None:
-    """A whole person in an ordinary request is validated."""
-    assert Client().ask("POST", PATH, json=PERSON).json()["validated"] is True

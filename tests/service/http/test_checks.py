@@ -42,7 +42,7 @@ def test_general_order_of_idempotency_validation_and_state() -> None:
     body: dict[str, Any] = {"nickname": 1}
     invalid = client.ask("POST", PATH + "?x=1", headers={"idempotency-key": ""}, json=body).json()
     assert [error["code"] for error in invalid["errors"]] == ["idempotency_key_invalid"]
-    client.service.under_way.add("k")
+    client.service.in_progress.add("k")
     assert client.ask("POST", PATH, headers={"idempotency-key": "k"}, json=body).status_code == 409
     assert client.ask("POST", PATH + "?x=1", headers={"idempotency-key": "k"}, json=body).status_code == 409
     missing = "/scoring/v1/webhooks/00000000-0000-0000-0000-000000000001"

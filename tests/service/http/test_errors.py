@@ -7,12 +7,13 @@ from uuid import UUID
 import pytest
 
 from fake_service import GOOD, HOOK, NARROW, Client, FakeService
+from scoring_model.contract.body import Nothing
 from scoring_model.service.core import errors
 from scoring_model.service.core.store import Bucket, StoreUnavailable
-from scoring_model.service.http import errors as refusals
-from scoring_model.service.http.operation import Body, Operation
-from scoring_model.service.http.operations import OPERATIONS
-from scoring_model.service.http.problems import STATUSES, problem, status_of
+from scoring_model.service.http import errors as http_errors
+from scoring_model.service.http.application import OPERATIONS
+from scoring_model.service.http.errors import STATUSES, problem, status_of
+from scoring_model.service.http.operation import Operation
 
 FIELDS = ["type", "title", "status", "detail", "instance", "code", "requestId"]
 UNKNOWN = "00000000-0000-0000-0000-000000000001"
@@ -47,7 +48,7 @@ def test_errors_have_one_shape_on_every_route(operation: Operation) -> None:
     _check_shape(client.ask(method, path, credentials=NARROW), 403, "missing_scope")
     _check_shape(client.ask(method, path, content=b" " * 300_000), 413, "body_too_large")
     _check_shape(client.ask(method, path + "?nothing=1", json={}), 422, "invalid_request")
-    if operation.body is not Body.NONE:
+    if operation.body is not None:
         _check_shape(client.ask(method, path, content=b"{}"), 415, "unsupported_media_type")
         json = {"content-type": "application/json"}
         _check_shape(client.ask(method, path, headers=json, content=b"{"), 400, "malformed_json")
@@ -61,7 +62,7 @@ def test_errors_have_one_shape_on_every_route(operation: Operation) -> None:
 
 @EVERY
 def test_errors_of_the_service_have_one_shape_on_every_route(operation: Operation) -> None:
-    """Whatever the domain raises is told as its class is, and what nobody expected as nothing at all."""
+    """Errors of the service have the status of their class; of unexpected ones nothing is shown."""
     raised: list[tuple[Exception, int, str]] = [
         (errors.Unavailable(7), 503, "unavailable"),
         (StoreUnavailable("at db.internal"), 503, "unavailable"),
@@ -74,7 +75,7 @@ def test_errors_of_the_service_have_one_shape_on_every_route(operation: Operatio
         client = Client()
         client.service.fault = error
         body: dict[str, Any] = {"json": HOOK if "webhooks" in operation.path else {"signals": {}}}
-        if operation.body is Body.EMPTY or "identities" in operation.path:
+        if operation.body is Nothing or "identities" in operation.path:
             body = {"json": {}}
         answer = client.ask(operation.method, _path(operation), **body)
         _check_shape(answer, status, code)
@@ -134,7 +135,7 @@ def test_errors_each_class_has_one_status() -> None:
     def family(kind: type[Exception]) -> list[type[Exception]]:
         return [kind, *(found for child in kind.__subclasses__() for found in family(child))]
 
-    abstract = {errors.RequestError, refusals.Explained}
+    abstract = {errors.RequestError, http_errors.Explained}
     for kind in family(errors.RequestError):
         if kind not in abstract and kind.__module__.startswith("scoring_model.service"):
             assert any(base in STATUSES for base in kind.__mro__), kind

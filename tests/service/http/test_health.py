@@ -13,7 +13,7 @@ def test_general_health_needs_no_credentials() -> None:
     for path, status in (("/health/live", {"status": "live"}), ("/health/ready", ready)):
         answer = client.ask("GET", path + "?t=1", credentials=None)
         assert (answer.status_code, answer.json()) == (200, status)
-    client.service.readiness = None
+    client.service.ready = None
     answer = client.ask("GET", "/health/ready", credentials=None)
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
     assert answer.headers["retry-after"] == "1"
@@ -25,7 +25,7 @@ def test_general_health_needs_no_credentials() -> None:
 def test_ready_says_what_operators_should_know() -> None:
     """Since when an erasure is incomplete, and by how many whole seconds the clock is behind."""
     client = Client()
-    client.service.readiness = Readiness(erasure_incomplete_since=START, clock_behind=172_800_999_999)
+    client.service.ready = Readiness(erasure_incomplete_since=START, clock_behind=172_800_999_999)
     assert client.ask("GET", "/health/ready", credentials=None).json() == {
         "status": "ready",
         "erasureIncompleteSince": "2026-06-01T12:00:00.000000Z",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.service.http.bodies import DEPTH, read_json
 from scoring_model.service.http.errors import MalformedBody
-from scoring_model.service.http.ijson import DEPTH, read_json
 
 _TEXT = st.text(
     st.characters(exclude_categories=["Cs"]).filter(

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fake_service import Client
-from scoring_model.service.http.parameters import cursor_of
+from scoring_model.service.http.webhooks import cursor_of
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7, 8, 100])
@@ -31,13 +31,14 @@ def test_webhooks_page_by_default() -> None:
     client = Client()
     assert client.ask("GET", "/scoring/v1/webhooks").json() == []
     asked: list[int] = []
-    original = client.service.webhooks
+    webhooks = client.service.webhooks
+    original = webhooks.page
 
-    async def webhooks(caller: object, *, limit: int, after: bytes | None) -> object:
+    async def page(caller: object, *, limit: int, after: bytes | None) -> object:
         asked.append(limit)
         return await original(caller, limit=limit, after=after)  # type: ignore[arg-type]
 
-    client.service.webhooks = webhooks  # type: ignore[method-assign,assignment]
+    webhooks.page = page  # type: ignore[method-assign,assignment]
     client.ask("GET", "/scoring/v1/webhooks")
     assert asked == [100]
 

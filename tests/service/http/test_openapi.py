@@ -10,10 +10,10 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from fake_service import HOOK, PERSON, Client
-from scoring_model.service.http.components import _ERRORS
+from scoring_model.service.http.application import OPERATIONS
+from scoring_model.service.http.components import ERRORS
+from scoring_model.service.http.errors import STATUSES
 from scoring_model.service.http.openapi import openapi
-from scoring_model.service.http.operations import OPERATIONS
-from scoring_model.service.http.problems import STATUSES
 
 DOCUMENT = openapi()
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
@@ -122,7 +122,7 @@ def test_reference_has_no_sections_of_docstrings() -> None:
 
 def test_reference_knows_every_status_of_an_error() -> None:
     """Each status that an error can have on a route is described."""
-    assert {*STATUSES.values(), 500} == set(_ERRORS)
+    assert {*STATUSES.values(), 500} == set(ERRORS)
 
 
 def _asked(client: Client, operation: Any) -> Any:
@@ -240,7 +240,7 @@ def test_reference_says_what_is_sent() -> None:
 
 def test_reference_states_numbers_of_the_code() -> None:
     """Numbers in the prose are those of the code."""
-    from scoring_model.service.http.ijson import DEPTH
+    from scoring_model.service.http.bodies import DEPTH
     from scoring_model.service.http.operation import KEY_LENGTH
     from scoring_model.service.http.settings import MAX_BODY
 

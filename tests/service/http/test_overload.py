@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fake_service import GOOD, PERSON, Client, StoppedClock
+from fake_service import GOOD, PERSON, Client
 from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.http import HttpSettings, logs
@@ -17,10 +17,10 @@ PATH = "/scoring/v1/verifications"
 BODY = {"signals": {"device": "d"}}
 
 
-def overloaded(retry_after: int = 7) -> Client:
+def overloaded(*, access_log: bool = False) -> Client:
     """A client of a service that admits no change."""
-    client = Client()
-    client.service.overload = Overloaded(retry_after)
+    client = Client(settings=HttpSettings(access_log=access_log))
+    client.service.overload = Overloaded(7)
     return client
 
 
@@ -50,7 +50,7 @@ def test_a_refusal_at_arrival_says_when_to_come_back_and_spends_no_token() -> No
 
 
 def test_admission_comes_after_credentials_and_before_the_rate_limit() -> None:
-    """Nobody learns without credentials that the service is overloaded; whoever is refused is not counted."""
+    """Nobody learns without credentials that the service is overloaded; a refused request is not counted."""
     client = overloaded()
     client.service.bucket = Bucket(False, 0, 60.0, 1.0)
     assert client.ask("POST", PATH, credentials=None, json=BODY).status_code == 401
@@ -70,7 +70,7 @@ def test_reading_needs_no_admission() -> None:
 
 
 @pytest.mark.parametrize("content", [{"json": PERSON}, {"content": b"{"}, {"json": {"nickname": 1}}])
-def test_whoever_was_admitted_leaves(content: dict[str, Any]) -> None:
+def test_an_admitted_request_leaves(content: dict[str, Any]) -> None:
     """However the request ends, its place is free again."""
     client = Client()
     client.ask("POST", "/scoring/v1/identities", **content)
@@ -81,15 +81,12 @@ def test_whoever_was_admitted_leaves(content: dict[str, Any]) -> None:
 
 def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their number for each client, once in a while."""
-    monkeypatch.setattr(logs, "_REFUSED_SECONDS", 0.05)
+    monkeypatch.setattr(logs, "REFUSED_SECONDS", 0.05)
     stream = io.StringIO()
     logs.configure(stream)
-    log = logs.RequestLog(StoppedClock(), enabled=True)
 
     async def story() -> None:
-        client = overloaded()
-        app = client.app
-        app._log = log  # type: ignore[attr-defined]
+        client = overloaded(access_log=True)
 
         async def send(_: object) -> None:
             pass
@@ -97,7 +94,7 @@ def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch
         for _ in range(3):
             headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
             scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": headers}
-            await app(scope, send, send)  # type: ignore[arg-type]
+            await client.app(scope, send, send)  # type: ignore[arg-type]
         assert stream.getvalue() == ""
         await asyncio.sleep(0.2)
 

@@ -5,7 +5,6 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import from_text
 from scoring_model.records import rfc3339
 from scoring_model.service.core.resources import Identity, Implausible
-from scoring_model.service.http.representations import identity_shown
 
 TIME = rfc3339(NOW)
 
@@ -47,7 +46,7 @@ def test_identity_that_is_implausible() -> None:
     identity = Identity(
         bytes(16), {"dob": "2020-01-01"}, IdentityStatus.INVALID, (Implausible("/dob", "too_young"),), 0, 1
     )
-    body = identity_shown(identity).model_dump(mode="json")
+    body = identity.to_wire().model_dump(mode="json")
     assert body["validationErrors"] == [{"pointer": "/dob", "code": "too_young"}]
     assert body["validated"] is False
     assert (body["createdAt"], body["updatedAt"]) == (rfc3339(0), rfc3339(1))
@@ -104,14 +103,6 @@ def test_verification_that_is_pending() -> None:
     assert body["reasonCodes"] == []
 
 
-def test_verification_of_an_incomplete_identity() -> None:
-    """409 says that the identity is not validated."""
-    client = Client()
-    identity = client.new_identity(dob=None)["id"]
-    answer = client.ask("POST", "/scoring/v1/verifications", json={"identityId": identity})
-    assert (answer.status_code, answer.json()["code"]) == (409, "identity_not_validated")
-
-
 def test_verification_whose_signals_are_erased() -> None:
     """DELETE of the signals answers 200 with the verification, without its subject."""
     client = Client()
@@ -150,15 +141,6 @@ def test_webhook_is_shown_with_every_field() -> None:
     deleted = client.ask("DELETE", path)
     assert (deleted.status_code, deleted.json()) == (200, {**hidden, "active": False})
     assert client.ask("GET", path).status_code == 404
-
-
-def test_webhook_limit() -> None:
-    """The 51st webhook is 409."""
-    client = Client()
-    for _ in range(50):
-        client.new_webhook()
-    answer = client.ask("POST", "/scoring/v1/webhooks", json=HOOK)
-    assert (answer.status_code, answer.json()["code"]) == (409, "webhook_limit")
 
 
 def test_ids_are_written_as_uuids() -> None:

@@ -198,16 +198,6 @@ def test_headers_of_any_bytes_are_no_fault() -> None:
     serve(use)
 
 
-def test_upgrades_are_answered_as_what_they_are_besides() -> None:
-    """There are no websockets: whoever asks for one gets the page."""
-
-    async def use(server: Running) -> None:
-        request = LIVE.replace(b"\r\n\r\n", b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-        assert (await server.answer(request))[0] == 200
-
-    serve(use)
-
-
 def test_random_damage_is_never_a_fault() -> None:
     """Whatever bytes of a request are changed, the server neither fails nor stops."""
     whole = post(

@@ -14,7 +14,7 @@ import pytest
 
 from scoring_model.service.clients.clients import create_client, revoke
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.resources import Scope
+from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
@@ -70,7 +70,7 @@ def test_refusals_cost_the_same(sealed: Path, store_url: str, monkeypatch: pytes
         store = await open_store(store_url)
         now = SystemClock().now()
         made = [
-            await create_client(store, name=name, scopes=frozenset(Scope), now=now)
+            await create_client(store, name=name, permissions=frozenset(Permission), now=now)
             for name in ("good", "other", "revoked")
         ]
         await revoke(store, made[2].client_id, now=now)

@@ -9,7 +9,7 @@ import pytest
 from scoring_model.contract.patterns import CURSOR, DESTINATION_URL, IMAGE_URL, NOT_BLANK
 from scoring_model.contract.rules import RuleError, image_url
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.http.parameters import cursor_of, page
+from scoring_model.service.http.webhooks import cursor_of, page
 from scoring_model.service.webhooks.webhook import parse_new_webhook
 
 DESTINATIONS = [

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scoring_model.service.http import operations
+from scoring_model.service.http import application
 from strangers import HOOK, IDENTITIES, PERSON, UNKNOWN, VERIFICATIONS, WEBHOOKS, Answer, Stranger
 
 SIGNALS = {"signals": {"vpn": True}, "subjectId": "s"}
@@ -44,7 +44,7 @@ def resources(client: Stranger) -> Iterator[dict[str, str]]:
 def test_every_operation_on_one_resource_is_here() -> None:
     """The operations below are all those of the service that name a resource."""
     named = {(method, f"{path}/{{id}}{rest}") for method, path, rest, _ in OPERATIONS}
-    assert named == {(one.method, one.path) for one in operations.OPERATIONS if "{id}" in one.path}
+    assert named == {(one.method, one.path) for one in application.OPERATIONS if "{id}" in one.path}
 
 
 @pytest.mark.parametrize(("method", "path", "rest", "body"), OPERATIONS)

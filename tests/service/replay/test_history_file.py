@@ -85,7 +85,9 @@ def test_nobody_sees_what_no_file_may_hold(served: Any, linked: Scorer, tmp_path
     asyncio.run(main())
 
 
-def test_references_of_clients_of_a_pool_stay_apart(served: Any, linked: Scorer, tmp_path: Path) -> None:
+def test_references_of_clients_of_a_history_scope_stay_apart(
+    served: Any, linked: Scorer, tmp_path: Path
+) -> None:
     """Two clients that share a history, and call other persons by the same name, are one file."""
     device = {"signals": {"deviceId": "d"}, "subjectId": "s"}
     alone = {"signals": {"formSeconds": 9}, "subjectId": "s"}
@@ -93,7 +95,7 @@ def test_references_of_clients_of_a_pool_stay_apart(served: Any, linked: Scorer,
     async def main() -> None:
         async with opened(served.database) as store:
             now = served.clock.now()
-            clients = [await new_client(store, now=now, pool="two") for _ in range(2)]
+            clients = [await new_client(store, now=now, history_scope="two") for _ in range(2)]
             names: list[str] = []
             for client, url in zip(clients, cycle(served.urls), strict=False):
                 ann = await identify(url, client, ANN)

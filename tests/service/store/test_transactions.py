@@ -198,8 +198,8 @@ def test_bundles_are_listed_as_they_served(store_url: str) -> None:
     tell(store_url, story)
 
 
-def test_clients_get_numbers_and_pools(store_url: str) -> None:
-    """A new client gets a number, and its own pool where none is named; it is found by its key's digest."""
+def test_clients_get_numbers_and_history_scopes(store_url: str) -> None:
+    """A new client gets a number, and its own history scope where none is named; it is found by its key's digest."""
 
     async def story(store: Store) -> None:
         alone, pooled = client_row(), client_row(pool="shared")
@@ -701,12 +701,12 @@ def test_erasure_takes_the_key_and_what_it_sealed(store_url: str) -> None:
     tell(store_url, story)
 
 
-def test_pools_in_any_order_never_block_each_other_for_good(store_url: str) -> None:
-    """Locks are taken in one order: transactions over the same pools in other orders all come through."""
+def test_history_scopes_in_any_order_never_block_each_other_for_good(store_url: str) -> None:
+    """Locks are taken in one order: transactions over the same history scopes in other orders all come through."""
 
-    async def work(store: Store, pools: list[str]) -> None:
+    async def work(store: Store, scopes: list[str]) -> None:
         for _ in range(10):
-            async with store.writing(pools) as transaction:
+            async with store.writing(scopes) as transaction:
                 before = int.from_bytes(await transaction.fact("count") or b"", "big")
                 await asyncio.sleep(0)
                 await transaction.set_fact("count", (before + 1).to_bytes(4, "big"))

@@ -1,4 +1,4 @@
-"""What can be asked about the service itself, without credentials and without retries."""
+"""Requests about the service itself, without credentials and retries."""
 
 from typing import Final
 
@@ -10,32 +10,12 @@ _NOT_NOW: Final = frozenset({503})
 
 
 def live() -> Request[bool]:
-    """Whether the service runs.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ScoringError
-        If it was not reached.
-    """
+    """Whether the service runs."""
     return _ask("/health/live")
 
 
 def ready() -> Request[bool]:
-    """Whether the service can answer: its database is there and a model is loaded.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ScoringError
-        If it was not reached.
-    """
+    """Whether the service can answer: its database is there and a model is loaded."""
     return _ask("/health/ready")
 
 

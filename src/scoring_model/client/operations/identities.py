@@ -1,4 +1,4 @@
-"""What can be asked about identities."""
+"""Requests about identities."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -36,7 +36,6 @@ def create(
         One of `DocumentType`.
     image_urls : sequence of str or None
         At most 10 https addresses. They are never fetched.
-    address : Address or None
     external_id : str or None
         Your own reference, at most 128 characters.
     idempotency_key : str or None
@@ -52,8 +51,6 @@ def create(
     ------
     Invalid
         If a value is malformed; `errors` lists all of them.
-    ScoringError
-        Whatever else went wrong.
     """
     body = {
         "firstName": first_name,
@@ -71,10 +68,6 @@ def create(
 def get(identity_id: str) -> Request[Identity]:
     """Read an identity.
 
-    Parameters
-    ----------
-    identity_id : str
-
     Returns
     -------
     Identity
@@ -84,18 +77,12 @@ def get(identity_id: str) -> Request[Identity]:
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     return Request(method="GET", path=_one(identity_id), read=_read, cached=True)
 
 
 def erase(identity_id: str) -> Request[Identity]:
     """Erase a person for good. Doing it again changes nothing.
-
-    Parameters
-    ----------
-    identity_id : str
 
     Returns
     -------
@@ -106,8 +93,6 @@ def erase(identity_id: str) -> Request[Identity]:
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     return Request(method="DELETE", path=_one(identity_id), read=_read, repeatable=True, clears=True)
 

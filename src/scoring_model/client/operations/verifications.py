@@ -1,4 +1,4 @@
-"""What can be asked about verifications."""
+"""Requests about verifications."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,8 +7,7 @@ from typing import Any, Final, NoReturn
 import httpx
 from tenacity import RetryCallState, retry_if_result
 
-from scoring_model.client.errors import StillPending
-from scoring_model.client.problem import retry_after
+from scoring_model.client.errors import StillPending, retry_after
 from scoring_model.client.request import Request, in_path, resource
 from scoring_model.client.session import Session
 from scoring_model.contract.verification import Verification, VerificationStatus
@@ -53,8 +52,6 @@ def create(
         If the identity is not validated.
     Invalid
         If neither identity nor signals are given, or a value is malformed; `errors` lists all of them.
-    ScoringError
-        Whatever else went wrong.
     """
     body = {
         "identityId": identity_id,
@@ -68,10 +65,6 @@ def create(
 def get(verification_id: str) -> Request[Verification]:
     """Read a verification.
 
-    Parameters
-    ----------
-    verification_id : str
-
     Returns
     -------
     Verification
@@ -81,8 +74,6 @@ def get(verification_id: str) -> Request[Verification]:
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     return Request(method="GET", path=_one(verification_id), read=_read, cached=True)
 
@@ -106,8 +97,6 @@ def wait(session: Session, verification: Verification | str, *, timeout: float =
     ------
     StillPending
         If the time is up.
-    ScoringError
-        Whatever else went wrong.
     """
     return Polling(session, verification, session.now() + timeout)
 
@@ -116,10 +105,6 @@ def erase_signals(verification_id: str) -> Request[Verification]:
     """Erase what is kept of a verification's person, its signals among them. The verdict stays.
 
     Doing it again changes nothing.
-
-    Parameters
-    ----------
-    verification_id : str
 
     Returns
     -------
@@ -130,8 +115,6 @@ def erase_signals(verification_id: str) -> Request[Verification]:
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     path = f"{_one(verification_id)}/signals"
     return Request(method="DELETE", path=path, read=_read, repeatable=True, clears=True)
@@ -147,8 +130,6 @@ class Polling:
 
     Parameters
     ----------
-    session : Session
-    verification : Verification or str
     end : float
         When to give up, on the clock of the session.
     """

@@ -1,4 +1,4 @@
-"""What can be asked about webhooks."""
+"""Requests about webhooks."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,6 @@ class Page:
 
     Parameters
     ----------
-    webhooks : tuple of Webhook
     query : str
         By which it was asked for.
     following : str or None
@@ -49,10 +48,9 @@ def create(
     ----------
     destination_url : str
         https.
-    active : bool
     event_types : sequence of str or None
         Names of events, or prefixes such as ``verification.*``; None is all. `verification.completed` is sent
-        only to who names it exactly.
+        only to webhooks that name it exactly.
     description : str or None
         At most 200 characters.
     idempotency_key : str or None
@@ -70,8 +68,6 @@ def create(
         If the client has as many webhooks as it may have.
     Invalid
         If a value is malformed; `errors` lists all of them.
-    ScoringError
-        Whatever else went wrong.
     """
     body = _body(destination_url, active, event_types, description)
     return Request(method="POST", path=_PATH, read=_read, body=body, idempotency_key=idempotency_key)
@@ -79,10 +75,6 @@ def create(
 
 def get(webhook_id: str) -> Request[Webhook]:
     """Read a webhook.
-
-    Parameters
-    ----------
-    webhook_id : str
 
     Returns
     -------
@@ -93,8 +85,6 @@ def get(webhook_id: str) -> Request[Webhook]:
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     return Request(method="GET", path=_one(webhook_id), read=_read, cached=True)
 
@@ -111,18 +101,12 @@ def update(
 
     Parameters
     ----------
-    webhook_id : str
     destination_url : str
         https.
-    active : bool
     event_types : sequence of str or None
         None leaves them as they are.
     description : str or None
         None leaves it as it is.
-
-    Returns
-    -------
-    Webhook
 
     Raises
     ------
@@ -130,8 +114,6 @@ def update(
         If there is none, or it is another client's.
     Invalid
         If a value is malformed; `errors` lists all of them.
-    ScoringError
-        Whatever else went wrong.
     """
     body = _body(destination_url, active, event_types, description)
     return Request(method="PUT", path=_one(webhook_id), read=_read, body=body, clears=True)
@@ -139,10 +121,6 @@ def update(
 
 def delete(webhook_id: str) -> Request[Webhook]:
     """Delete a webhook; what waits for it is not delivered.
-
-    Parameters
-    ----------
-    webhook_id : str
 
     Returns
     -------
@@ -153,8 +131,6 @@ def delete(webhook_id: str) -> Request[Webhook]:
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     return Request(method="DELETE", path=_one(webhook_id), read=_read, clears=True)
 
@@ -164,20 +140,13 @@ def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request
 
     Parameters
     ----------
-    webhook_id : str
     idempotency_key : str or None
         As for `create`.
-
-    Returns
-    -------
-    Webhook
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     return Request(
         method="POST", path=f"{_one(webhook_id)}/test", read=_read, idempotency_key=idempotency_key
@@ -189,7 +158,6 @@ def rotate_secret(webhook_id: str, *, idempotency_key: str | None = None) -> Req
 
     Parameters
     ----------
-    webhook_id : str
     idempotency_key : str or None
         As for `create`.
 
@@ -202,8 +170,6 @@ def rotate_secret(webhook_id: str, *, idempotency_key: str | None = None) -> Req
     ------
     NotFound
         If there is none, or it is another client's.
-    ScoringError
-        Whatever else went wrong.
     """
     path = f"{_one(webhook_id)}/rotate-secret"
     return Request(method="POST", path=path, read=_read, idempotency_key=idempotency_key, clears=True)
@@ -216,15 +182,6 @@ def first_page(*, page_size: int = 100) -> Request[Page]:
     ----------
     page_size : int
         1 to 100.
-
-    Returns
-    -------
-    iterator of Webhook
-
-    Raises
-    ------
-    ScoringError
-        When a page could not be read.
     """
     return _page(f"limit={page_size}")
 

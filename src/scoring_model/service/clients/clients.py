@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scoring_model.contract.normal_form import normal_form
-from scoring_model.service.core.resources import Caller, Scope
+from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, Transaction
 
@@ -62,13 +62,7 @@ class NewClient:
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """An API key, without what could be used.
-
-    Parameters
-    ----------
-    created_at : int
-    expires_at, revoked_at : int or None
-    """
+    """An API key, without what could be used."""
 
     created_at: int
     expires_at: int | None
@@ -85,26 +79,22 @@ class ClientSummary:
 
     Parameters
     ----------
-    client_id, name : str
-    scopes : frozenset of Scope
     quota : int
         Requests that its bucket holds.
     quota_seconds : int
         In which the bucket fills.
-    pool : str
-        Whose history it shares.
-    created_at : int
-    revoked_at : int or None
+    history_scope : str
+        The clients of one scope share history.
     keys : tuple of KeySummary
         All that it ever had, the oldest first.
     """
 
     client_id: str
     name: str
-    scopes: frozenset[Scope]
+    permissions: frozenset[Permission]
     quota: int
     quota_seconds: int
-    pool: str
+    history_scope: str
     created_at: int
     revoked_at: int | None
     keys: tuple[KeySummary, ...]
@@ -114,28 +104,27 @@ async def create_client(
     store: Store,
     *,
     name: str,
-    scopes: Collection[Scope],
+    permissions: Collection[Permission],
     quota: int = DEFAULT_QUOTA,
     quota_seconds: int = DEFAULT_SECONDS,
-    pool: str | None = None,
+    history_scope: str | None = None,
     now: int,
 ) -> NewClient:
     """Create a client with one API key.
 
     Parameters
     ----------
-    store : Store
     name : str
         For operators: 1 to 100 characters after NFC and trimming. Two clients may have the same.
-    scopes : collection of Scope
+    permissions : collection of Permission
         At least one.
     quota : int
         Requests, 1 to 1,000,000,000.
     quota_seconds : int
         1 to 86,400.
-    pool : str, optional
-        Clients of one pool share their history. Like a name, but not a number: those are the pools that clients
-        have to themselves.
+    history_scope : str, optional
+        Clients of one scope share history. Like a name, but not a number: a client that shares with none has its
+        number as its scope.
     now : int
         Microseconds since 1970-01-01 UTC.
 
@@ -150,12 +139,28 @@ async def create_client(
         If any of it breaks a rule.
     StoreUnavailable
     """
-    name, pool = _normal(name), None if pool is None else _normal(pool)
-    problems = [*_broken_name("name", name), *_broken_scopes(scopes), *_broken_quota(quota, quota_seconds)]
-    _check(problems if pool is None else [*problems, *_broken_pool(pool)])
+    name = _normal(name)
+    history_scope = None if history_scope is None else _normal(history_scope)
+    problems = [
+        *_broken_name("name", name),
+        *_broken_permissions(permissions),
+        *_broken_quota(quota, quota_seconds),
+    ]
+    _check(problems if history_scope is None else [*problems, *_broken_history_scope(history_scope)])
     client_id, api_key = _new_client_id(), _new_api_key()
-    row = ClientRow(0, client_id, name, pool or "", format_scopes(scopes), quota, quota_seconds, 0, now, None)
-    async with store.writing([pool] if pool else []) as transaction:
+    row = ClientRow(
+        0,
+        client_id,
+        name,
+        history_scope or "",
+        format_permissions(permissions),
+        quota,
+        quota_seconds,
+        0,
+        now,
+        None,
+    )
+    async with store.writing([history_scope] if history_scope else []) as transaction:
         number = await transaction.new_client(row)
         await transaction.insert([ApiKeyRow(key_digest(api_key), number, now, None, None)])
     return NewClient(client_id, api_key)
@@ -166,8 +171,6 @@ async def rotate_key(store: Store, client_id: str, *, grace_seconds: int = 86_40
 
     Parameters
     ----------
-    store : Store
-    client_id : str
     grace_seconds : int
         How long the latest key before stays good, 0 or more; never longer than it would have. Older ones end
         at once, so that at most two are live.
@@ -188,8 +191,8 @@ async def rotate_key(store: Store, client_id: str, *, grace_seconds: int = 86_40
     """
     _check(["grace must be 0 seconds or more"] if grace_seconds < 0 else [])
     api_key = _new_api_key()
-    pool = (await _found(store, client_id)).pool
-    async with store.writing([pool]) as transaction:
+    history_scope = (await _found(store, client_id)).pool
+    async with store.writing([history_scope]) as transaction:
         # Read again under the lock, so that two rotations at once leave two live keys and not three.
         client = await _live(transaction, client_id)
         keys = await transaction.api_keys(client.client)
@@ -213,8 +216,6 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
 
     Parameters
     ----------
-    store : Store
-    client_id : str
     now : int
         Microseconds since 1970-01-01 UTC. Processes that serve notice within five seconds.
 
@@ -223,8 +224,8 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
     UnknownClient
     StoreUnavailable
     """
-    pool = (await _found(store, client_id)).pool
-    async with store.writing([pool]) as transaction:
+    history_scope = (await _found(store, client_id)).pool
+    async with store.writing([history_scope]) as transaction:
         client = _one_of(await transaction.clients(), client_id)
         if client.revoked_at is not None:
             return
@@ -236,10 +237,6 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
 
 async def list_clients(store: Store) -> list[ClientSummary]:
     """List all clients, revoked ones too, in the order of their creation.
-
-    Parameters
-    ----------
-    store : Store
 
     Raises
     ------
@@ -255,7 +252,7 @@ def _summary(row: ClientRow, keys: Sequence[ApiKeyRow]) -> ClientSummary:
     return ClientSummary(
         row.client_id,
         row.name,
-        parse_scopes(row.scopes),
+        parse_permissions(row.scopes),
         row.quota,
         row.quota_seconds,
         row.pool,
@@ -273,10 +270,6 @@ def parse_quota(text: str) -> tuple[int, int]:
     text : str
         Requests and seconds, such as `6000/60`.
 
-    Returns
-    -------
-    quota, quota_seconds : int
-
     Raises
     ------
     InvalidClient
@@ -290,8 +283,8 @@ def parse_quota(text: str) -> tuple[int, int]:
     return quota, seconds
 
 
-def parse_scopes(text: str) -> frozenset[Scope]:
-    """Read scopes, separated by commas.
+def parse_permissions(text: str) -> frozenset[Permission]:
+    """Read permissions, separated by commas.
 
     Raises
     ------
@@ -299,20 +292,20 @@ def parse_scopes(text: str) -> frozenset[Scope]:
         If one is unknown, or there is none.
     """
     named = {name.strip() for name in text.split(",")}
-    if not named <= set(Scope):
-        raise InvalidClient(f"scopes are {', '.join(Scope)}, separated by commas")
-    return frozenset(map(Scope, named))
+    if not named <= set(Permission):
+        raise InvalidClient(f"scopes are {', '.join(Permission)}, separated by commas")
+    return frozenset(map(Permission, named))
 
 
-def format_scopes(scopes: Collection[Scope]) -> str:
-    """Write scopes, in the order of their definition."""
-    return ",".join(scope for scope in Scope if scope in scopes)
+def format_permissions(permissions: Collection[Permission]) -> str:
+    """Write permissions, in the order of their definition."""
+    return ",".join(permission for permission in Permission if permission in permissions)
 
 
 def caller_of(row: ClientRow) -> Caller:
     """Say of a client what requests need to know."""
-    scopes = parse_scopes(row.scopes)
-    return Caller(row.client, row.client_id, row.pool, scopes, row.quota, row.quota_seconds)
+    permissions = parse_permissions(row.scopes)
+    return Caller(row.client, row.client_id, row.pool, permissions, row.quota, row.quota_seconds)
 
 
 def key_digest(api_key: str) -> bytes:
@@ -371,10 +364,10 @@ def _normal(text: str) -> str:
     return normal_form(text).strip()
 
 
-def _broken_pool(pool: str) -> list[str]:
-    problems = _broken_name("pool", pool)
-    if pool.isdecimal():
-        problems.append("pool must not be a number: those are the pools that clients have to themselves")
+def _broken_history_scope(text: str) -> list[str]:
+    problems = _broken_name("history scope", text)
+    if text.isdecimal():
+        problems.append("history scope must not be a number: a client that shares with none has its number")
     return problems
 
 
@@ -387,8 +380,8 @@ def _broken_name(what: str, text: str) -> list[str]:
     return problems
 
 
-def _broken_scopes(scopes: Collection[Scope]) -> list[str]:
-    return [] if scopes else ["scopes must be at least one"]
+def _broken_permissions(permissions: Collection[Permission]) -> list[str]:
+    return [] if permissions else ["scopes must be at least one"]
 
 
 def _broken_quota(quota: int, quota_seconds: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Who asks: client ids and API keys, checked at a cost that reveals nothing."""
+"""Authentication by client id and API key, in constant time."""
 
 import asyncio
 import hmac
@@ -11,16 +11,16 @@ from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Store
 
 REMEMBERED_FOR: Final = 5_000_000
-"""Microseconds for which a good pair is believed, and so the longest that a revocation takes."""
+"""Microseconds for which a good pair is cached, and so the longest that a revocation takes."""
 
 MOST_REMEMBERED: Final = 4_096
-"""Good pairs that are remembered at a time; the oldest give way."""
+"""Cached pairs; the oldest give way."""
 
 LIMITED_SECONDS: Final = 0.05
-"""Between two look-ups for addresses that failed too often, which all share them."""
+"""Between two look-ups for addresses that failed too often, which share them."""
 
 _Found = tuple[ApiKeyRow, ClientRow] | None
-_DUMMY_CREDENTIAL: Final = (
+DUMMY_CREDENTIAL: Final = (
     ApiKeyRow(bytes(32), 0, 0, None, 0),
     ClientRow(0, "cl_" + 22 * "0", "", "", "", 0, 0, 0, 0, 0),
 )
@@ -38,12 +38,10 @@ class _LookUp(NamedTuple):
 
 
 class _LookUps:
-    """Looks API keys up, one query at a time: those that are asked for meanwhile share the next one.
+    """Looks API keys up, one query at a time. Calls during a query share the next one.
 
     Parameters
     ----------
-    store : Store
-    clock : Clock
     pause : float
         Seconds between two queries.
     """
@@ -62,7 +60,7 @@ class _LookUps:
         found = self._wanted[digest]
         if self._task is None:
             self._task = asyncio.create_task(self._run())
-        return await asyncio.shield(found)  # a caller that gives up leaves it to the others
+        return await asyncio.shield(found)  # a caller that is cancelled leaves it to the others
 
     async def _run(self) -> None:
         while self._wanted:
@@ -74,7 +72,7 @@ class _LookUps:
             except Exception as error:
                 for future in wanted.values():
                     future.set_exception(error)
-                    future.exception()  # seen to, should all who asked be gone
+                    future.exception()  # marks it as retrieved, should all callers be gone
             else:
                 for digest, future in wanted.items():
                     future.set_result(_LookUp(rows.get(digest), began_at))
@@ -85,18 +83,16 @@ class _LookUps:
 class Credentials:
     """Checks pairs of client id and API key.
 
-    A pair that is not remembered costs one look-up in the store, by the SHA-256 of its key, and one comparison
-    of client ids in constant time, whether its key is unknown, revoked, expired, another client's or good:
-    where there is no such key the comparison is made with a client that nobody is. The look-ups of one moment share
-    a query; those for addresses that failed too often share queries of their own, few in a second. Bad pairs are never
-    remembered, so the next attempt costs the same again, and nobody can fill the memory with them. What is
-    remembered is found by the hash of the key together with the client id; keys themselves are not held.
+    A pair that is not cached costs one look-up in the store, by the SHA-256 of its key, and one comparison of client
+    ids in constant time, whether its key is unknown, revoked, expired, another client's or good: an unknown key is
+    compared with a dummy credential. Simultaneous look-ups share a query; those for addresses that failed too often
+    share queries of their own, few in a second. Bad pairs are never cached, so that the next attempt costs the same and
+    they can't fill the memory. The cache holds hashes of keys, never keys.
 
     Parameters
     ----------
-    store : Store
     clock : Clock
-        Good pairs are remembered for 5 s by it.
+        Its time bounds the cache.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -112,7 +108,7 @@ class Credentials:
         Parameters
         ----------
         client_id, api_key : str
-            As they were sent: any text at all.
+            Any text.
         limited : bool
             Whether they come from an address that failed too often.
 
@@ -124,24 +120,24 @@ class Credentials:
         Raises
         ------
         StoreUnavailable
-            If it is not remembered and the store can't be asked.
+            If the pair is not cached and the store is away.
         """
         pair = key_digest(api_key), client_id
         known = self._known.get(pair)
         now = self._clock.now()
-        # A clock that was set back must not stretch the memory.
+        # A clock that was set back must not extend the cache.
         if known is not None and known.seen_at <= now < known.until:
             return known.caller
         look_ups = self._limited_look_ups if limited else self._look_ups
         look_up = await look_ups.find(pair[0])
-        key, client = look_up.found or _DUMMY_CREDENTIAL
+        key, client = look_up.found or DUMMY_CREDENTIAL
         if not _is_good(key, client, client_id, self._clock.now()):
             self._known.pop(pair, None)
             return None
         return self._remember(pair, key, client, look_up.began_at)
 
     def _remember(self, pair: tuple[bytes, str], key: ApiKeyRow, client: ClientRow, began_at: int) -> Caller:
-        """Believe a pair until 5 s after its look-up began: what was revoked before that was seen."""
+        """Cache a pair until 5 s after the beginning of its look-up, which saw all earlier revocations."""
         until = began_at + REMEMBERED_FOR
         if key.expires_at is not None:
             until = min(until, key.expires_at)

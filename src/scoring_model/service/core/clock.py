@@ -1,4 +1,4 @@
-"""What time it is: given to the service when it is made, so that no request can move it."""
+"""The clock of the service, injected so that tests and replays can set it."""
 
 import time
 from typing import Protocol
@@ -12,7 +12,7 @@ class Clock(Protocol):
         ...
 
     def event(self, reference: str | None) -> int:
-        """The earliest instant that an event may get which is being decided now.
+        """The earliest event time of a verification that is scored now.
 
         Parameters
         ----------

@@ -3,13 +3,17 @@
 Every error has a `code`, a stable name that clients may compare. Texts name fields and rules, never values.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, TypeVar
 
+from scoring_model.contract.body import Body, InvalidBody
 from scoring_model.contract.violation import Violation
+
+B = TypeVar("B", bound=Body)
 
 
 class RequestError(Exception):
-    """The base of what a caller can mend or wait for."""
+    """Base of the errors that a caller can correct or wait out."""
 
     code: ClassVar[str]
     detail: ClassVar[str]
@@ -35,8 +39,22 @@ class Invalid(RequestError):
         self.omitted = omitted
 
 
+def parsed(kind: type[B], body: Mapping[str, object], context: object = None) -> B:
+    """Check a body and bring it into canonical form; see `Body.parse`.
+
+    Raises
+    ------
+    Invalid
+        With all violations.
+    """
+    try:
+        return kind.parse(body, context)
+    except InvalidBody as error:
+        raise Invalid(error.violations, omitted=error.omitted) from None
+
+
 class BatchUnsupported(Invalid):
-    """A list was sent where one thing is created at a time."""
+    """The request holds a list, but creates one resource at a time."""
 
     code = "batch_unsupported"
     detail = "Several things in one request are not supported: send them one by one."
@@ -56,7 +74,7 @@ class IdempotencyMismatch(Invalid):
 
 
 class NotFound(RequestError):
-    """There is no such thing, or it is another client's."""
+    """The resource does not exist, or belongs to another client."""
 
     code = "not_found"
     detail = "There is no such resource."
@@ -67,7 +85,7 @@ class Conflict(RequestError):
 
 
 class IdentityNotValidated(Conflict):
-    """A verification was asked for of an identity that is not validated."""
+    """The identity of a new verification is not validated."""
 
     code = "identity_not_validated"
     detail = "The identity is not validated."
@@ -88,7 +106,7 @@ class InProgress(Conflict):
 
 
 class Unavailable(RequestError):
-    """The service can't take this now; the same request may succeed later.
+    """The service can't carry the request out now; it may succeed later.
 
     Parameters
     ----------
@@ -105,6 +123,6 @@ class Unavailable(RequestError):
 
 
 class Overloaded(Unavailable):
-    """A request was refused at arrival: it would have waited too long."""
+    """The service refused a request at arrival: it would have waited too long."""
 
     detail = "The service is overloaded. Wait as Retry-After says."

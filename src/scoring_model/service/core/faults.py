@@ -1,4 +1,4 @@
-"""Errors that nobody expected, logged without their texts: those may hold what a person sent."""
+"""Logs of unexpected errors, without their texts, which may hold personal data."""
 
 import json
 import logging
@@ -17,19 +17,18 @@ def log_fault(doing: str, error: BaseException) -> None:
     Parameters
     ----------
     doing : str
-        In our own words, nothing that was sent.
-    error : BaseException
+        A constant text, without values of requests.
     """
     _faults.error(json.dumps({"doing": doing, "errors": chain_of(error)}, separators=(",", ":")))
 
 
 def log_warning(text: str) -> None:
-    """Log something that operators should know, in our own words, nothing that was sent."""
+    """Log a constant text that operators should know."""
     _faults.warning(json.dumps({"warning": text}, separators=(",", ":")))
 
 
 def log_notice(text: str) -> None:
-    """Log a step that operators may wait for, in our own words, nothing that was sent.
+    """Log a step that operators may wait for.
 
     At WARNING, so that a process without handlers of its own, as a supervisor is, writes it too.
     """
@@ -39,21 +38,17 @@ def log_notice(text: str) -> None:
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:
     """Name an error and what caused it, the outermost first.
 
-    Parameters
-    ----------
-    error : BaseException or None
-
     Returns
     -------
     list of dict
         `type`, and `places` from the outermost call to the innermost.
     """
-    told: list[dict[str, object]] = []
+    chain: list[dict[str, object]] = []
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         frames = traceback.extract_tb(error.__traceback__)
         places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        told.append({"type": type(error).__name__, "places": places})
+        chain.append({"type": type(error).__name__, "places": places})
         error = error.__cause__ or error.__context__
-    return told
+    return chain

@@ -15,8 +15,7 @@ _FETCHED: Final = 128
 
 AHEAD: Final = 60_000_000
 """Microseconds by which the instant in an identifier may lie beyond those of its row: clocks differ, and a process that
-makes
-more than 4,096 identifiers in a millisecond makes the next ones as of the millisecond after."""
+makes more than 4,096 identifiers in a millisecond uses those of the next one."""
 
 
 class _Ticks:
@@ -41,7 +40,7 @@ class _Noise:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._left: list[int] = []
-        os.register_at_fork(after_in_child=self._left.clear)  # no two processes hand out the same
+        os.register_at_fork(after_in_child=self._left.clear)  # else both processes would use the same bytes
 
     def next(self) -> int:
         with self._lock:
@@ -66,7 +65,7 @@ def new_id(now: int) -> bytes:
     -------
     bytes
         16 bytes, greater than any that this process made before. 62 of their bits are random, so that two
-        processes do not meet.
+        processes do not make the same.
 
     References
     ----------
@@ -100,7 +99,7 @@ def first_of(instant: int) -> bytes:
 
 
 def new_request_id() -> str:
-    """Make a random UUID as text (RFC 9562, section 5.4, version 4), which no row is found by."""
+    """Make a random UUID as text (RFC 9562, section 5.4, version 4); no row has it."""
     random = _noise.next() << 64 | _noise.next()
     random = random & ~(0xF << 76 | 0b11 << 62) | 0x4 << 76 | _VARIANT
     return to_text(random.to_bytes(16, "big"))

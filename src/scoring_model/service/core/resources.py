@@ -1,21 +1,26 @@
-"""The things that clients see: identities, verifications, webhooks, and who asks for them.
+"""The resources that clients see, identities, verifications and webhooks, and the client of a request.
 
 Identifiers are 16 bytes, instants integer microseconds since 1970-01-01 UTC.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
+from scoring_model.contract import identity, verification, webhook
 from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.resource import instant
 from scoring_model.contract.verification import VerificationStatus
+from scoring_model.service.core.rows import VerificationRow
 
 T = TypeVar("T")
 
 
-class Scope(StrEnum):
+class Permission(StrEnum):
     """What an API key may be used for."""
 
     IDENTITIES = "identities"
@@ -25,7 +30,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A client that has shown its credentials.
+    """An authenticated client.
 
     Parameters
     ----------
@@ -33,9 +38,9 @@ class Caller:
         Its number in the store.
     client_id : str
         Its public name.
-    pool : str
-        Whose history it shares; its own unless the operator pooled it with others.
-    scopes : frozenset of Scope
+    history_scope : str
+        The clients of one scope share history; a client has its own unless the operator says otherwise.
+    permissions : frozenset of Permission
     quota : int
         Requests that its bucket holds.
     quota_seconds : int
@@ -44,40 +49,21 @@ class Caller:
 
     client: int
     client_id: str
-    pool: str
-    scopes: frozenset[Scope]
+    history_scope: str
+    permissions: frozenset[Permission]
     quota: int
     quota_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class IdempotentRequest:
-    """A POST that is to be done once however often it is sent.
-
-    Parameters
-    ----------
-    key : str
-        The idempotency key, 1 to 255 characters.
-    operation : str
-        Method and path.
-    body : bytes
-        As it was sent.
-    """
-
-    key: str = field(repr=False)
-    operation: str
-    body: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """What a creation answers.
+    """The answer to a POST.
 
     Parameters
     ----------
     resource : T
     pending : bool
-        Whether it was taken but is not finished (202).
+        Whether it was accepted but is not finished (202).
     replayed : bool
         Whether it was answered before, under the same idempotency key.
     """
@@ -89,7 +75,7 @@ class Answer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Implausible:
-    """A well-formed value of an identity that can't be true: JSON Pointer and name of the rule."""
+    """A well-formed value of an identity that is implausible: JSON Pointer and name of the rule."""
 
     pointer: str
     code: str
@@ -116,6 +102,36 @@ class Identity:
     validation_errors: tuple[Implausible, ...]
     created_at: int
     updated_at: int
+
+    def to_wire(self) -> identity.Identity:
+        """The identity as the interface shows it."""
+        values: Any = self.values
+        parts = {name: values.get(field) for name, field in _ADDRESS}
+        born = values.get("dob")
+        return identity.Identity(
+            id=to_text(self.id),
+            first_name=values.get("firstName"),
+            last_name=values.get("lastName"),
+            dob=None if born is None else date.fromisoformat(born),
+            citizenship=values.get("citizenship"),
+            document_type=values.get("documentType"),
+            image_urls=values.get("imageUrls"),
+            address=identity.Address(**parts) if any(part is not None for part in parts.values()) else None,
+            external_id=values.get("externalId"),
+            validated=self.status is IdentityStatus.VALIDATED,
+            status=self.status,
+            validation_errors=tuple(
+                identity.ValidationError(pointer=error.pointer, code=error.code)
+                for error in self.validation_errors
+            ),
+            created_at=instant(self.created_at),
+            updated_at=instant(self.updated_at),
+        )
+
+
+_ADDRESS: Final = tuple(
+    (name, f"address.{field.alias}") for name, field in identity.Address.model_fields.items()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +168,60 @@ class Verification:
     created_at: int
     completed_at: int | None
 
+    @classmethod
+    def of(cls, row: VerificationRow, subject_id: str | None, reasons: tuple[tuple[str, str], ...]) -> Self:
+        """Make the verification of a row and of what the row seals or abbreviates."""
+        return cls(
+            id=row.id,
+            identity_id=row.identity_id,
+            previous_id=row.previous_id,
+            subject_id=subject_id,
+            status=VerificationStatus(row.status),
+            outcome=None if row.outcome is None else Outcome(row.outcome),
+            score=row.score,
+            reasons=reasons,
+            model_version=row.model_version,
+            policy_version=row.policy_version,
+            created_at=row.created_at,
+            completed_at=row.completed_at,
+        )
+
+    def as_pending(self) -> Self:
+        """Give the verification as it was before its verdict."""
+        return replace(
+            self,
+            status=VerificationStatus.PENDING,
+            outcome=None,
+            score=None,
+            reasons=(),
+            model_version=None,
+            policy_version=None,
+            completed_at=None,
+        )
+
+    def to_wire(self) -> verification.Verification:
+        """The verification as the interface shows it."""
+        return verification.Verification(
+            id=to_text(self.id),
+            identity_id=_text_or_none(self.identity_id),
+            subject_id=self.subject_id,
+            status=self.status,
+            scoring_outcome=self.outcome,
+            scoring_score=self.score,
+            reason_codes=tuple(
+                verification.ReasonCode(code=code, description=sentence) for code, sentence in self.reasons
+            ),
+            model_version=self.model_version,
+            policy_version=self.policy_version,
+            previous_verification_id=_text_or_none(self.previous_id),
+            created_at=instant(self.created_at),
+            completed_at=None if self.completed_at is None else instant(self.completed_at),
+        )
+
+
+def _text_or_none(resource: bytes | None) -> str | None:
+    return None if resource is None else to_text(resource)
+
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
@@ -179,3 +249,17 @@ class Webhook:
     disabled_reason: str | None
     created_at: int
     updated_at: int
+
+    def to_wire(self) -> webhook.Webhook:
+        """The webhook as the interface shows it."""
+        return webhook.Webhook(
+            id=to_text(self.id),
+            destination_url=self.destination_url,
+            active=self.active,
+            event_types=self.event_types,
+            description=self.description,
+            secret=self.secret,
+            disabled_reason=self.disabled_reason,
+            created_at=instant(self.created_at),
+            updated_at=instant(self.updated_at),
+        )

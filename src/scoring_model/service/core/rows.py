@@ -1,7 +1,7 @@
-"""What the store keeps, row by row.
+"""The rows of the tables.
 
 The names of the fields are those of the columns. Identifiers are 16 bytes, instants integer microseconds since
-1970-01-01 UTC, truth values 0 or 1, and clients the number that the store gave them. What is sealed is
+1970-01-01 UTC, truth values 0 or 1, and clients the number that the store gave them. Sealed values are
 encrypted.
 """
 
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 
 class FactRow(NamedTuple):
-    """One thing that the whole database agrees on, such as the check value of the hashing secret."""
+    """A value of the whole database, such as the check value of the hashing secret."""
 
     name: str
     value: bytes
@@ -28,7 +28,7 @@ class BundleRow(NamedTuple):
 class ClientRow(NamedTuple):
     """A client of the service.
 
-    `pool` names whose history is shared: its own number as text, unless the operator pooled it with others.
+    `pool` is its history scope: its own number as text, unless the operator lets it share history with others.
     `sequence` is that of its latest event.
     """
 
@@ -79,7 +79,7 @@ class IdentityRow(NamedTuple):
 
 
 class VerificationRow(NamedTuple):
-    """A verification: the verdict in the clear, what it was made of sealed under its person's key."""
+    """A verification: its decision in the clear, its input sealed under its person's key."""
 
     id: bytes
     client: int
@@ -127,7 +127,7 @@ class EventRow(NamedTuple):
     resource: bytes
     created_at: int
     data: str
-    waiting: int  # 1 until it has been handed to every webhook that wants it
+    waiting: int  # 1 until every webhook that wants it has a delivery
 
 
 class WebhookRow(NamedTuple):
@@ -153,7 +153,7 @@ class WebhookRow(NamedTuple):
 class DeliveryRow(NamedTuple):
     """One event on its way to one webhook. `status` is a `DeliveryStatus`.
 
-    Only what is WAITING changes; what is settled waits again when an operator wants it to.
+    Only WAITING deliveries change; an operator can make a settled one WAITING again.
     """
 
     id: bytes
@@ -163,7 +163,7 @@ class DeliveryRow(NamedTuple):
     status: str
     attempts: int
     due_at: int  # of the next attempt
-    leased_until: int | None  # by whom is attempting it
+    leased_until: int | None  # until when a process has it to itself
     created_at: int
     finished_at: int | None  # since when it is no longer WAITING
     answered: int | None  # HTTP status of the last attempt
@@ -171,14 +171,14 @@ class DeliveryRow(NamedTuple):
 
 
 class IdempotencyRow(NamedTuple):
-    """What a POST was answered, under the digest of client, method, path and idempotency key."""
+    """The answer to a POST, under the digest of client, method, path and idempotency key."""
 
     digest: bytes
     client: int
     status: int
     resource: bytes
     body_digest: bytes  # keyed hash of the request body
-    answer: bytes | None  # sealed body, where it can't be made again from the resource
+    answer: bytes | None  # sealed, where it can't be made again from the resource
     created_at: int
 
 

@@ -1,4 +1,4 @@
-"""What the service asks of a store. SQLite and PostgreSQL answer it in `service.store`."""
+"""The database that the service needs, as a protocol. `service.store` implements it on SQLite and PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -25,19 +25,19 @@ Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | N
 
 
 TRUNCATION_FACT: Final = "truncation_required"
-"""Name of the fact that is there from an erasure on SQLite until the write-ahead log is truncated. It says since when:
-microseconds since 1970-01-01 UTC, in decimal digits."""
+"""Name of the fact that an erasure on SQLite sets until the write-ahead log is truncated. Its value is the instant of
+the erasure: microseconds since 1970-01-01 UTC, in decimal digits."""
 
 WHOLE_DATABASE: Final = "*"
-"""A pool that no client has: what the whole database agrees on is written under its lock."""
+"""A history scope that no client has: what the whole database agrees on is written under its lock."""
 
 
 class StoreUnavailable(Exception):
-    """The database can't be reached, is full, or does not answer in time. Nothing was half-written."""
+    """The database can't be reached, is full, or does not answer in time. Nothing was written in part."""
 
 
 class Duplicate(Exception):
-    """A row was inserted that is there already, by its own key or by one that must be unique."""
+    """An inserted row exists already, by its own key or by one that must be unique."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Bucket:
 
 
 class DueWebhook(NamedTuple):
-    """A webhook with deliveries that are due: its id, its client, where it leads, and how many if that is known."""
+    """A webhook with due deliveries; `due` is their number, if known."""
 
     id: bytes
     client: int
@@ -72,7 +72,7 @@ class DueWebhook(NamedTuple):
 
 
 class Reader(Protocol):
-    """What can be read at any time. Every call sees what has been committed, and its own transaction."""
+    """Reads. Every call sees what has been committed, and its own transaction."""
 
     async def fact(self, name: str) -> bytes | None:
         """The value of a fact, or None."""
@@ -83,7 +83,7 @@ class Reader(Protocol):
         ...
 
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
-        """API keys and their clients by SHA-256 of the keys, whether or not they are still good."""
+        """API keys and their clients by SHA-256 of the keys, revoked and expired ones too."""
         ...
 
     async def clients(self) -> list[ClientRow]:
@@ -91,7 +91,7 @@ class Reader(Protocol):
         ...
 
     async def api_keys(self, client: int) -> list[ApiKeyRow]:
-        """All API keys of a client, dead ones too, the oldest first."""
+        """All API keys of a client, revoked and expired ones too, the oldest first."""
         ...
 
     async def identity(self, client: int, resource: bytes) -> IdentityRow | None:
@@ -113,7 +113,7 @@ class Reader(Protocol):
         ...
 
     async def verification_by_id(self, resource: bytes) -> VerificationRow | None:
-        """Whosever it is: for operators' commands."""
+        """A verification of any client: for operators' commands."""
         ...
 
     async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
@@ -127,7 +127,7 @@ class Reader(Protocol):
         ...
 
     async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
-        """Verifications of everybody in the order of their ids, strictly after one."""
+        """Verifications of all clients in the order of their ids, strictly after one."""
         ...
 
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
@@ -143,7 +143,7 @@ class Reader(Protocol):
         ...
 
     async def idempotency(self, digests: Sequence[bytes]) -> Mapping[bytes, IdempotencyRow]:
-        """What requests were answered, by digest."""
+        """The answers that were recorded, by digest."""
         ...
 
     async def webhook(self, client: int, resource: bytes) -> WebhookRow | None:
@@ -155,7 +155,7 @@ class Reader(Protocol):
         ...
 
     async def delivery(self, resource: bytes) -> tuple[DeliveryRow, EventRow] | None:
-        """A delivery and its event, whosever they are: for operators' commands."""
+        """A delivery and its event, of any client: for operators' commands."""
         ...
 
     async def deliveries(
@@ -223,11 +223,11 @@ class Reader(Protocol):
 
 
 class Transaction(Reader, Protocol):
-    """A transaction that holds the locks of its pools. It commits when its context ends without an error."""
+    """A transaction that holds the locks of its history scopes. It commits when its context ends without an error."""
 
     @property
     def locked(self) -> frozenset[str]:
-        """The pools whose locks it holds."""
+        """The history scopes whose locks it holds."""
         ...
 
     async def insert(self, rows: Sequence[Row]) -> None:
@@ -241,7 +241,7 @@ class Transaction(Reader, Protocol):
         ...
 
     async def new_client(self, row: ClientRow) -> int:
-        """Insert a client (its number is ignored and, where `pool` is empty, becomes its pool too)."""
+        """Insert a client (its number is ignored; where `pool` is empty, the new number becomes its history scope)."""
         ...
 
     async def histories(
@@ -308,21 +308,21 @@ class Transaction(Reader, Protocol):
         ...
 
     async def require_truncation(self) -> None:
-        """Have the write-ahead log of SQLite truncated after the commit: it still holds what this overwrites.
+        """Truncate the write-ahead log of SQLite after the commit: it still holds what this overwrites.
 
-        That is done in the background and tried again until it succeeds; meanwhile `TRUNCATION_FACT` is there. `erase`
-        and `reseal` require it by themselves. A server truncates nothing.
+        The truncation runs in the background and is retried until it succeeds; meanwhile `TRUNCATION_FACT` is set.
+        `erase` and `reseal` require it by themselves. PostgreSQL truncates nothing.
         """
         ...
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
-        """Delete what requests were answered, by digest: their keys may be used again."""
+        """Delete recorded answers, by digest: their keys may be used again."""
         ...
 
     async def drop(self, stretch: KeyRange, cutoffs: Cutoffs) -> int:
         """Delete what is old in a stretch that `Reader.stretch` found; returns how many rows that were.
 
-        What others are changing is left, to whom walks next.
+        Rows that another transaction is changing are left to the next sweep.
         """
         ...
 
@@ -332,7 +332,7 @@ class Transaction(Reader, Protocol):
         Returns
         -------
         frozenset of bytes
-            Ids of those that had the payload that was there, and that nobody was erasing.
+            Ids of those that had this payload and were not being erased.
         """
         ...
 
@@ -349,7 +349,7 @@ class Transaction(Reader, Protocol):
         ...
 
     async def touch_webhook(self, resource: bytes, succeeded_at: int) -> None:
-        """Say that a delivery to a webhook succeeded, unless a later success is known.
+        """Record that a delivery to a webhook succeeded, unless a later success is known.
 
         Several are appended in the order of their ids: others may be appending to the same ones.
         """
@@ -368,9 +368,9 @@ class Transaction(Reader, Protocol):
         ...
 
     async def take_events(self, shares: Mapping[int, int]) -> list[EventRow]:
-        """Take events that wait: from now on they wait no longer.
+        """Take waiting events: from now on they wait no longer.
 
-        Those that another transaction is taking are left to it.
+        Those that another transaction is taking are left out.
 
         Parameters
         ----------
@@ -385,9 +385,9 @@ class Transaction(Reader, Protocol):
         ...
 
     async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
-        """Find webhooks with deliveries that are due and that nobody has leased, in the order of their ids.
+        """Find webhooks with due deliveries that are not leased, in the order of their ids.
 
-        What waits for a webhook that is gone is dropped instead.
+        Deliveries to a deleted webhook are dropped instead.
 
         Parameters
         ----------
@@ -404,7 +404,7 @@ class Transaction(Reader, Protocol):
     async def lease_deliveries(
         self, now: int, until: int, shares: Mapping[bytes, int]
     ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
-        """Lease deliveries that are due and that nobody has leased.
+        """Lease due deliveries that are not leased.
 
         Parameters
         ----------
@@ -423,14 +423,14 @@ class Transaction(Reader, Protocol):
         ...
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
-        """Write what came of deliveries that are still WAITING; returns the ids of those.
+        """Write the results of deliveries that are still WAITING; returns the ids of those.
 
         Their id, event, webhook, client and creation never change.
         """
         ...
 
     async def deliver_again(self, resource: bytes, now: int) -> bool:
-        """Make a delivery that is settled wait again, due now and as if it was never attempted.
+        """Make a settled delivery WAITING again, due now and without attempts.
 
         Returns
         -------
@@ -440,35 +440,37 @@ class Transaction(Reader, Protocol):
         ...
 
     async def drop_deliveries(self, webhook: bytes, now: int) -> None:
-        """Make all that waits for a webhook DROPPED."""
+        """Make all WAITING deliveries of a webhook DROPPED."""
         ...
 
     async def revoke_api_key(self, digest: bytes, at: int) -> None:
-        """Say since when an API key is revoked, unless it is already."""
+        """Revoke an API key, unless it is already."""
         ...
 
     async def expire_api_key(self, digest: bytes, at: int) -> None:
-        """Say from when an API key is expired."""
+        """Set when an API key expires."""
         ...
 
     async def revoke_client(self, client: int, at: int) -> None:
-        """Say since when a client is revoked, unless it is already."""
+        """Revoke a client, unless it is already."""
         ...
 
 
 class Store(Protocol):
-    """A database. All of its processes agree through it."""
+    """A database, which all of its processes share."""
 
     def reading(self) -> AbstractAsyncContextManager[Reader]:
         """Read what has been committed."""
         ...
 
-    def writing(self, pools: Sequence[str], *, wait: bool = True) -> AbstractAsyncContextManager[Transaction]:
-        """Begin a transaction under the locks of some pools, taken in their order.
+    def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AbstractAsyncContextManager[Transaction]:
+        """Begin a transaction under the locks of some history scopes, taken in their order.
 
         Parameters
         ----------
-        pools : sequence of str
+        history_scopes : sequence of str
         wait : bool
             Whether to wait for locks that others hold; else the transaction begins without those.
 
@@ -486,5 +488,5 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give everything back. Nothing may be under way."""
+        """Close all connections. No call may be in progress."""
         ...

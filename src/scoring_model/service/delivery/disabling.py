@@ -14,7 +14,7 @@ async def disable(transaction: Transaction, webhook: WebhookRow, reason: Disable
     Parameters
     ----------
     transaction : Transaction
-        Under the lock of the client's pool, so that no change of the client is overwritten.
+        Under the lock of the client's history scope, so that no change of the client is overwritten.
     webhook : WebhookRow
         As it was when the attempt was made.
     reason : DisabledReason

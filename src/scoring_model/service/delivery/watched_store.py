@@ -27,9 +27,11 @@ class WatchedStore(Store):
         return self._store.reading()
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[Transaction]:
+    async def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
-        async with self._store.writing(pools, wait=wait) as transaction:
+        async with self._store.writing(history_scopes, wait=wait) as transaction:
             watched = _Watched(transaction)
             yield cast(Transaction, watched)
         if watched.waits:

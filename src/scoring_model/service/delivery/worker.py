@@ -362,8 +362,8 @@ class Deliverer:
     async def _disable(self, webhook: WebhookRow, reason: DisabledReason) -> None:
         try:
             async with self._store.reading() as reader:
-                pools = {client.client: client.pool for client in await reader.clients()}
-            async with self._store.writing([pools[webhook.client]]) as transaction:
+                scopes = {client.client: client.pool for client in await reader.clients()}
+            async with self._store.writing([scopes[webhook.client]]) as transaction:
                 await disable(transaction, webhook, reason, now=self._clock.now())
         except StoreUnavailable:
             raise

@@ -1,7 +1,6 @@
-"""The service as an ASGI application: routes, limits, errors, the reference, and the server of one process."""
+"""The HTTP interface: an ASGI application, its API reference, and the server of one process."""
 
 from scoring_model.service.http.application import create_app
-from scoring_model.service.http.facade import Service
 from scoring_model.service.http.settings import HttpSettings
 
-__all__ = ["HttpSettings", "Service", "create_app"]
+__all__ = ["HttpSettings", "create_app"]

@@ -1,6 +1,6 @@
-"""Who may pass: credentials, room in the queue, then the rate limit, before anything is said about paths."""
+"""Authentication: credentials, admission to the queue, then the rate limit, all before routing."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -9,10 +9,11 @@ from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.context import context_of, header_values
 from scoring_model.service.http.errors import RateLimited, Unauthorized
-from scoring_model.service.http.facade import Service
-from scoring_model.service.http.failures import FailureLimit
-from scoring_model.service.http.quota import quota_headers, seconds_to_wait
+from scoring_model.service.http.rate_limit import FailureLimit, quota_headers, seconds_to_wait
 from scoring_model.service.http.settings import HttpSettings
+
+if TYPE_CHECKING:
+    from scoring_model.service.service import Service
 
 GUARDED = "/scoring"
 """Everything under it needs credentials, whether it exists or not."""
@@ -21,24 +22,16 @@ _READING: Final = frozenset(("GET", "HEAD"))  # these wait for no transaction
 
 
 class AuthenticationMiddleware:
-    """ASGI middleware that lets clients pass, and anybody to what is not guarded.
+    """ASGI middleware that authenticates the requests below `GUARDED` and sets the caller of their context."""
 
-    Parameters
-    ----------
-    app : ASGI application
-        Finds the caller in the exchange.
-    service : Service
-    settings : HttpSettings
-    """
-
-    def __init__(self, app: ASGIApp, service: Service, settings: HttpSettings) -> None:
+    def __init__(self, app: ASGIApp, service: "Service", settings: HttpSettings) -> None:
         self._app = app
         self._service = service
         self._failures = FailureLimit(service, settings)
         self._quotas: dict[int, list[tuple[bytes, bytes]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check one request, and pass it on.
+        """Check one request and pass it on.
 
         Raises
         ------
@@ -54,18 +47,18 @@ class AuthenticationMiddleware:
             await self._limited(caller, scope, receive, send)
             return
         try:
-            self._service.enter(caller)
+            self._service.queue.enter(caller.client)
         except Overloaded:
-            # No token is spent, and the bucket is not asked: what was seen of it last is reported.
+            # Spends no token and reads no bucket: the headers repeat the last known state.
             context.headers += self._quotas.get(caller.client) or quota_headers(caller, _full(caller))
             raise
         try:
             await self._limited(caller, scope, receive, send)
         finally:
-            self._service.leave(caller)
+            self._service.queue.leave(caller.client)
 
     async def _limited(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        bucket = await self._service.take_token(caller)
+        bucket = await self._service.rate_limits.take_token(caller)
         self._quotas[caller.client] = headers = quota_headers(caller, bucket)
         context_of(scope).headers += headers
         if not bucket.allowed:
@@ -75,9 +68,9 @@ class AuthenticationMiddleware:
     async def _authenticated(self, scope: Scope) -> Caller:
         client_id = header_values(scope, b"x-client-id")
         api_key = header_values(scope, b"x-api-key")
-        # Of a header that came twice, different readers believe different values.
+        # Readers differ in which value of a repeated header they take.
         if len(client_id) == len(api_key) == 1:
-            caller = await self._service.authenticate(
+            caller = await self._service.credentials.authenticate(
                 client_id[0].decode("latin-1"),
                 api_key[0].decode("latin-1"),
                 limited=self._failures.is_limited(scope),

@@ -1,25 +1,42 @@
-"""The body of a request, as bytes: how long it may be, how slow, and of what type."""
+"""The body of a request: how long, how slow, of what type, and its JSON as in RFC 7493 (I-JSON)."""
 
 import asyncio
+import json
+import math
+import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from scoring_model.service.http.context import header_values
-from scoring_model.service.http.errors import BodyTooLarge, BodyTooSlow, UnsupportedMediaType
+from scoring_model.service.http.errors import BodyTooLarge, BodyTooSlow, MalformedBody, UnsupportedMediaType
 from scoring_model.service.http.settings import HttpSettings
 
 WHOLE: Final = "scoring_model.whole"
-"""In the scope of a request of which everything has arrived: nothing has to be waited for."""
+"""In the scope of a request that has arrived completely, so that no timeout is needed."""
 
 _MEDIA_TYPE: Final = "application/json"
 _CHARSETS: Final = frozenset(("utf-8", "utf8"))
+DEPTH: Final = 64
+"""How deep arrays and objects may be nested; valid bodies need at most three."""
+
+_LONGEST: Final = 308  # digits of an integer that every double holds
+_LONG_NUMBER: Final = b"0" * (_LONGEST + 1)
+_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
+# Surrogates and noncharacters (RFC 7493, section 2.1): the last two of each plane, and 32 in the first.
+_FORBIDDEN: Final = re.compile(
+    "[\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(chr(plane << 16 | 0xFFFE) + "-" + chr(plane << 16 | 0xFFFF) for plane in range(17))
+    + "]"
+)
 
 
 def check_length(scope: Scope, limit: int) -> None:
-    """Refuse a body by what its header says, before a byte of it is read.
+    """Check the length that the header states, before a byte of the body is read.
 
     Raises
     ------
@@ -33,27 +50,14 @@ def check_length(scope: Scope, limit: int) -> None:
 async def read_body(scope: Scope, receive: Receive, settings: HttpSettings) -> bytes:
     """Read a body to its end.
 
-    Parameters
-    ----------
-    scope : mapping
-        ASGI connection scope.
-    receive : callable
-        Gives its parts.
-    settings : HttpSettings
-
-    Returns
-    -------
-    bytes
-        At most `settings.max_body`.
-
     Raises
     ------
     BodyTooLarge
-        As soon as it is known.
+        As soon as it has more than `settings.max_body` bytes.
     BodyTooSlow
-        If it has not arrived within `settings.body_seconds`.
+        If it does not arrive within `settings.body_seconds`.
     ClientDisconnect
-        If the client went away before the end.
+        If the client disconnects before the end.
     """
     check_length(scope, settings.max_body)
     if WHOLE in scope:
@@ -82,7 +86,7 @@ async def _gathered(receive: Receive, limit: int) -> bytes:
 
 
 def check_media_type(scope: Scope) -> None:
-    """Refuse what is not plain JSON.
+    """Check that the body is plain JSON.
 
     Raises
     ------
@@ -104,3 +108,101 @@ def _is_json(value: bytes) -> bool:
     named = [parameter.partition("=") for parameter in parameters]
     charsets = [text.strip().strip('"') for name, _, text in named if name.strip() == "charset"]
     return all(charset in _CHARSETS for charset in charsets)
+
+
+class _NotIJson(ValueError):
+    """The text breaks a rule of I-JSON."""
+
+
+def read_json(raw: bytes) -> object:
+    """Read JSON.
+
+    Raises
+    ------
+    MalformedBody
+        If it is empty, not UTF-8 or not JSON, begins with a byte order mark, repeats a name within an object, is nested
+        deeper than `DEPTH`, or holds a number beyond a double, a lone surrogate or a noncharacter.
+
+    References
+    ----------
+    RFC 8259; RFC 7493, section 2.
+    """
+    if not raw:
+        raise MalformedBody("The body must be JSON, got nothing.")
+    try:
+        text = raw.decode()
+        decoder = _STRICT_DECODER if _LONG_NUMBER in raw.translate(_ZEROS) else _DECODER
+        value: object = decoder.decode(text)
+        _check_nesting_and_text(value, text)
+    except UnicodeDecodeError:
+        raise MalformedBody("The body must be UTF-8.") from None
+    except RecursionError:
+        raise MalformedBody(_TOO_DEEP) from None
+    except _NotIJson as error:
+        raise MalformedBody(str(error)) from None
+    except ValueError:
+        raise MalformedBody("The body must be JSON (RFC 8259).") from None
+    return value
+
+
+_TOO_DEEP: Final = f"Arrays and objects must be nested at most {DEPTH} deep."
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _NotIJson("The names within an object must be different (RFC 7493, section 2.3).")
+    return members
+
+
+def _constant(_name: str) -> object:
+    raise _NotIJson("NaN and Infinity are no JSON.")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise _NotIJson("Numbers must fit into a double (RFC 7493, section 2.2).")
+    return value
+
+
+def _int(digits: str) -> int:
+    if len(digits) > _LONGEST:
+        _float(digits)  # bounds the digits to those of a double, so that reading them takes no time
+    return int(digits)
+
+
+# Calling `_int` for every whole number would double the time of a body of nothing else.
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+_STRICT_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
+)
+
+
+def _check_nesting_and_text(value: object, text: str) -> None:
+    if not text.isascii() and _FORBIDDEN.search(text):
+        raise _NotIJson(_CHARACTERS)
+    # Most bodies can break neither rule and need no walk.
+    if "\\u" in text or text.count("{") + text.count("[") > DEPTH:
+        for part in _parts(value):
+            if _FORBIDDEN.search(part):
+                raise _NotIJson(_CHARACTERS)
+
+
+_CHARACTERS: Final = "Text must hold no lone surrogate and no noncharacter (RFC 7493, section 2.1)."
+
+
+def _parts(value: object) -> Iterator[str]:
+    """All texts and names, level by level."""
+    level = [value]
+    depth = 0
+    while level:
+        yield from [item for item in level if type(item) is str]
+        objects = [item for item in level if type(item) is dict]
+        arrays = [item for item in level if type(item) is list]
+        # A level of scalars is no nesting of its own.
+        depth += bool(objects or arrays)
+        if depth > DEPTH:
+            raise _NotIJson(_TOO_DEEP)
+        yield from chain.from_iterable(objects)
+        level = [*chain.from_iterable(arrays), *chain.from_iterable(map(dict.values, objects))]

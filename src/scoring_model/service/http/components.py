@@ -1,22 +1,37 @@
-"""What operations share in the API reference: headers, parameters, and one response for each status of an error."""
+"""What operations share in the API reference: schemas, headers, parameters, and one response for each error status."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
+
 from scoring_model.contract import patterns
-from scoring_model.contract.identity import Identity
-from scoring_model.service.http.operation import KEY_LENGTH
-from scoring_model.service.http.parameters import PAGE
-from scoring_model.service.http.problems import MEDIA_TYPE
-from scoring_model.service.http.schemas import example
-from scoring_model.service.http.schemas import reference as schema
+from scoring_model.contract.body import Nothing
+from scoring_model.contract.event import Event
+from scoring_model.contract.health import Health, Readiness
+from scoring_model.contract.identity import Identity, IdentityInput
+from scoring_model.contract.problem import Problem, ValidationProblem
+from scoring_model.contract.resource import example
+from scoring_model.contract.verification import Verification, VerificationInput
+from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
+from scoring_model.service.http.errors import MEDIA_TYPE
+from scoring_model.service.http.operation import KEY_LENGTH, PAGE
 
 _Json = dict[str, Any]
+_REFERENCE: Final = "#/components/schemas/{model}"
+_SENT: Final = (IdentityInput, VerificationInput, WebhookInput, WebhookUpdate, Nothing)
+_SHOWN: Final = (Identity, Verification, Webhook, Event, Health, Readiness, Problem, ValidationProblem)
 
 _TEXT: Final = {"type": "string"}
 _SECONDS: Final = {"type": "integer", "minimum": 1}
 _HEADERS: Final[dict[str, tuple[str, _Json]]] = {
-    "X-Request-Id": ("Made by the service; tell it to the operator.", {"type": "string", "format": "uuid"}),
+    "X-Request-Id": (
+        "Made by the service; name it when you report a problem to the operator.",
+        {"type": "string", "format": "uuid"},
+    ),
     "RateLimit-Policy": ('Quota and window in seconds, such as `"default";q=6000;w=60`.', _TEXT),
     "RateLimit": ('What is left, and seconds until all is: `"default";r=5999;t=1`.', _TEXT),
     "Cache-Control": ("`no-store` unless the reference says otherwise.", _TEXT),
@@ -31,10 +46,10 @@ _HEADERS: Final[dict[str, tuple[str, _Json]]] = {
 }
 _ALWAYS: Final = ("X-Request-Id", "Cache-Control")
 _QUOTA: Final = ("RateLimit-Policy", "RateLimit")
-_ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
+ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     400: (
         "Malformed",
-        "The body is no I-JSON (RFC 7493), `malformed_json`, or the request is no HTTP/1.1, `malformed_request` "
+        "The body is not I-JSON (RFC 7493), `malformed_json`, or the request is not HTTP/1.1, `malformed_request` "
         "(without `RateLimit`).",
         _QUOTA,
     ),
@@ -43,8 +58,8 @@ _ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
         "Credentials are missing, wrong, expired or revoked: `unauthorized`.",
         ("WWW-Authenticate",),
     ),
-    403: ("Forbidden", "The API key has not the scope: `missing_scope`.", _QUOTA),
-    404: ("NotFound", "There is no such resource of yours: `not_found`.", _QUOTA),
+    403: ("Forbidden", "The API key lacks the scope: `missing_scope`.", _QUOTA),
+    404: ("NotFound", "You have no such resource: `not_found`.", _QUOTA),
     405: ("MethodNotAllowed", "The path has no such method: `method_not_allowed`.", (*_QUOTA, "Allow")),
     408: ("BodyTooSlow", "The body did not arrive in time: `request_timeout`.", _QUOTA),
     409: (
@@ -57,8 +72,8 @@ _ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     415: ("UnsupportedMediaType", "The body is not `application/json`: `unsupported_media_type`.", _QUOTA),
     422: (
         "Invalid",
-        "Rules are broken, all of which are listed: `invalid_request`, `batch_unsupported`, or "
-        "`idempotency_key_reused` for a key that came with another body before.",
+        "The request breaks rules, all of which are listed: `invalid_request`, `batch_unsupported`, or "
+        "`idempotency_key_reused` for a key that an earlier request used with another body.",
         _QUOTA,
     ),
     429: (
@@ -71,10 +86,15 @@ _ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     500: ("InternalError", "A fault of the service: `internal_error`.", _QUOTA),
     503: (
         "Unavailable",
-        "No model is loaded, the database is away, or too much waits: `unavailable`.",
+        "No model is loaded, the database does not answer, or the queue is full: `unavailable`.",
         ("Retry-After",),
     ),
 }
+
+
+def schema(kind: type[BaseModel]) -> _Json:
+    """Refer to the schema of a model."""
+    return {"$ref": _REFERENCE.format(model=kind.__name__)}
 
 
 def headers(*names: str) -> dict[str, _Json]:
@@ -84,21 +104,22 @@ def headers(*names: str) -> dict[str, _Json]:
 
 def error_responses(statuses: Iterable[int]) -> dict[str, _Json]:
     """Refer to the responses of some statuses."""
-    return {str(status): {"$ref": f"#/components/responses/{_ERRORS[status][0]}"} for status in statuses}
+    return {str(status): {"$ref": f"#/components/responses/{ERRORS[status][0]}"} for status in statuses}
 
 
 def components() -> _Json:
-    """Describe headers, parameters and errors once."""
+    """Describe schemas, headers, parameters and errors."""
     return {
         "headers": {name: {"description": text, "schema": shape} for name, (text, shape) in _HEADERS.items()},
         "parameters": _parameters(),
-        "responses": {_ERRORS[status][0]: _error(status) for status in _ERRORS},
+        "responses": {ERRORS[status][0]: _error(status) for status in ERRORS},
+        "schemas": _schemas(),
     }
 
 
 def _error(status: int) -> _Json:
-    _, text, names = _ERRORS[status]
-    shape = schema("ValidationProblem" if status == 422 else "Problem")
+    _, text, names = ERRORS[status]
+    shape = schema(ValidationProblem if status == 422 else Problem)
     return {
         "description": text,
         "headers": headers(*_ALWAYS, *names),
@@ -129,3 +150,42 @@ def _parameters() -> _Json:
 
 def _optional(name: str, place: str, text: str, shape: _Json) -> _Json:
     return {"name": name, "in": place, "required": False, "description": text, "schema": shape}
+
+
+def _schemas() -> dict[str, _Json]:
+    """JSON Schemas (draft 2020-12) of everything that is sent or shown, by name."""
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = [(kind, "validation") for kind in _SENT]
+    models += [(kind, "serialization") for kind in _SHOWN]
+    found: dict[str, _Json]
+    found = models_json_schema(models, ref_template=_REFERENCE, schema_generator=_Generator)[1]["$defs"]
+    for schema in found.values():
+        schema.pop("title", None)
+        if "description" in schema:
+            # The sections of a docstring are for readers of the code.
+            words = re.split(r"\n\n(?:Attributes|Parameters)\n", schema["description"])[0]
+            schema["description"] = " ".join(words.split())
+    return found
+
+
+class _Generator(GenerateJsonSchema):
+    """Leaves out titles that repeat names, and defaults of null."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Set none."""
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Write a default that is not null."""
+        found = super().default_schema(schema)
+        if found.get("default", "") in (None, (), []):
+            del found["default"]
+        return found
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """Write null as one more type or value, which generators of clients read best."""
+        inner = self.generate_inner(schema["schema"])
+        if isinstance(inner.get("type"), str):
+            return {**inner, "type": [inner["type"], "null"]}
+        if "enum" in inner:
+            return {**inner, "enum": [*inner["enum"], None]}
+        return super().nullable_schema(schema)

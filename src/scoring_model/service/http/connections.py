@@ -1,4 +1,4 @@
-"""How many connections one process keeps, and how many bytes of them."""
+"""Limits on the connections of one process and on their bytes in memory."""
 
 import time
 from collections import OrderedDict
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from scoring_model.service.core.faults import log_warning
-from scoring_model.service.http.addresses import connecting_address
+from scoring_model.service.http.rate_limit import connecting_address
 from scoring_model.service.http.settings import HttpSettings
 
 RESERVED: Final = 32
-"""Connections beyond the limit, which get one answer of `/health` each, or 503."""
+"""Connections beyond the limit. Each gets one answer of `/health` or 503."""
 
 _SECONDS_BETWEEN_WARNINGS: Final = 60.0
 
 
 class Connection(Protocol):
-    """What is asked of a connection."""
+    """A connection, as `Connections` sees it."""
 
     @property
     def is_authenticated(self) -> bool:
@@ -29,15 +29,15 @@ class Connection(Protocol):
         ...
 
     def abort(self) -> None:
-        """End it at once, whatever was not sent."""
+        """Close it at once and drop unsent data."""
         ...
 
 
 class Connections:
     """All connections of a process.
 
-    Those without good credentials so far make room for others: the oldest one when there are too many in all or
-    from one address, the one with the most bytes when there are too many bytes.
+    Connections without good credentials make room for others: the oldest one when there are too many in all or from
+    one address, the largest one when there are too many bytes.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Connections:
 
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
-        # In the order in which they came; the values are addresses, None for those that are not counted.
+        # In the order of arrival; the values are addresses, None for those that are not counted.
         self._unknown: OrderedDict[Connection, str | None] = OrderedDict()
         self._authenticated: set[Connection] = set()
         self._reserved: OrderedDict[Connection, None] = OrderedDict()
@@ -61,14 +61,13 @@ class Connections:
 
         Parameters
         ----------
-        connection : Connection
         host : str or None
             Address of its other end.
 
         Returns
         -------
         bool
-            False if all others are authenticated and as many as there may be: it gets nothing but `/health`.
+            False if the limit is reached and all others are authenticated: it may only ask for `/health`.
         """
         address = connecting_address(host, self._settings.trusted_proxies)
         if address is not None and len(self._near(address)) >= self._settings.max_connections_per_address:
@@ -83,7 +82,7 @@ class Connections:
         return True
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that ended."""
+        """Remove a closed connection."""
         self._forget(connection)
         self._authenticated.discard(connection)
         self._reserved.pop(connection, None)
@@ -94,7 +93,7 @@ class Connections:
         Parameters
         ----------
         change : int
-            What came to `Connection.buffered`, or left it.
+            Of `Connection.buffered`.
 
         Returns
         -------
@@ -137,7 +136,7 @@ class Connections:
             self._abort(holder)
 
     def _notice(self, connection: Connection) -> bool:
-        """Look whether a connection is authenticated by now: here, where it is rare, not at every request."""
+        """Check whether a connection is authenticated by now: here, where it is rare, not at every request."""
         if connection.is_authenticated:
             self._forget(connection)
             self._authenticated.add(connection)

@@ -1,4 +1,4 @@
-"""One request and what is known of it so far."""
+"""The context of one request."""
 
 from typing import Final
 
@@ -7,32 +7,31 @@ from starlette.types import Scope
 from scoring_model.service.core.ids import new_request_id
 from scoring_model.service.core.resources import Caller
 
-_KEY: Final = "scoring_model.exchange"
+_KEY: Final = "scoring_model.context"
 NO_STORE: Final = "no-store"
 
 
 class RequestContext:
-    """A request on its way through the application.
+    """What the application knows of one request so far.
 
     Attributes
     ----------
     request_id : str
-        UUID, made here: clients can't choose it, so that it is found once in the logs.
-    method : str
+        UUID. The service makes it, so that it is unique in the logs.
     route : str or None
-        Path as the reference has it, such as `/scoring/v1/identities/{id}`; None when there is no such path.
+        Such as `/scoring/v1/identities/{id}`; None for an unknown path.
     caller : Caller or None
-        Who asks, once it is known.
+        None before authentication.
     headers : list of (bytes, bytes)
-        What every answer gets from here on, errors too.
+        Of the response, errors included.
     cache : str
-        `Cache-Control` of the answer.
+        `Cache-Control` of the response.
     status : int
-        Of the answer; 0 before there is one.
+        Of the response; 0 before there is one.
     overloaded : bool
-        Whether it was refused at arrival because too many wait.
+        Whether the service refused the request at arrival because of overload.
     received : dict of bytes to list of bytes
-        Headers of the request: name in lower case, values in the order in which they came.
+        Headers of the request: name in lower case, values in the order of the request.
     """
 
     __slots__ = (
@@ -60,7 +59,7 @@ class RequestContext:
 
 
 def open_context(scope: Scope) -> RequestContext:
-    """Begin the exchange of a request."""
+    """Make the context of a request."""
     context = RequestContext(scope["method"])
     scope[_KEY] = context
     for name, value in scope["headers"]:
@@ -69,25 +68,17 @@ def open_context(scope: Scope) -> RequestContext:
 
 
 def context_of(scope: Scope) -> RequestContext:
-    """The exchange that was begun for this request."""
+    """The context of a request, after `open_context`."""
     context: RequestContext = scope[_KEY]
     return context
 
 
 def is_authenticated(scope: Scope) -> bool:
-    """Whether the exchange of a request was begun, and its caller is known."""
+    """Whether a request has a context and an authenticated caller."""
     context: RequestContext | None = scope.get(_KEY)
     return context is not None and context.caller is not None
 
 
 def header_values(scope: Scope, name: bytes) -> list[bytes]:
-    """All values of a header, in the order in which they came.
-
-    Parameters
-    ----------
-    scope : mapping
-        ASGI connection scope.
-    name : bytes
-        In lower case.
-    """
+    """All values of a header, whose name is in lower case, in the order of the request."""
     return context_of(scope).received.get(name, [])

@@ -5,44 +5,94 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
+from scoring_model.contract import identity as wire
+from scoring_model.contract.identity import IdentityInput
+from scoring_model.contract.resource import example
 from scoring_model.service.core import resources
 from scoring_model.service.core.resources import Answer, Identity
-from scoring_model.service.http.answers import created, plain
-from scoring_model.service.http.caching import cacheable
-from scoring_model.service.http.operation import Body, Call, Operation
-from scoring_model.service.http.representations import identity_shown
+from scoring_model.service.http.operation import Call, Operation, Reference
+from scoring_model.service.http.responses import cacheable, created, plain
 
 PATH: Final = "/scoring/v1/identities"
 MAX_AGE: Final = 60
 
 
 async def _create(call: Call) -> Answer[Identity]:
-    return await call.service.create_identity(call.caller, call.body, call.once)
+    return await call.service.identities.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Identity:
-    return await call.service.identity(call.caller, call.resource)
+    return await call.service.identities.get(call.caller, call.resource)
 
 
 async def _erase(call: Call) -> Identity:
-    return await call.service.erase_identity(call.caller, call.resource)
+    return await call.service.identities.erase(call.caller, call.resource)
 
 
 def _created(answer: Answer[Identity], _scope: Scope) -> Response:
-    return created(answer, identity_shown(answer.resource), PATH)
+    return created(answer, answer.resource.to_wire(), PATH)
 
 
 def _got(identity: Identity, scope: Scope) -> Response:
-    return cacheable(identity_shown(identity).to_json(), scope, MAX_AGE)
+    return cacheable(identity.to_wire().to_json(), scope, MAX_AGE)
 
 
 def _erased(identity: Identity, _scope: Scope) -> Response:
-    return plain(identity_shown(identity))
+    return plain(identity.to_wire())
 
 
-_NEEDED: Final = resources.Scope.IDENTITIES
+_NEEDED: Final = resources.Permission.IDENTITIES
+_REDACTED: Final = {
+    **example(wire.Identity),
+    **dict.fromkeys(example(IdentityInput)),
+    "status": "REDACTED",
+    "validated": False,
+}
 OPERATIONS: Final = (
-    Operation(method="POST", path=PATH, scope=_NEEDED, act=_create, present=_created, body=Body.OBJECT),
-    Operation(method="GET", path=PATH + "/{id}", scope=_NEEDED, act=_get, present=_got),
-    Operation(method="DELETE", path=PATH + "/{id}", scope=_NEEDED, act=_erase, present=_erased),
+    Operation(
+        method="POST",
+        path=PATH,
+        permission=_NEEDED,
+        act=_create,
+        present=_created,
+        body=IdentityInput,
+        reference=Reference(
+            name="createIdentity",
+            summary="Create an identity",
+            text="Stores a person and says whether everything that a verification needs is there.",
+            shown=wire.Identity,
+            statuses=(201,),
+        ),
+    ),
+    Operation(
+        method="GET",
+        path=PATH + "/{id}",
+        permission=_NEEDED,
+        act=_get,
+        present=_got,
+        reference=Reference(
+            name="getIdentity",
+            summary="Get an identity",
+            text="`validated` says whether it can be verified.",
+            shown=wire.Identity,
+            cached=True,
+        ),
+    ),
+    Operation(
+        method="DELETE",
+        path=PATH + "/{id}",
+        permission=_NEEDED,
+        act=_erase,
+        present=_erased,
+        reference=Reference(
+            name="eraseIdentity",
+            summary="Erase a person",
+            text=(
+                "Erases the person of this identity: all personal data in their identities, signals and feature "
+                "rows. Answers with the redacted identity; repeating it gives the same answer. Verdicts stay."
+            ),
+            shown=wire.Identity,
+            example=_REDACTED,
+        ),
+    ),
 )

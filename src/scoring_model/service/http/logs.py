@@ -1,9 +1,7 @@
-"""One line of JSON for each request: who, what, how it ended, how long it took. Nothing that was sent.
+"""The access log: one line of JSON for each request with client, route, status and duration.
 
-Requests that are refused at arrival under overload share one line a second for each client, with their number.
-
-Neither path nor query, headers, addresses or bodies are logged, only the route: ids of resources and whatever a
-client writes where it does not belong stay out of the logs.
+Paths, queries, headers, addresses and bodies are not logged, so that ids of resources and misplaced data stay out of
+the logs. Requests refused at arrival under overload share one line a second for each client, with their number.
 """
 
 import asyncio
@@ -22,14 +20,14 @@ from scoring_model.service.http.context import RequestContext
 ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
 
-_REFUSED_SECONDS: Final = 1.0
+REFUSED_SECONDS: Final = 1.0
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"))
 _access: Final = logging.getLogger(ACCESS)
 _faults: Final = logging.getLogger(FAULTS)
 
 
 def configure(stream: TextIO | None = None) -> None:
-    """Send both loggers to a stream, line by line and nowhere else.
+    """Send the access log and the log of faults to a stream and nowhere else.
 
     Parameters
     ----------
@@ -45,13 +43,7 @@ def configure(stream: TextIO | None = None) -> None:
 
 
 class RequestLog:
-    """Writes what has been answered.
-
-    Parameters
-    ----------
-    clock : Clock
-    enabled : bool
-    """
+    """Writes the access log."""
 
     def __init__(self, clock: Clock, *, enabled: bool) -> None:
         self._clock = clock
@@ -59,15 +51,7 @@ class RequestLog:
         self._refused: Counter[str | None] = Counter()
 
     def write(self, context: RequestContext, seconds: float) -> None:
-        """Log one exchange that is over.
-
-        Parameters
-        ----------
-        exchange : Exchange
-            A status of 0 means that the client was gone before there was an answer.
-        seconds : float
-            How long it took.
-        """
+        """Log a finished request. A status of 0 means that the client disconnected before the response."""
         if not self._enabled or not _access.isEnabledFor(logging.INFO):
             return
         caller = context.caller
@@ -77,7 +61,7 @@ class RequestLog:
         line = {
             "time": rfc3339(self._clock.now()),
             "requestId": context.request_id,
-            # A method is free text too: what is no method of HTTP is not repeated.
+            # A method is free text too: unknown ones are not logged.
             "method": context.method if context.method in _METHODS else None,
             "route": context.route,
             "status": context.status or None,
@@ -87,9 +71,9 @@ class RequestLog:
         _write(line)
 
     def _count_refused(self, client_id: str | None) -> None:
-        """Count a refused request: a line for each would cost more than all the rest of the refusal."""
+        """Count a refused request: a line for each would cost more than the refusal itself."""
         if not self._refused:
-            asyncio.get_running_loop().call_later(_REFUSED_SECONDS, self._write_refused)
+            asyncio.get_running_loop().call_later(REFUSED_SECONDS, self._write_refused)
         self._refused[client_id] += 1
 
     def _write_refused(self) -> None:
@@ -100,17 +84,11 @@ class RequestLog:
 
 
 def _write(line: Mapping[str, object]) -> None:
-    # Without looking for who called, which costs as much as all the rest.
+    # Without `Logger.info`, which looks up the calling function and takes as long as the rest.
     _access.handle(logging.LogRecord(ACCESS, logging.INFO, "", 0, to_json(line).decode(), None, None))
 
 
 def log_fault(context: RequestContext, error: BaseException) -> None:
-    """Log an error that nobody expected: its types and places, never its text, which may hold what was sent.
-
-    Parameters
-    ----------
-    exchange : Exchange
-    error : BaseException
-    """
+    """Log an unexpected error: types and places, never the text, which may hold personal data."""
     line = {"requestId": context.request_id, "route": context.route, "errors": chain_of(error)}
     _faults.error(to_json(line).decode())

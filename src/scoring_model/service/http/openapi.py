@@ -1,181 +1,91 @@
-"""The API reference as OpenAPI 3.1: everything that can be asked and answered, from the table of operations.
+"""The API reference as OpenAPI 3.1, generated from the operations and the models of the contract.
 
-What this file adds to the table are words. Clients generate code from a committed copy, which
-`python -m scoring_model.service.http.openapi > docs/openapi.json` writes anew.
+Clients generate code from a committed copy, which `python -m scoring_model.service.http.openapi > docs/openapi.json`
+writes.
 """
 
 import json
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
 
+from pydantic import BaseModel
+
+from scoring_model.contract.body import Nothing
 from scoring_model.contract.event import Event
-from scoring_model.contract.identity import Identity, IdentityInput
-from scoring_model.contract.verification import Verification
-from scoring_model.contract.webhook import Webhook
-from scoring_model.service.core.resources import Scope
-from scoring_model.service.http import health
-from scoring_model.service.http.components import components, error_responses, headers
-from scoring_model.service.http.operation import Body, Operation
-from scoring_model.service.http.operations import OPERATIONS
-from scoring_model.service.http.overview import EVENTS, OVERVIEW, TAGS
-from scoring_model.service.http.parameters import PAGE
-from scoring_model.service.http.problems import MEDIA_TYPE
-from scoring_model.service.http.public import DESCRIPTION
-from scoring_model.service.http.schemas import example, schemas
-from scoring_model.service.http.schemas import reference as schema
+from scoring_model.contract.health import Health, Readiness
+from scoring_model.contract.problem import Problem
+from scoring_model.contract.resource import example
+from scoring_model.service.core.resources import Permission
+from scoring_model.service.http.application import OPERATIONS
+from scoring_model.service.http.components import components, error_responses, headers, schema
+from scoring_model.service.http.errors import MEDIA_TYPE
+from scoring_model.service.http.operation import PAGE, Operation
+from scoring_model.service.http.public import DESCRIPTION, LIVE, READY
 
 _Json = dict[str, Any]
 
+_OVERVIEW: Final = """\
+Create an identity, read whether it is `validated`, have it verified, and decide by `scoringOutcome` and
+`scoringScore`. A client with an identity provider of its own sends that provider's `signals` and uses verifications
+alone. Webhooks report results as they come.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Words:
-    """What the reference says of an operation beyond what the table knows."""
+**Credentials.** Every request below `/scoring` carries `x-client-id` and `x-api-key`. A pair that is missing, unknown,
+expired, revoked or mixed up is answered with 401, always with the same body. A header that comes twice counts as
+missing. An address (of IPv6, a /64) with more than 60 failures a minute is answered with 429; a good pair is never
+refused for its neighbours. A key has scopes; without the right one the answer is 403. What belongs to another client
+is not found.
 
-    name: str
-    summary: str
-    text: str
-    shown: str
-    example: object
-    sent: str | None = None
-    statuses: tuple[int, ...] = (200,)
-    conflict: bool = False
-    cached: bool = False
+**Rate limit.** 6,000 requests a minute for each client, unless agreed otherwise, from a bucket that refills
+continuously. Every authenticated answer reports what is left in `RateLimit` and `RateLimit-Policy`. On 429 wait as
+long as `Retry-After` says.
 
+**Bodies** are JSON as in RFC 7493: UTF-8, no byte order mark, no name twice in an object, numbers that a double can
+hold, no lone surrogates and no noncharacters; nested at most 64 deep and at most 256 KiB long. In requests null equals
+missing, and unknown fields and query parameters are refused; answers show every field, null when absent, and may have
+more fields some day. Times are RFC 3339 in UTC with six digits of a second.
 
-_PENDING: Final = {
-    **example(Verification),
-    "status": "PENDING",
-    "reasonCodes": [],
-    **dict.fromkeys(("scoringOutcome", "scoringScore", "modelVersion", "policyVersion", "completedAt")),
+**Checks** come in this order: 401, 429, 404 or 405 of the path, 403, 413, 415, 400, the idempotency key, 422, and then
+404 or 409 of the state. A malformed id in a path is treated as one that is unknown.
+
+**Methods.** HEAD answers wherever GET does, with the same headers and no body. Any other method that a path does not
+list is answered with 405 and `Allow`, OPTIONS among them.
+
+**Errors** are `application/problem+json` (RFC 9457). Compare `code`. With 422, `errors` lists all that is wrong, each
+with a JSON Pointer into the body; what is wrong beside the body, such as with a query parameter, has the pointer of
+the whole body. At most 100 errors are listed; `errorsOmitted` is the number of the others, if there are any. Of a list
+or of `signals` with too many items only as many as are allowed are looked at. Values that were sent are never repeated.
+
+**Idempotency.** Any POST may carry an `Idempotency-Key` of 1 to 255 printable ASCII characters. For 24 hours the same
+key on the same path with the same bytes gets the first successful answer again, with `Idempotency-Replayed: true`. With
+other bytes it is refused with 422, while the first is under way with 409. Other methods ignore the header. A key that
+is empty, too long, or comes twice is refused with 422, `idempotency_key_invalid`.
+
+**Caching.** GET of one identity or webhook may be kept for 60 s, of one completed verification for 300 s, privately;
+`If-None-Match` with an `ETag` gives 304. Everything else is `no-store`.
+
+`X-Request-Id` stands on every answer and is the last part of `instance` in errors. The service makes it and
+ignores one that a client sends.
+"""
+
+_TAGS: Final = {
+    "Verifications": "Risk scorings of identities, of signals, or of both.",
+    "Webhooks": "Where events go.",
+    "Identities": "Persons and their data.",
 }
-_WITH_SECRET: Final = {**example(Webhook), "secret": "whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCBvZiAzMiBieXRlcyE="}
-_SHOWN_ONCE: Final = "The secret is shown here and never again."
-_WORDS: Final[dict[tuple[str, str], _Words]] = {
-    ("POST", "/scoring/v1/identities"): _Words(
-        name="createIdentity",
-        summary="Create an identity",
-        text="Stores a person and says whether everything that a verification needs is there.",
-        sent="IdentityInput",
-        shown="Identity",
-        example=example(Identity),
-        statuses=(201,),
-    ),
-    ("GET", "/scoring/v1/identities/{id}"): _Words(
-        name="getIdentity",
-        summary="Get an identity",
-        text="`validated` says whether it can be verified.",
-        shown="Identity",
-        example=example(Identity),
-        cached=True,
-    ),
-    ("DELETE", "/scoring/v1/identities/{id}"): _Words(
-        name="eraseIdentity",
-        summary="Erase a person",
-        text=(
-            "Erases the person of this identity: all that is personal in their identities, signals and feature "
-            "rows. Answers with the redacted identity; doing it again answers the same. Verdicts stay."
-        ),
-        shown="Identity",
-        example={
-            **example(Identity),
-            **dict.fromkeys(example(IdentityInput)),
-            "status": "REDACTED",
-            "validated": False,
-        },
-    ),
-    ("POST", "/scoring/v1/verifications"): _Words(
-        name="createVerification",
-        summary="Create a verification",
-        text=(
-            "Scores a person while you wait. Under overload it is taken as `PENDING` (202) and finished later: ask "
-            "again after `Retry-After`, or let a webhook tell you. An array is refused with `batch_unsupported`."
-        ),
-        sent="VerificationInput",
-        shown="Verification",
-        example=example(Verification),
-        statuses=(201, 202),
-        conflict=True,
-    ),
-    ("GET", "/scoring/v1/verifications/{id}"): _Words(
-        name="getVerification",
-        summary="Get a verification",
-        text="Only a completed one may be cached and carries an `ETag`.",
-        shown="Verification",
-        example=example(Verification),
-        cached=True,
-    ),
-    ("DELETE", "/scoring/v1/verifications/{id}/signals"): _Words(
-        name="eraseSignals",
-        summary="Erase the person of a verification",
-        text="Erases signals, `subjectId` and feature rows of the person of this verification. The verdict stays.",
-        shown="Verification",
-        example=example(Verification),
-    ),
-    ("GET", "/scoring/v1/webhooks"): _Words(
-        name="listWebhooks",
-        summary="List webhooks",
-        text="In the order of creation. The next page, if there is one, stands in `Link`.",
-        shown="Webhook",
-        example=[example(Webhook)],
-    ),
-    ("POST", "/scoring/v1/webhooks"): _Words(
-        name="createWebhook",
-        summary="Create a webhook",
-        text=f"{_SHOWN_ONCE} At most 50 per client.",
-        sent="WebhookInput",
-        shown="Webhook",
-        example=_WITH_SECRET,
-        conflict=True,
-    ),
-    ("GET", "/scoring/v1/webhooks/{id}"): _Words(
-        name="getWebhook",
-        summary="Get a webhook",
-        text="`secret` is null here.",
-        shown="Webhook",
-        example=example(Webhook),
-        cached=True,
-    ),
-    ("PUT", "/scoring/v1/webhooks/{id}"): _Words(
-        name="updateWebhook",
-        summary="Update a webhook",
-        text="`active: true` enables a webhook that the service disabled, and clears `disabledReason`.",
-        sent="WebhookUpdate",
-        shown="Webhook",
-        example=example(Webhook),
-    ),
-    ("DELETE", "/scoring/v1/webhooks/{id}"): _Words(
-        name="deleteWebhook",
-        summary="Delete a webhook",
-        text="What waits to be delivered to it is dropped. Answers with the webhook as it was.",
-        shown="Webhook",
-        example=example(Webhook),
-    ),
-    ("POST", "/scoring/v1/webhooks/{id}/test"): _Words(
-        name="testWebhook",
-        summary="Send a test event",
-        text="Sends `webhook.test` to this webhook alone, whatever its event types and even when it is inactive.",
-        sent="Nothing",
-        shown="Webhook",
-        example=example(Webhook),
-        conflict=True,
-    ),
-    ("POST", "/scoring/v1/webhooks/{id}/rotate-secret"): _Words(
-        name="rotateSecret",
-        summary="Rotate the secret of a webhook",
-        text=f"{_SHOWN_ONCE} The old one signs too for 24 hours; a second rotation ends the oldest at once.",
-        sent="Nothing",
-        shown="Webhook",
-        example=_WITH_SECRET,
-        conflict=True,
-    ),
-}
+
+_EVENTS: Final = """\
+Sent to `destinationUrl`, signed as in Standard Webhooks: HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` under
+the secret. Check it, refuse old timestamps, answer 2xx within 15 s, and do the work afterwards. An event may come more
+than once, always under the same `webhook-id`, and out of order: `sequence` gives the order. The service
+repeats a failed attempt after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h.
+"""
+
 _ANYWHERE: Final = (400, 431, 500)
-"""Statuses of errors that no operation can rule out: no HTTP, endless headers, a fault."""
+"""Statuses of errors that every operation may give: malformed HTTP, too long headers, a fault."""
 _TAG_OF: Final = {
-    Scope.IDENTITIES: "Identities",
-    Scope.VERIFICATIONS: "Verifications",
-    Scope.WEBHOOKS: "Webhooks",
+    Permission.IDENTITIES: "Identities",
+    Permission.VERIFICATIONS: "Verifications",
+    Permission.WEBHOOKS: "Webhooks",
 }
 
 
@@ -199,74 +109,68 @@ def openapi() -> _Json:
         "info": {
             "title": "Identity verification and risk scoring",
             "version": version("scoring-model"),
-            "summary": "Identities, risk-scoring verifications, and webhooks that tell of them.",
-            "description": OVERVIEW,
+            "summary": "Identities, risk-scoring verifications, and webhooks that report them.",
+            "description": _OVERVIEW,
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "This service."}],
         "security": [{"clientId": [], "apiKey": []}],
-        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "paths": {**paths, **_public_paths()},
         "webhooks": {"event": {"post": _delivery()}},
-        "components": {**components(), "schemas": schemas(), "securitySchemes": _security()},
+        "components": {**components(), "securitySchemes": _security()},
     }
 
 
 def _operation(operation: Operation) -> _Json:
-    words = _WORDS[operation.method, operation.path]
+    reference = operation.reference
     described: _Json = {
-        "operationId": words.name,
-        "tags": [_TAG_OF[operation.scope]],
-        "summary": words.summary,
-        "description": f"{words.text}\n\nScope: `{operation.scope.value}`.",
+        "operationId": reference.name,
+        "tags": [_TAG_OF[operation.permission]],
+        "summary": reference.summary,
+        "description": f"{reference.text}\n\nScope: `{operation.permission.value}`.",
     }
-    if parameters := _parameters(operation, words):
+    if parameters := _parameters(operation):
         described["parameters"] = parameters
-    if words.sent is not None:
-        described["requestBody"] = _request(operation, words.sent)
-    answers = {str(status): _success(operation, words, status) for status in words.statuses}
-    if words.cached:
-        answers["304"] = {
-            "description": "You have it already.",
-            "headers": headers(
-                "X-Request-Id", "RateLimit-Policy", "RateLimit", "ETag", "Cache-Control", "Vary"
-            ),
-        }
-    described["responses"] = {**answers, **error_responses(_error_statuses(operation, words))}
+    if operation.body is not None:
+        described["requestBody"] = _request(operation.body)
+    answers = {str(status): _success(operation, status) for status in reference.statuses}
+    if reference.cached:
+        names = ("X-Request-Id", "RateLimit-Policy", "RateLimit", "ETag", "Cache-Control", "Vary")
+        answers["304"] = {"description": "You have it already.", "headers": headers(*names)}
+    described["responses"] = {**answers, **error_responses(_error_statuses(operation))}
     return described
 
 
-def _error_statuses(operation: Operation, words: _Words) -> list[int]:
+def _error_statuses(operation: Operation) -> list[int]:
     statuses = {*_ANYWHERE, 401, 403, 413, 422, 429, 503}
     if "{id}" in operation.path:
         statuses.add(404)
-    if operation.body is not Body.NONE:
+    if operation.body is not None:
         statuses |= {408, 415}
-    if words.conflict or operation.method == "POST":
+    if operation.method == "POST":
         statuses.add(409)
     return sorted(statuses)
 
 
-def _parameters(operation: Operation, words: _Words) -> list[_Json]:
+def _parameters(operation: Operation) -> list[_Json]:
     names = []
     if "{id}" in operation.path:
         names.append("Id")
     if operation.method == "POST":
         names.append("IdempotencyKey")
-    if words.cached:
+    if operation.reference.cached:
         names.append("IfNoneMatch")
     names += [name.capitalize() for name in sorted(operation.parameters, reverse=True)]
     return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
 
-def _request(operation: Operation, sent: str) -> _Json:
-    return {
-        "required": operation.body is Body.OBJECT,
-        "content": {"application/json": {"schema": schema(sent)}},
-    }
+def _request(body: type[BaseModel]) -> _Json:
+    return {"required": body is not Nothing, "content": {"application/json": {"schema": schema(body)}}}
 
 
-def _success(operation: Operation, words: _Words, status: int) -> _Json:
+def _success(operation: Operation, status: int) -> _Json:
+    reference = operation.reference
     names = ["X-Request-Id", "RateLimit-Policy", "RateLimit", "Cache-Control"]
     if operation.method == "POST":
         names.append("Idempotency-Replayed")
@@ -274,40 +178,40 @@ def _success(operation: Operation, words: _Words, status: int) -> _Json:
         names.append("Location")
     if status == 202:
         names.append("Retry-After")
-    if words.cached:
+    if reference.cached:
         names += ["ETag", "Vary"]
+    shown: _Json = schema(reference.shown)
+    answered: object = reference.pending if status == 202 else reference.example or example(reference.shown)
     if operation.parameters:
         names.append("Link")
-    shown: _Json = schema(words.shown)
-    if operation.parameters:
         shown = {"type": "array", "maxItems": PAGE, "items": shown}
-    answered = _PENDING if status == 202 else words.example
-    said = {200: "Done.", 201: "Created.", 202: "Taken; it is finished later."}[status]
+        answered = [answered]
+    text = {200: "Done.", 201: "Created.", 202: "Accepted; it is finished later."}[status]
     return {
-        "description": said,
+        "description": text,
         "headers": headers(*names),
         "content": {"application/json": {"schema": shown, "example": answered}},
     }
 
 
 def _public_paths() -> dict[str, _Json]:
-    """Pages without credentials, as far as programs read them."""
-    live = _public("isLive", "Whether the process lives", schema("Health"), {"status": "live"})
+    """Pages without credentials that programs read."""
+    live = _public("isLive", "Whether the process lives", schema(Health), {"status": "live"})
     ready = _public(
         "isReady",
         "Whether the process should get requests",
-        schema("Readiness"),
+        schema(Readiness),
         {"status": "ready", "erasureIncompleteSince": None, "clockBehindSeconds": 0},
     )
     ready["responses"]["503"] = {
         "description": "The database does not answer, or no model is loaded.",
         "headers": headers("X-Request-Id", "Cache-Control", "Retry-After"),
-        "content": {MEDIA_TYPE: {"schema": schema("Problem")}},
+        "content": {MEDIA_TYPE: {"schema": schema(Problem)}},
     }
     described = _public("getDescription", "This description", {"type": "object"}, {"openapi": "3.1.1"})
     return {
-        health.LIVE: {"get": live},
-        health.READY: {"get": ready},
+        LIVE: {"get": live},
+        READY: {"get": ready},
         DESCRIPTION: {"get": described},
     }
 
@@ -344,12 +248,12 @@ def _delivery() -> _Json:
         "operationId": "deliverEvent",
         "tags": ["Webhooks"],
         "summary": "An event",
-        "description": EVENTS,
+        "description": _EVENTS,
         "security": [],
         "parameters": parameters,
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": schema("Event"), "example": example(Event)}},
+            "content": {"application/json": {"schema": schema(Event), "example": example(Event)}},
         },
         "responses": {
             "2XX": {"description": "Delivered."},

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on a connection: what uvicorn does, with bounds on what a client may send, hold and leave unread.
+"""HTTP/1.1 on a connection: uvicorn's protocol with bounds on what a client may send, hold and leave unread.
 
 Requests of a connection are parsed one at a time: the next one waits, as bytes, until the one before is answered and
 the client has taken the answer.
@@ -17,10 +17,9 @@ from scoring_model.service.http import framing
 from scoring_model.service.http.bodies import WHOLE
 from scoring_model.service.http.connections import Connections
 from scoring_model.service.http.context import RequestContext, is_authenticated
-from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest
-from scoring_model.service.http.health import is_health
+from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest, problem
 from scoring_model.service.http.logs import RequestLog
-from scoring_model.service.http.problems import problem
+from scoring_model.service.http.public import is_health
 from scoring_model.service.http.settings import HttpSettings
 
 UVICORN_MEMBERS: Final = (
@@ -44,21 +43,21 @@ UVICORN_MEMBERS: Final = (
     "httptools_impl.RequestResponseCycle",
     "flow_control.FlowControl",
 )
-"""What of uvicorn this class calls, replaces or relies on. A test fails by name when one of them changes."""
+"""What `Protocol` uses of uvicorn's private classes. A test names the member that changed."""
 
 DISCARDED_BYTES: Final = 16 * 1024 * 1024
-"""Of a body that was refused, which are read and thrown away, so that a client in the middle of sending it gets to
-read why. A longer one ends with its connection."""
+"""Of a rejected body that are read and discarded, so that a client that still sends it can read the error. A longer
+body closes the connection."""
 
 LINGER_SECONDS: Final = 2.0
-"""For which what a client still sends is thrown away after its connection was refused, for the same reason."""
+"""For which the server discards what a client sends on a rejected connection, for the same reason."""
 
 
 _Phase = Literal["idle", "head", "body", "answer"]
 
 
 class _Flow(FlowControl):
-    """Lets nobody read on while what was read already waits."""
+    """Stops reading while received bytes wait for the parser."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         super().__init__(transport)
@@ -71,17 +70,15 @@ class _Flow(FlowControl):
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection. A peer that sends or reads too slowly or sends too much is cut off, before memory is spent on it.
+    """One connection. A peer that sends or reads too slowly or sends too much is disconnected.
+
+    It subclasses uvicorn's private class, which has no hook for the time until a request is complete, the bytes
+    that a connection holds, or a response that no client reads.
 
     Parameters
     ----------
-    settings : HttpSettings
-    connections : Connections
-        All of the process.
     log : RequestLog
-        For requests that no application sees.
-    *args, **options
-        uvicorn's.
+        For requests that end before the application.
     """
 
     def __init__(
@@ -114,7 +111,7 @@ class Protocol(HttpToolsProtocol):
         )
 
     def abort(self) -> None:
-        """End it at once, whatever was not sent."""
+        """Close it at once and drop unsent data."""
         self._drop()
         self.transport.abort()
 
@@ -136,7 +133,7 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """End after the request under way; who does not read gets half of the grace to do so."""
+        """End after the request under way; a client that does not read gets half of the grace."""
         super().shutdown()
         if self.flow.write_paused and self.config.timeout_graceful_shutdown is not None:
             self._limit_writing(min(self._settings.write_seconds, self.config.timeout_graceful_shutdown / 2))
@@ -150,7 +147,7 @@ class Protocol(HttpToolsProtocol):
         self._proceed()
 
     def pause_writing(self) -> None:
-        """Wait until what was written is sent, but not for ever."""
+        """Wait until the written bytes are sent, for `write_seconds` at most."""
         super().pause_writing()
         self._unsent = self.transport.get_write_buffer_size()
         self._limit_writing(self._settings.write_seconds)
@@ -215,7 +212,7 @@ class Protocol(HttpToolsProtocol):
         )
 
     def _parse(self) -> None:
-        """Give the parser what belongs to one request."""
+        """Feed the parser with one request."""
         if self.transport.is_closing():
             self._received = b""
             return
@@ -233,7 +230,7 @@ class Protocol(HttpToolsProtocol):
         except (framing.BadFraming, httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._refuse(MalformedRequest())
         else:
-            if self._is_whole != (self._body is None):  # they disagree about where the request ends
+            if self._is_whole != (self._body is None):  # framing and parser disagree about the end
                 self._refuse(MalformedRequest())
 
     def _begin(self, head: bytes) -> None:
@@ -246,7 +243,7 @@ class Protocol(HttpToolsProtocol):
             self._refuse(Unavailable())
 
     def _watch(self) -> None:
-        """Count bytes, and limit the time of what is waited for."""
+        """Count bytes, and start the timer of the phase."""
         if self._is_refused or self.transport.is_closing():
             return
         if self._body is not None:
@@ -290,7 +287,7 @@ class Protocol(HttpToolsProtocol):
         self._write_deadline = self.loop.call_later(seconds, self.abort)
 
     def _count(self) -> bool:
-        """Report what is in memory; False if that is too much and more than before."""
+        """Report the bytes in memory; False if they are too many and more than before."""
         now = len(self._received) + self._body_bytes + self._unsent
         change = now - self.buffered
         self.buffered = now
@@ -306,7 +303,7 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, error: RequestError) -> None:
-        """Answer with an error in the place of the application, unless it answered already, and end."""
+        """Answer with an error in the place of the application, unless it has answered, and end."""
         self._is_refused = True
         cycle: RequestResponseCycle | None = self.cycle
         is_over = self._is_whole and cycle is not None and cycle.response_complete
@@ -324,7 +321,7 @@ class Protocol(HttpToolsProtocol):
         self._deadline = self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def _write_problem(self, error: RequestError) -> None:
-        context = RequestContext("")  # whatever was read of the method is not known to be one
+        context = RequestContext("")  # the method may be malformed
         response = problem(error, context.request_id)
         context.status = response.status_code
         headers = [

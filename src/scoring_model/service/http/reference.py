@@ -1,4 +1,4 @@
-"""The API reference: the description as JSON, and a page that shows it and needs nothing from elsewhere."""
+"""The API reference: the description as JSON, and a page that shows it without loading anything from elsewhere."""
 
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Content-Security-Policy of the page: files of its own alone, no script or style within the text."""
+"""Content-Security-Policy of the page: its own files only, no inline script or style."""
 
 _HTML: Final = """<!doctype html>
 <html lang="en">
@@ -47,7 +47,7 @@ _FILES: Final = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/jav
 
 
 def reference_pages() -> list[PublicPage]:
-    """Make the description, the page and its files. Nothing is read or made before it is asked for."""
+    """Make the description, the page and its files, all of them lazily."""
     pages = [
         PublicPage(DESCRIPTION, _description),
         PublicPage(PAGE, _page),
@@ -87,7 +87,7 @@ def _file_page(name: str, media_type: str) -> PublicPage:
 
 
 class _Pieces(Response):
-    """A long response, sent as fast as the client reads it and never copied."""
+    """A long response, sent in pieces as the client reads them, without a copy."""
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         """Send it."""
@@ -103,7 +103,7 @@ class _Pieces(Response):
 
 @cache
 def _content(name: str) -> bytes:
-    """The one copy of a file in the process, read when it is first asked for: that takes a millisecond."""
+    """Read a file once per process."""
     return (_directory() / name).read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""One process that answers HTTP, from its sockets to its end."""
+"""The HTTP server of one process."""
 
 import asyncio
 import contextlib
@@ -14,9 +14,9 @@ from starlette.types import ASGIApp
 
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.http.connections import Connections
-from scoring_model.service.http.health import LEAVING
 from scoring_model.service.http.logs import RequestLog
 from scoring_model.service.http.protocol import Protocol
+from scoring_model.service.http.public import LEAVING
 from scoring_model.service.http.settings import HttpSettings
 
 KEEP_ALIVE_SECONDS: Final = 75
@@ -29,7 +29,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to `run`, which has something to do after the last answer."""
+    """Leaves signals to `run`, which works on after the last response."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -46,23 +46,19 @@ async def run(
     grace_seconds: float,
     notice_seconds: float = 0.0,
 ) -> None:
-    """Answer requests until SIGTERM or SIGINT, then finish what is under way.
+    """Answer requests until SIGTERM or SIGINT, then finish those under way.
 
     Parameters
     ----------
-    app : ASGI application
-    settings : HttpSettings
-        Those of the application.
     sockets : list of socket
         Bound; closed at the end.
     close : callable
-        Awaited after the last answer, however the server ends.
+        Awaited after the last response, however the server ends.
     grace_seconds : float
-        That requests under way get to end, after which they are cancelled; above 0. A second signal is as if it
-        were over.
+        After which requests under way are cancelled; above 0. A second signal cancels them at once.
     notice_seconds : float
-        For which, after the signal, connections are still taken, while the process says that it is not ready: so
-        long load balancers get to send them elsewhere.
+        After the signal, for which the process accepts connections and reports that it is not ready, so that load
+        balancers send them elsewhere.
     """
     protocol = partial(
         Protocol,
@@ -96,7 +92,7 @@ def _stopped_by_signals(server: uvicorn.Server, notice_seconds: float) -> Iterat
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        state = server.lifespan.state  # which every request sees as it is when it comes
+        state = server.lifespan.state  # which every request sees
         server.force_exit = LEAVING in state
         state[LEAVING] = True
         if server.force_exit or not notice_seconds:
@@ -117,7 +113,7 @@ def _stopped_by_signals(server: uvicorn.Server, notice_seconds: float) -> Iterat
 
 
 async def _ended(server: uvicorn.Server) -> None:
-    """Wait for requests that are cancelled: what they hold is given back before anything is closed."""
+    """Wait for cancelled requests, which release their resources before anything is closed."""
     tasks = set(server.server_state.tasks)
     if server.force_exit:  # else they have been cancelled
         _cancel(tasks)

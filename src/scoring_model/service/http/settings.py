@@ -1,4 +1,4 @@
-"""The settings of the HTTP side."""
+"""The settings of the HTTP interface."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -9,12 +9,12 @@ MAX_BODY: Final = 256 * 1024
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HttpSettings:
-    """Limits and switches of the HTTP side.
+    """Limits and switches of the HTTP interface.
 
     Parameters
     ----------
     trusted_proxies : tuple of IPv4Network or IPv6Network
-        Whose `X-Forwarded-For` is believed.
+        Whose `X-Forwarded-For` counts.
     max_body : int
         Bytes that the body of a request may have, at least 1.
     max_connections : int

@@ -5,51 +5,103 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
-from scoring_model.contract.verification import VerificationStatus
+from scoring_model.contract import verification as wire
+from scoring_model.contract.resource import example
+from scoring_model.contract.verification import VerificationInput, VerificationStatus
 from scoring_model.service.core import resources
 from scoring_model.service.core.resources import Answer, Verification
-from scoring_model.service.http.answers import created, plain
-from scoring_model.service.http.caching import cacheable
-from scoring_model.service.http.operation import Body, Call, Operation
-from scoring_model.service.http.representations import verification_shown
+from scoring_model.service.http.operation import Call, Operation, Reference
+from scoring_model.service.http.responses import cacheable, created, plain
 
 PATH: Final = "/scoring/v1/verifications"
 MAX_AGE: Final = 300
 
 
 async def _create(call: Call) -> Answer[Verification]:
-    return await call.service.create_verification(call.caller, call.body, call.once)
+    return await call.service.verifications.create(call.caller, call.body, call.request)
 
 
 async def _get(call: Call) -> Verification:
-    return await call.service.verification(call.caller, call.resource)
+    return await call.service.verifications.get(call.caller, call.resource)
 
 
 async def _erase(call: Call) -> Verification:
-    return await call.service.erase_signals(call.caller, call.resource)
+    return await call.service.verifications.erase_signals(call.caller, call.resource)
 
 
 def _created(answer: Answer[Verification], _scope: Scope) -> Response:
-    return created(answer, verification_shown(answer.resource), PATH)
+    return created(answer, answer.resource.to_wire(), PATH)
 
 
 def _got(verification: Verification, scope: Scope) -> Response:
-    shown = verification_shown(verification)
-    # One that is pending changes soon; one that ended in a fault is asked for by people who look into it.
+    shown = verification.to_wire()
+    # A pending one changes soon; people look into one that ended in a fault.
     if verification.status is not VerificationStatus.COMPLETED:
         return plain(shown)
     return cacheable(shown.to_json(), scope, MAX_AGE)
 
 
 def _erased(verification: Verification, _scope: Scope) -> Response:
-    return plain(verification_shown(verification))
+    return plain(verification.to_wire())
 
 
-_NEEDED: Final = resources.Scope.VERIFICATIONS
+_NEEDED: Final = resources.Permission.VERIFICATIONS
+_PENDING: Final = {
+    **example(wire.Verification),
+    "status": "PENDING",
+    "reasonCodes": [],
+    **dict.fromkeys(("scoringOutcome", "scoringScore", "modelVersion", "policyVersion", "completedAt")),
+}
 OPERATIONS: Final = (
     Operation(
-        method="POST", path=PATH, scope=_NEEDED, act=_create, present=_created, body=Body.OBJECT, batch=True
+        method="POST",
+        path=PATH,
+        permission=_NEEDED,
+        act=_create,
+        present=_created,
+        body=VerificationInput,
+        batch=True,
+        reference=Reference(
+            name="createVerification",
+            summary="Create a verification",
+            text=(
+                "Scores a person while you wait. Under overload the answer is 202 with a `PENDING` verification, "
+                "which is finished later: read it after `Retry-After`, or wait for a webhook. An array gives "
+                "`batch_unsupported`."
+            ),
+            shown=wire.Verification,
+            statuses=(201, 202),
+            pending=_PENDING,
+        ),
     ),
-    Operation(method="GET", path=PATH + "/{id}", scope=_NEEDED, act=_get, present=_got),
-    Operation(method="DELETE", path=PATH + "/{id}/signals", scope=_NEEDED, act=_erase, present=_erased),
+    Operation(
+        method="GET",
+        path=PATH + "/{id}",
+        permission=_NEEDED,
+        act=_get,
+        present=_got,
+        reference=Reference(
+            name="getVerification",
+            summary="Get a verification",
+            text="Only a completed one may be cached and carries an `ETag`.",
+            shown=wire.Verification,
+            cached=True,
+        ),
+    ),
+    Operation(
+        method="DELETE",
+        path=PATH + "/{id}/signals",
+        permission=_NEEDED,
+        act=_erase,
+        present=_erased,
+        reference=Reference(
+            name="eraseSignals",
+            summary="Erase the person of a verification",
+            text=(
+                "Erases signals, `subjectId` and feature rows of the person of this verification. "
+                "The verdict stays."
+            ),
+            shown=wire.Verification,
+        ),
+    ),
 )

@@ -6,17 +6,16 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
-from scoring_model.service.core.idempotency import IdempotencyRecord
-from scoring_model.service.core.resources import Answer, Caller, IdempotentRequest, Identity
+from scoring_model.service.core.resources import Answer, Caller, Identity
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
 from scoring_model.service.core.store import Store, Transaction
+from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
 from scoring_model.service.identities.persons import Persons, erase, redacted
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.commit_queue import CommitQueue
-from scoring_model.service.scoring.idempotency import IdempotencyStore
-from scoring_model.service.scoring.verdicts import Done
+from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.webhooks.events import events_of_new_identity, identity_data
 from scoring_model.service.webhooks.outbox import NewEvent, write_events
 
@@ -28,7 +27,7 @@ class Identities:
     ----------
     store : Store
     queue : CommitQueue
-    repetition : Repetition
+    idempotency : IdempotencyStore
     persons : Persons
     vault : Vault
     linker : Linker
@@ -40,7 +39,7 @@ class Identities:
         *,
         store: Store,
         queue: CommitQueue,
-        repetition: IdempotencyStore,
+        idempotency: IdempotencyStore,
         persons: Persons,
         vault: Vault,
         linker: Linker,
@@ -48,28 +47,28 @@ class Identities:
     ) -> None:
         self._store = store
         self._queue = queue
-        self._repetition = repetition
+        self._idempotency = idempotency
         self._persons = persons
         self._vault = vault
         self._linker = linker
         self._clock = clock
 
     async def create(
-        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Identity]:
         """Create an identity of what is known; see `parse_identity` for its rules."""
 
-        async def action(mark: IdempotencyRecord | None) -> Answer[Identity]:
+        async def action(record: IdempotencyRecord | None) -> Answer[Identity]:
             values = parse_identity(body, self._clock.now())
             done = await self._queue.change(
-                caller, mark, lambda transaction: self._insert(transaction, caller, values)
+                caller, lambda transaction: self._insert(transaction, caller, values), record
             )
             return Answer(done.value)
 
         async def replay(row: IdempotencyRow) -> Answer[Identity]:
             return Answer(await self.get(caller, row.resource), replayed=True)
 
-        return await self._repetition.once(caller, once, action, replay)
+        return await self._idempotency.run(caller, request, action, replay)
 
     async def get(self, caller: Caller, resource: bytes) -> Identity:
         """Read an identity.
@@ -88,7 +87,7 @@ class Identities:
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
         """Erase the person of an identity; doing it again answers the same."""
         done = await self._queue.change(
-            caller, None, lambda transaction: self._redact(transaction, caller, resource)
+            caller, lambda transaction: self._redact(transaction, caller, resource)
         )
         return done.value
 
@@ -98,7 +97,7 @@ class Identities:
         now = self._clock.now()
         status, errors = assess(values, now)
         resource = ids.new_id(now)
-        person = self._linker.person_key(caller.pool, caller.client, values)
+        person = self._linker.person_key(caller.history_scope, caller.client, values)
         known = {} if person is None else await transaction.persons([(caller.client, person)])
         if person is not None and (caller.client, person) in known:
             key_row = known[caller.client, person]

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from scoring_model.contract.identity import IdentityContext, IdentityInput, IdentityStatus
 from scoring_model.records import rfc3339
-from scoring_model.service.core.body import parsed
 from scoring_model.service.core.compact import from_json, to_json
+from scoring_model.service.core.errors import parsed
 from scoring_model.service.core.resources import Implausible
 
 YOUNGEST: Final = 16  # full years

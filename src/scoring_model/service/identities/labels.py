@@ -87,21 +87,21 @@ async def import_labels(
     -------
     Imported
     """
-    pools = {client.client: client.pool for client in clients}
+    scopes = {client.client: client.pool for client in clients}
     unknown: dict[bytes, None] = {}
-    by_pool: dict[str, list[_Telling]] = defaultdict(list)
+    by_scope: dict[str, list[_Telling]] = defaultdict(list)
     async with store.reading() as reader:
         for line in lines:
             rows = await _rows_of(reader, line)
             if not rows:
                 unknown[line.verification_id or line.identity_id or b""] = None
             for row in rows:
-                by_pool[pools[row.client]].append(_Telling(row, line.label, line.known_at))
+                by_scope[scopes[row.client]].append(_Telling(row, line.label, line.known_at))
     imported = repeated = 0
-    for pool, tellings in by_pool.items():
+    for scope, tellings in by_scope.items():
         for start in range(0, len(tellings), _BATCH):
             batch = tellings[start : start + _BATCH]
-            async with store.writing([pool]) as transaction:
+            async with store.writing([scope]) as transaction:
                 new, erased = await _tell(transaction, batch, clock)
             imported += new
             repeated += len(batch) - new - len(erased)

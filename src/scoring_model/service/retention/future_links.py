@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from scoring_model.service.core.store import Store
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.scoring.score import SKEW
 
 
 async def future_links(store: Store, *, now: int, delete: bool = False) -> Mapping[int, int]:

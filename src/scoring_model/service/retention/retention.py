@@ -7,9 +7,9 @@ from typing import Final
 
 from scoring_model.records.times import DAY
 from scoring_model.service.core.expiry import Cutoffs, Expiring
-from scoring_model.service.core.idempotency import LIFETIME
 from scoring_model.service.core.store import Store
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.idempotency import LIFETIME
+from scoring_model.service.scoring.score import SKEW
 
 STRETCH: Final = 500
 """Rows that are looked at at a time: where all of them are old, others wait some milliseconds for the deletion."""

@@ -1,4 +1,4 @@
-"""Which requests may wait: decided at arrival by an estimate of how long they would."""
+"""Admission control: rejects a request at arrival when its estimated wait is too long."""
 
 import math
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from scoring_model.service.core.errors import Overloaded
 
 LONGEST_RETRY: Final = 10
-"""Seconds that a refused request is asked to wait at most."""
+"""The most seconds of `Retry-After`."""
 
 _FIRST_GUESS: Final = (
     0.001  # seconds a job: more are admitted than may be right until a full batch was measured
@@ -15,17 +15,17 @@ _WEIGHT: Final = 0.2  # of one full batch in the moving average
 
 
 class Admission:
-    """Counts the requests of each client that are under way, and refuses those that would wait too long.
+    """Counts the open requests of each client, and rejects those that would wait too long.
 
     A client's next request has before it as many requests of each other client as the client has itself (round robin),
-    so that one client's flood does not refuse the requests of the others.
+    so that the flood of one client does not reject the requests of others.
 
     Parameters
     ----------
     most : int
-        Requests before it at which a request is refused, whatever they take.
+        Requests before it at which a request is rejected, however fast they are.
     wait_seconds : float
-        Estimated wait above which a request is refused.
+        Estimated wait above which a request is rejected.
     """
 
     def __init__(self, *, most: int, wait_seconds: float) -> None:
@@ -67,7 +67,7 @@ class Admission:
             del self._under_way[client]
 
     def measured(self, seconds: float, jobs: int, *, full: bool) -> None:
-        """Learn from a batch.
+        """Update the estimate from a batch.
 
         Parameters
         ----------
@@ -88,6 +88,6 @@ class Admission:
             self._job_seconds = min(self._job_seconds, sample)
 
     def _retry_after(self, now: float) -> int:
-        """Seconds after which to try again, such that refused requests come back at the rate at which jobs end."""
+        """Seconds until a retry, such that rejected requests come back at the rate at which jobs end."""
         self._next_retry = min(max(self._next_retry, now) + self._job_seconds, now + LONGEST_RETRY)
         return max(1, math.ceil(self._next_retry - now))

@@ -1,82 +1,52 @@
-"""Group commit: what many clients want changed is gathered into few transactions.
+"""Group commit: the changes of many requests share few transactions.
 
-One task of a process takes what waits, applies it in one transaction under the locks of the history scopes it
-touches, and answers when that is committed. Nobody waits to fill a batch: while one commits, the next gathers.
+One task takes the waiting jobs, runs them in one transaction under the locks of their history scopes, and answers
+them after the commit. It never waits to fill a batch: while one batch commits, the next one gathers.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Collection, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import RequestError, Unavailable
+from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.faults import log_fault
-from scoring_model.service.core.idempotency import LIFETIME, IdempotencyRecord
-from scoring_model.service.core.rows import IdempotencyRow, VerificationRow
+from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
+from scoring_model.service.idempotency import IdempotencyRecord, find_answered
 from scoring_model.service.scoring.admission import Admission
 from scoring_model.service.scoring.fair_queue import FairQueue
-from scoring_model.service.scoring.verdicts import Candidate, Done, Verdicts
+from scoring_model.service.scoring.jobs import CHANGE, Change, Done, Job, JobKind, Owner, Run, Step
 
 T = TypeVar("T")
-Change = Callable[[Transaction], Awaitable[Done[T]]]
-"""Something to do in a transaction. It may raise a `RequestError` as long as it has written nothing."""
+Item = TypeVar("Item")
 
-
-class AlreadyDone(Exception):
-    """The request was answered before, under the same idempotency key.
-
-    Parameters
-    ----------
-    row : IdempotencyRow
-        What was kept of it.
-    """
-
-    def __init__(self, row: IdempotencyRow) -> None:
-        super().__init__("answered before")
-        self.row = row
-
-
-PENDING_SHARE: Final = 10
-"""While requests wait, one in so many places of a batch is for work on PENDING verifications."""
+BACKGROUND_SHARE: Final = 10
+"""While requests wait, every tenth place of a batch is for background jobs."""
 
 _CONTENDED: Final = 4
-"""The most scopes whose lock is waited for at a time: each holds a connection. Others are tried again."""
+"""The most history scopes whose lock is waited for at a time: each holds a connection. Others are retried."""
 
-_TRY_AGAIN_SECONDS: Final = 0.005
-
-
-class Owner(Protocol):
-    """Whose a change is: a caller, a candidate."""
-
-    @property
-    def client(self) -> int:
-        """Clients take turns."""
-        ...
-
-    @property
-    def pool(self) -> str:
-        """The history scope whose lock is needed."""
-        ...
+_RETRY_SECONDS: Final = 0.005
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueueLimits:
-    """How much is gathered, and how long anything waits.
+    """Sizes and times of the queue.
 
     Parameters
     ----------
     batch : int
-        The most verifications that one transaction scores.
+        The most jobs in one transaction, late ones aside.
     waiting : int
-        The most requests that one may have before it at arrival; else it is refused.
+        The most requests ahead of a new one; above it the new one is rejected.
     wait_seconds : float
-        Estimated wait above which a request is refused at arrival.
+        Estimated wait above which a new request is rejected.
     scoring_seconds : float
-        After which a verification that still waits is kept as PENDING.
+        Wait after which a verification is kept as PENDING instead of being scored.
     commit_seconds : float
-        After which a request that is not committed is refused.
+        Wait after which a request that is not committed is rejected.
     """
 
     batch: int = 32
@@ -86,39 +56,26 @@ class QueueLimits:
     commit_seconds: float = 5.0
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
-class _Job:
-    client: int
-    scope: str
-    mark: IdempotencyRecord | None
-    what: Change[Any] | Candidate
-    queued_at: float
-    answer: "asyncio.Future[Done[Any]]" = field(repr=False)
-
-
 class CommitQueue:
-    """The one way to change anything.
+    """Serialises all changes of a process.
 
-    Clients take turns. The batches of one task follow each other; it never waits for the lock of a scope. A scope whose
-    lock another process holds gets a task of its own, which waits for it, until nothing of that scope waits any more.
+    Clients take turns. The task of the queue never waits for the lock of a history scope: a scope that another process
+    has locked gets a task of its own, which waits for the lock until no job of the scope is left.
 
     Parameters
     ----------
     store : Store
-    verdicts : Verdicts
-        Scores candidates inside a transaction.
     clock : Clock
     limits : QueueLimits
     """
 
-    def __init__(self, store: Store, verdicts: Verdicts, clock: Clock, limits: QueueLimits) -> None:
+    def __init__(self, store: Store, clock: Clock, limits: QueueLimits) -> None:
         self._store = store
-        self._verdicts = verdicts
         self._clock = clock
         self._limits = limits
         self._admission = Admission(most=limits.waiting, wait_seconds=limits.wait_seconds)
-        self._requests: FairQueue[_Job] = FairQueue()
-        self._pending: FairQueue[_Job] = FairQueue()
+        self._requests: FairQueue[Job] = FairQueue()
+        self._background: FairQueue[Job] = FairQueue()
         self._place = 0
         self._running = False
         self._contended: set[str] = set()
@@ -142,37 +99,65 @@ class CommitQueue:
         """End a request that was admitted."""
         self._admission.leave(client)
 
-    async def change(self, owner: Owner, mark: IdempotencyRecord | None, apply: Change[T]) -> Done[T]:
-        """Apply a change in a transaction under the lock of its owner's scope.
+    async def change(
+        self, owner: Owner, change: Change[T], record: IdempotencyRecord | None = None
+    ) -> Done[T]:
+        """Apply a single change; see `submit`."""
+        return await self.submit(owner, CHANGE, change, record)
+
+    async def submit(
+        self,
+        owner: Owner,
+        kind: JobKind[Item, T],
+        item: Item,
+        record: IdempotencyRecord | None = None,
+        *,
+        background: bool = False,
+    ) -> Done[T]:
+        """Carry out a job in a transaction under the lock of its owner's history scope.
 
         Parameters
         ----------
         owner : Owner
-        mark : Mark or None
-            Under which the answer is kept, so that the same request is not done twice.
-        apply : callable
+        kind : JobKind
+        item : Item
+            What `kind` carries out.
+        record : IdempotencyRecord, optional
+            Under which the answer is recorded, so that a repeated request is not carried out again.
+        background : bool
+            Whether the job takes only the background share of a batch while requests wait.
 
         Raises
         ------
-        AlreadyDone
-            When the mark is known.
+        AlreadyAnswered
+            When the record is in the database.
         RequestError
-            What `apply` raised, or `Unavailable` when nothing was committed in time.
+            What the job raised, or `Unavailable` when nothing was committed in time.
         StoreUnavailable
             When the database can't be written.
         """
-        return await self._submit(owner, mark, apply, self._requests)
-
-    async def score(self, candidate: Candidate, mark: IdempotencyRecord | None) -> Done[VerificationRow]:
-        """Score a candidate in a transaction; raises as `change` does."""
-        return await self._submit(candidate, mark, candidate, self._requests)
-
-    async def finish(self, candidate: Candidate) -> Done[VerificationRow]:
-        """Score a candidate that is PENDING, in the share of such ones; raises as `change` does."""
-        return await self._submit(candidate, None, candidate, self._pending)
+        loop = asyncio.get_running_loop()
+        job = Job(
+            client=owner.client,
+            history_scope=owner.history_scope,
+            record=record,
+            kind=kind,
+            item=item,
+            queued_at=loop.time(),
+            answer=loop.create_future(),
+        )
+        (self._background if background else self._requests).push(job)
+        if not self._running:
+            self._running = True
+            self._spawn(self._run())
+        deadline = loop.call_later(self._limits.commit_seconds, _give_up, job)
+        try:
+            return await job.answer
+        finally:
+            deadline.cancel()
 
     async def close(self) -> None:
-        """Wait until everything that was taken has been answered."""
+        """Wait until every job was answered."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -187,205 +172,159 @@ class CommitQueue:
         oldest = self._requests.oldest()
         return 0.0 if oldest is None else asyncio.get_running_loop().time() - oldest.queued_at
 
-    async def _submit(
-        self,
-        owner: Owner,
-        mark: IdempotencyRecord | None,
-        what: Change[Any] | Candidate,
-        queue: FairQueue[_Job],
-    ) -> Done[Any]:
-        loop = asyncio.get_running_loop()
-        job = _Job(
-            client=owner.client,
-            scope=owner.pool,
-            mark=mark,
-            what=what,
-            queued_at=loop.time(),
-            answer=loop.create_future(),
-        )
-        queue.push(job)
-        self._start()
-        deadline = loop.call_later(self._limits.commit_seconds, _give_up, job)
-        try:
-            return await job.answer
-        finally:
-            deadline.cancel()
-
-    def _start(self) -> None:
-        if not self._running:
-            self._running = True
-            self._spawn(self._run())
-
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _run(self) -> None:
-        """Commit what waits, batch after batch, but that of contended scopes."""
+        """Commit batch after batch, except those of contended scopes."""
         try:
             while scopes := self._next_scopes():
                 if not await self._commit_next(scopes, wait=False):
-                    await asyncio.sleep(_TRY_AGAIN_SECONDS)
+                    await asyncio.sleep(_RETRY_SECONDS)
         finally:
             self._running = False
 
     async def _run_contended(self, scope: str) -> None:
-        """Commit what waits in one scope, batch after batch, waiting for its lock each time."""
+        """Commit batch after batch of one scope, waiting for its lock each time."""
         try:
-            while self._requests.waits_in(scope) or self._pending.waits_in(scope):
+            while self._requests.waits_in(scope) or self._background.waits_in(scope):
                 await self._commit_next([scope], wait=True)
         finally:
             self._contended.discard(scope)
 
     def _next_scopes(self) -> list[str]:
         most, without = self._limits.batch, self._contended
-        scopes = self._requests.scopes(most, without=without) + self._pending.scopes(1, without=without)
+        scopes = self._requests.scopes(most, without=without) + self._background.scopes(1, without=without)
         return list(dict.fromkeys(scopes))
 
     async def _commit_next(self, scopes: Sequence[str], *, wait: bool) -> bool:
-        """Commit and answer a batch; returns False where others hold the locks of all scopes.
+        """Commit and answer a batch; returns False where other processes hold the locks of all scopes.
 
-        What waits is taken when the locks are held: until then it can become late, or be given up.
+        Jobs are taken when the locks are held: until then they can become late, or be given up.
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        late: list[_Job] = []
-        jobs: list[_Job] = []
+        late: list[Step] = []
+        due: list[Step] = []
         # Requests that have arrived but were not read yet come into this batch rather than the next.
         await asyncio.sleep(0)
         try:
             async with self._store.writing(scopes, wait=wait) as transaction:
                 if wait:
                     began = loop.time()
-                self._set_aside([scope for scope in scopes if scope not in transaction.locked])
-                late, jobs = self._take(transaction.locked)
-                results = await self._apply(transaction, late + jobs)
+                if locked_elsewhere := [scope for scope in scopes if scope not in transaction.locked]:
+                    self._set_aside(locked_elsewhere)
+                late, due = self._take_late(transaction.locked), self._take(transaction.locked)
+                results = await self._apply(transaction, late + due)
         except Exception as error:
-            self._spawn(self._failed(late + jobs or self._fill(scopes), error))
+            self._spawn(self._bisect(late + due or self._take(scopes), error))
             return True
-        _answer(late + jobs, results)
+        _answer(late + due, results)
         now = loop.time()
         seconds, self._committed_at = now - max(began, self._committed_at), now
-        self._admission.measured(seconds, len(jobs), full=len(jobs) == self._limits.batch)
+        self._admission.measured(seconds, len(due), full=len(due) == self._limits.batch)
         return bool(transaction.locked)
 
     def _set_aside(self, scopes: Sequence[str]) -> None:
-        """Let what waits in scopes that others have locked wait for its lock alone, or for its next turn."""
+        """Give scopes that other processes have locked a task of their own, or their next turn."""
         room = _CONTENDED - len(self._contended)
         for scope in scopes[:room]:
             self._contended.add(scope)
             self._spawn(self._run_contended(scope))
         self._requests.pass_turn(scopes[room:])
 
-    def _take(self, scopes: Collection[str]) -> tuple[list[_Job], list[_Job]]:
-        """The next batch: verifications that are late, and jobs to be done, at most a batch of them.
-
-        Those that have waited too long to be scored now only leave a row, of which any number fits.
-        """
+    def _take_late(self, scopes: Collection[str]) -> list[Step]:
         before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
-        late = self._requests.take_older(scopes, before, lambda job: isinstance(job.what, Candidate))
-        late = [job for job in late if not job.answer.done()]
-        for job in late:
-            job.what.late = True  # type: ignore[union-attr]
-        return late, self._fill(scopes)
+        jobs = self._requests.take_older(scopes, before, lambda job: job.kind.late is not None)
+        return [(job, job.kind.late) for job in jobs if job.kind.late is not None and not job.answer.done()]
 
-    def _fill(self, scopes: Collection[str]) -> list[_Job]:
-        jobs: list[_Job] = []
-        for take in (self._take_next, self._pending.take):
-            while len(jobs) < self._limits.batch and (job := take(scopes)) is not None:
+    def _take(self, scopes: Collection[str]) -> list[Step]:
+        steps: list[Step] = []
+        for take in (self._take_next, self._background.take):
+            while len(steps) < self._limits.batch and (job := take(scopes)) is not None:
                 if not job.answer.done():  # else its caller gave up
-                    jobs.append(job)
-            if jobs:
-                break  # all of the capacity is for PENDING verifications only while no requests wait
-        return jobs
+                    steps.append((job, job.kind.run))
+            if steps:
+                break  # a whole batch is for background jobs only while no requests wait
+        return steps
 
-    def _take_next(self, scopes: Collection[str]) -> _Job | None:
-        self._place = (self._place + 1) % PENDING_SHARE
-        if self._place == 0 and (job := self._pending.take(scopes)) is not None:
+    def _take_next(self, scopes: Collection[str]) -> Job | None:
+        self._place = (self._place + 1) % BACKGROUND_SHARE
+        if self._place == 0 and (job := self._background.take(scopes)) is not None:
             return job
         return self._requests.take(scopes)
 
-    async def _failed(self, jobs: Sequence[_Job], error: Exception) -> None:
-        """Answer jobs whose transaction failed: one that breaks it must not fail the others."""
+    async def _bisect(self, steps: Sequence[Step], error: Exception) -> None:
+        """Halve a batch whose transaction failed, so that one bad job does not fail the rest."""
         if isinstance(error, StoreUnavailable):
-            _answer(jobs, [error] * len(jobs))
-        elif len(jobs) == 1:
-            log_fault("making a change", error)
-            _answer(jobs, [error])
-        elif jobs:
-            middle = len(jobs) // 2
-            await self._commit_again(jobs[:middle])
-            await self._commit_again(jobs[middle:])
+            _answer(steps, [error] * len(steps))
+        elif len(steps) == 1:
+            await self._fail(*steps[0], error)
+        elif steps:
+            middle = len(steps) // 2
+            await self._commit(steps[:middle])
+            await self._commit(steps[middle:])
 
-    async def _commit_again(self, jobs: Sequence[_Job]) -> None:
-        jobs = [job for job in jobs if not job.answer.done()]
-        if not jobs:
+    async def _fail(self, job: Job, run: Run[Any, Any], error: Exception) -> None:
+        log_fault(job.kind.doing, error)
+        failed = job.kind.failed
+        if failed is None or failed == run:
+            _answer([(job, run)], [error])
+        else:
+            await self._commit([(job, failed)])
+
+    async def _commit(self, steps: Sequence[Step]) -> None:
+        steps = [(job, run) for job, run in steps if not job.answer.done()]
+        if not steps:
             return
         try:
-            async with self._store.writing(sorted({job.scope for job in jobs})) as transaction:
-                results = await self._apply(transaction, jobs)
+            async with self._store.writing(sorted({job.history_scope for job, _ in steps})) as transaction:
+                results = await self._apply(transaction, steps)
         except Exception as error:
-            await self._failed(jobs, error)
+            await self._bisect(steps, error)
         else:
-            _answer(jobs, results)
+            _answer(steps, results)
 
-    async def _apply(self, transaction: Transaction, jobs: Sequence[_Job]) -> list[Done[Any] | Exception]:
-        """Do jobs in a transaction; what came of each."""
-        results: dict[_Job, Done[Any] | Exception] = {}
-        await self._find_repeated(transaction, jobs, results)
-        for job in jobs:
-            if job not in results and not isinstance(job.what, Candidate):
-                try:
-                    results[job] = await job.what(transaction)
-                except RequestError as error:
-                    results[job] = error
-        scored = [job for job in jobs if job not in results]
-        candidates = [job.what for job in scored if isinstance(job.what, Candidate)]
-        if candidates:
-            found = await self._verdicts.apply(transaction, candidates)
-            results.update(zip(scored, found, strict=True))
-        await self._keep_answers(transaction, results)
-        return [results[job] for job in jobs]
+    async def _apply(self, transaction: Transaction, steps: Sequence[Step]) -> list[Done[Any] | Exception]:
+        """Carry out jobs, those that are carried out alike in one call, and record their answers."""
+        recorded = {job.record.digest: job for job, _ in steps if job.record is not None}
+        answered = await find_answered(transaction, list(recorded), self._clock.now())
+        results: dict[Job, Done[Any] | Exception] = {
+            recorded[digest]: error for digest, error in answered.items()
+        }
+        groups: dict[Run[Any, Any], list[Job]] = {}
+        for job, run in steps:
+            if job not in results:
+                groups.setdefault(run, []).append(job)
+        for run, jobs in groups.items():
+            found = await run(transaction, [job.item for job in jobs])
+            results.update(zip(jobs, found, strict=True))
+        await self._record(transaction, results)
+        return [results[job] for job, _ in steps]
 
-    async def _find_repeated(
-        self, transaction: Transaction, batch: Sequence[_Job], results: dict[_Job, Done[Any] | Exception]
-    ) -> None:
-        marked = {job.mark.digest: job for job in batch if job.mark is not None}
-        if not marked:
-            return
-        oldest = self._clock.now() - LIFETIME
-        known = await transaction.idempotency(list(marked))
-        expired = [digest for digest, row in known.items() if row.created_at <= oldest]
-        if expired:
-            await transaction.forget_answers(expired)
-        for digest, row in known.items():
-            if row.created_at > oldest:
-                results[marked[digest]] = AlreadyDone(row)
-
-    async def _keep_answers(
-        self, transaction: Transaction, results: dict[_Job, Done[Any] | Exception]
-    ) -> None:
+    async def _record(self, transaction: Transaction, results: dict[Job, Done[Any] | Exception]) -> None:
         now = self._clock.now()
         rows = [
             IdempotencyRow(
-                job.mark.digest,
-                job.mark.client,
-                done.status,
-                done.resource,
-                job.mark.body_digest,
-                done.answer,
-                now,
+                digest=job.record.digest,
+                client=job.record.client,
+                status=done.status,
+                resource=done.resource,
+                body_digest=job.record.body_digest,
+                answer=done.answer,
+                created_at=now,
             )
             for job, done in results.items()
-            if job.mark is not None and isinstance(done, Done)
+            if job.record is not None and isinstance(done, Done)
         ]
         if rows:
             await transaction.insert(rows)
 
 
-def _answer(jobs: Sequence[_Job], results: Sequence[Done[Any] | Exception]) -> None:
-    for job, result in zip(jobs, results, strict=True):
+def _answer(steps: Sequence[Step], results: Sequence[Done[Any] | Exception]) -> None:
+    for (job, _), result in zip(steps, results, strict=True):
         if job.answer.done():
             continue
         if isinstance(result, Exception):
@@ -394,6 +333,6 @@ def _answer(jobs: Sequence[_Job], results: Sequence[Done[Any] | Exception]) -> N
             job.answer.set_result(result)
 
 
-def _give_up(job: _Job) -> None:
+def _give_up(job: Job) -> None:
     if not job.answer.done():
         job.answer.set_exception(Unavailable())

@@ -1,4 +1,4 @@
-"""Jobs that wait: clients take turns, and the jobs of one client keep their order."""
+"""Waiting jobs: clients take turns, and the jobs of one client keep their order."""
 
 from collections import deque
 from collections.abc import Callable, Container
@@ -6,15 +6,15 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Waiting(Protocol):
-    """What waits."""
+    """A job that waits."""
 
     @property
     def client(self) -> int:
-        """Whose it is."""
+        """Its owner."""
         ...
 
     @property
-    def scope(self) -> str:
+    def history_scope(self) -> str:
         """The history scope whose lock it needs, the same for all jobs of a client."""
         ...
 
@@ -48,28 +48,28 @@ class FairQueue(Generic[J]):
         self._count += 1
 
     def scopes(self, most: int, *, without: Container[str] = ()) -> list[str]:
-        """The scopes of the clients whose turn comes first, at most so many."""
+        """The history scopes of the clients whose turn comes first, at most `most`."""
         found: dict[str, None] = {}
         for jobs in self._clients.values():
             if len(found) == most:
                 break
-            if jobs[0].scope not in without:
-                found[jobs[0].scope] = None
+            if jobs[0].history_scope not in without:
+                found[jobs[0].history_scope] = None
         return list(found)
 
     def waits_in(self, scope: str) -> bool:
         """Whether a job of a scope waits."""
-        return any(jobs[0].scope == scope for jobs in self._clients.values())
+        return any(jobs[0].history_scope == scope for jobs in self._clients.values())
 
     def pass_turn(self, scopes: Container[str]) -> None:
         """Put the clients of some scopes behind the others."""
-        for client in [client for client, jobs in self._clients.items() if jobs[0].scope in scopes]:
+        for client in [client for client, jobs in self._clients.items() if jobs[0].history_scope in scopes]:
             self._clients[client] = self._clients.pop(client)
 
     def take(self, scopes: Container[str]) -> J | None:
         """Remove the job whose turn it is among those of some scopes; None where none waits."""
         for client, jobs in self._clients.items():
-            if jobs[0].scope in scopes:
+            if jobs[0].history_scope in scopes:
                 job = jobs.popleft()
                 del self._clients[client]
                 if jobs:
@@ -82,7 +82,7 @@ class FairQueue(Generic[J]):
         """Remove all wanted jobs of some scopes that were pushed before an instant."""
         found: list[J] = []
         for client, jobs in list(self._clients.items()):
-            if jobs[0].scope not in scopes:
+            if jobs[0].history_scope not in scopes:
                 continue
             kept: list[J] = []
             while jobs and jobs[0].queued_at < before:

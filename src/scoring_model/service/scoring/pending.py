@@ -1,4 +1,4 @@
-"""Verifications that could not be scored in time, finished later by whichever process comes first."""
+"""Finishes PENDING verifications: each is leased to the first process that takes it."""
 
 import asyncio
 from contextlib import suppress
@@ -9,23 +9,23 @@ from scoring_model.service.core.errors import Invalid, RequestError, Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.core.store import Store, StoreUnavailable
+from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
-from scoring_model.service.scoring.verdicts import MAX_ATTEMPTS, Verdicts
-from scoring_model.service.scoring.verifications import Verifications
+from scoring_model.service.scoring.scoring import MAX_ATTEMPTS, Scoring
 
 LEASE: Final = 30_000_000
 """Microseconds for which a process has a row to itself."""
 
 MOST_LEASES: Final = 10
-"""Attempts after which a row that nobody ever brought to an end is given up: it may be what ends processes."""
+"""Leases after which a row that was never finished becomes an ERROR: it may be what crashes processes."""
 
 _AT_ONCE: Final = 32
-"""Rows that are leased together: what a tenth of the capacity finishes before any of them is given up."""
+"""Rows that are leased together: the background share finishes them before their commit times out."""
 
 
 class _Owner(NamedTuple):
     client: int
-    pool: str
+    history_scope: str
 
 
 class PendingWork:
@@ -35,11 +35,11 @@ class PendingWork:
     ----------
     store : Store
     queue : CommitQueue
-    verifications : Verifications
-    verdicts : Verdicts
+    candidates : CandidateBuilder
+    scoring : Scoring
     clock : Clock
     interval : float
-        Seconds between two looks.
+        Seconds between two steps that find nothing.
     """
 
     def __init__(
@@ -47,33 +47,33 @@ class PendingWork:
         *,
         store: Store,
         queue: CommitQueue,
-        verifications: Verifications,
-        verdicts: Verdicts,
+        candidates: CandidateBuilder,
+        scoring: Scoring,
         clock: Clock,
         interval: float = 1.0,
     ) -> None:
         self._store = store
         self._queue = queue
-        self._verifications = verifications
-        self._verdicts = verdicts
+        self._candidates = candidates
+        self._scoring = scoring
         self._clock = clock
         self._interval = interval
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Run steps until cancelled; wait after a step that found nothing."""
         while True:
             try:
                 found = await self.step()
             except (StoreUnavailable, RequestError):
-                found = 0  # the next look will find it
+                found = 0  # the next step finds it
             except Exception as error:
-                log_fault("looking for pending verifications", error)
+                log_fault("finishing pending verifications", error)
                 found = 0
             if found == 0:
                 await asyncio.sleep(self._interval)
 
     async def step(self) -> int:
-        """Finish some of what waits; the queue gives it a share of its capacity while requests wait.
+        """Lease some PENDING verifications and finish them; while requests wait, the queue limits their share.
 
         Returns
         -------
@@ -83,50 +83,50 @@ class PendingWork:
         now = self._clock.now()
         async with self._store.writing([]) as transaction:
             taken = await transaction.lease_pending(now, now + LEASE, _AT_ONCE)
-            # Counted before the work, so that a row that brings a process down is counted too.
+            # Counted before the attempt, so that a row that crashes the process is counted too.
             rows = [row._replace(attempts=row.attempts + 1, leased_until=now + LEASE) for row in taken]
             if rows:
                 await transaction.settle(rows)
         if rows:
             async with self._store.reading() as reader:
-                pools = {client.client: client.pool for client in await reader.clients()}
-            await asyncio.gather(*(self._finish(row, pools[row.client]) for row in rows))
+                scopes = {client.client: client.pool for client in await reader.clients()}
+            await asyncio.gather(*(self._finish(row, scopes[row.client]) for row in rows))
         return len(rows)
 
-    async def _finish(self, row: VerificationRow, pool: str) -> None:
-        """Make one attempt; whatever becomes of it, the other rows have theirs."""
+    async def _finish(self, row: VerificationRow, history_scope: str) -> None:
+        """Make one attempt; its failure does not stop those of other rows."""
         try:
-            await self._attempt(row, pool)
+            await self._attempt(row, history_scope)
         except (StoreUnavailable, Unavailable):
-            await self._take_back(row, pool)
+            await self._take_back(row, history_scope)
         except Exception as error:
             log_fault("finishing a pending verification", error)
             if row.attempts >= MAX_ATTEMPTS:
-                await self._fail(row, pool)
+                await self._fail(row, history_scope)
 
-    async def _attempt(self, row: VerificationRow, pool: str) -> None:
+    async def _attempt(self, row: VerificationRow, history_scope: str) -> None:
         candidate = None
         if row.attempts <= MOST_LEASES:
             try:
-                candidate = await self._verifications.pending_candidate(row, pool)
+                candidate = await self._candidates.pending(row, history_scope)
             except Invalid:
                 if row.attempts < MAX_ATTEMPTS:
-                    return  # another process may serve the model that it was meant for
+                    return  # another process may serve the model that it needs
         if candidate is None:
-            await self._fail(row, pool)
+            await self._fail(row, history_scope)
         else:
-            await self._queue.finish(candidate)
+            await self._queue.submit(candidate, self._scoring.jobs, candidate, background=True)
 
-    async def _fail(self, row: VerificationRow, pool: str) -> None:
-        with suppress(StoreUnavailable, Unavailable):  # the next look will find it
-            owner = _Owner(row.client, pool)
-            await self._queue.change(owner, None, lambda transaction: self._verdicts.fail(transaction, row))
+    async def _fail(self, row: VerificationRow, history_scope: str) -> None:
+        with suppress(StoreUnavailable, Unavailable):  # the next step finds it
+            owner = _Owner(row.client, history_scope)
+            await self._queue.change(owner, lambda transaction: self._scoring.fail(transaction, row))
 
-    async def _take_back(self, row: VerificationRow, pool: str) -> None:
-        """Count an attempt as not made: a database that is away says nothing about a verification."""
+    async def _take_back(self, row: VerificationRow, history_scope: str) -> None:
+        """Do not count an attempt that failed because something was unavailable."""
         with suppress(StoreUnavailable):
-            # Under the lock of erasures, so that nothing is written back that was erased.
-            async with self._store.writing([pool]) as transaction:
+            # Erasures hold this lock too, so that nothing erased is written back.
+            async with self._store.writing([history_scope]) as transaction:
                 found = await transaction.verification(row.client, row.id)
                 if found is not None and found.attempts:
                     await transaction.settle([found._replace(attempts=found.attempts - 1)])

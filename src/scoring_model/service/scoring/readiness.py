@@ -1,4 +1,4 @@
-"""Whether a process should get requests, and what its operators should know of it."""
+"""Whether a process can take requests, and what its operators should know."""
 
 import asyncio
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import Final
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_warning
 from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.scoring.score import SKEW
 
 INTERVAL: Final = 5.0
-"""Seconds between two looks at the newest events: they cost a look into an index for each client."""
+"""Seconds between two checks of the newest events: a check reads an index for each client."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Readiness:
-    """What a process that is ready says of itself.
+    """The state of a process that can take requests.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Readiness:
 
 
 class ReadinessCheck:
-    """Looks at the database for one process.
+    """Checks the database for one process.
 
     Parameters
     ----------
@@ -44,23 +44,23 @@ class ReadinessCheck:
         self._store = store
         self._clock = clock
         self._behind = 0
-        self._next_look = 0.0
+        self._next_check = 0.0
 
     async def check(self) -> Readiness | None:
-        """Look; None while the database does not answer."""
+        """Check; None while the database does not answer."""
         try:
             async with self._store.reading() as reader:
                 since = await reader.fact(TRUNCATION_FACT)
-            await self._look_at_clock()
+            await self._check_clock()
         except StoreUnavailable:
             return None
         return Readiness(
             erasure_incomplete_since=None if since is None else int(since), clock_behind=self._behind
         )
 
-    async def _look_at_clock(self) -> None:
+    async def _check_clock(self) -> None:
         present = asyncio.get_running_loop().time()
-        if present < self._next_look:
+        if present < self._next_check:
             return
         now = self._clock.now()
         async with self._store.reading() as reader:
@@ -71,4 +71,4 @@ class ReadinessCheck:
                 "that share a link key with such an event are answered 503. See 'Clocks' in docs/service.md."
             )
         self._behind = 0 if newest is None else newest - now
-        self._next_look = present + INTERVAL
+        self._next_check = present + INTERVAL

@@ -1,4 +1,4 @@
-"""A past verdict once more: from the stored feature row, with the bundle that decided."""
+"""Replays a decision: from the stored feature row, with the bundle that decided."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -19,7 +19,7 @@ from scoring_model.service.keys.vault import Vault
 
 
 class Replay(StrEnum):
-    """What came of deciding once more."""
+    """The result of a replay."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -27,20 +27,20 @@ class Replay(StrEnum):
 
 
 class NotReplayable(ValueError):
-    """There is no verdict to replay, or the bundle that decided or the master key is not there."""
+    """There is no decision to replay, or the bundle that decided or the master key is missing."""
 
 
 async def replay(
     store: Store, masters: Keyring, resource: bytes, *, find: Callable[[str, str | None], Path | None]
 ) -> Replay:
-    """Decide about a verification once more and compare.
+    """Decide about a verification again and compare.
 
     Parameters
     ----------
     store : Store
     masters : MasterKeys
     resource : bytes
-        Identifier of the verification, whosever it is.
+        Identifier of a verification of any client.
     find : callable
         Path of the bundle with a model version and a policy version, or None.
 
@@ -48,7 +48,7 @@ async def replay(
     -------
     Replay
         SAME when score, outcome, reasons and the digest of the feature row are what they were; ERASED when the
-        person's key is gone. DIFFERENT too when what was sealed does not open: its bytes were changed.
+        person's key is gone. DIFFERENT also when a sealed value does not open: its bytes were changed.
 
     Raises
     ------
@@ -61,7 +61,7 @@ async def replay(
         if row is None:
             raise NotReplayable("there is no such verification")
         if row.status != VerificationStatus.COMPLETED:
-            raise NotReplayable(f"its status is {row.status}: there is no verdict")
+            raise NotReplayable(f"its status is {row.status}: there is no decision")
         try:
             key = None if row.payload is None else await persons.key_of(reader, row.key_id)
         except Unavailable:

@@ -1,4 +1,4 @@
-"""The body of a verification: whose it is, the signals, and how they are kept."""
+"""The body of a verification request, and the payload that is stored of it."""
 
 import struct
 from collections.abc import Mapping
@@ -8,9 +8,8 @@ from typing import Any, Final
 from scoring_model.contract.verification import VerificationContext, VerificationInput
 from scoring_model.contract.violation import Violation
 from scoring_model.records import RecordSchema
-from scoring_model.service.core.body import parsed
 from scoring_model.service.core.compact import from_json, to_json
-from scoring_model.service.core.errors import Invalid
+from scoring_model.service.core.errors import Invalid, parsed
 
 NOT_FOUND: Final = "not_found"
 NOT_STEPPED_UP: Final = "not_stepped_up"
@@ -19,7 +18,7 @@ _HEAD: Final = struct.Struct("<?I")  # whether a row follows, bytes of JSON
 
 @dataclass(frozen=True, slots=True)
 class VerificationRequest:
-    """What is to be verified.
+    """A parsed request.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def parse_request(body: Mapping[str, object], schema: RecordSchema) -> Verificat
 def canonical_values(
     signals: Mapping[str, object], subject_id: str | None, schema: RecordSchema
 ) -> dict[str, object]:
-    """Bring kept signals into canonical form again, perhaps for another model than the first.
+    """Bring stored signals into canonical form again, perhaps for another model.
 
     Parameters
     ----------
@@ -93,30 +92,13 @@ def canonical_values(
     return parsed(VerificationInput, body, VerificationContext(schema.signals)).values()
 
 
-def pack_payload(request: VerificationRequest, row: bytes | None = None) -> bytes:
-    """Write what is kept, and sealed, of a verification.
-
-    Parameters
-    ----------
-    request : VerificationRequest
-    row : bytes, optional
-        The feature row that was scored, float64.
-
-    Returns
-    -------
-    bytes
-        What `unpack_payload` reads.
-    """
-    return pack_stored(request.signals, request.subject_id, row)
-
-
 def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, row: bytes | None) -> bytes:
-    """Write the parts that `unpack_payload` gives.
+    """Write the payload of a verification, which is then sealed.
 
     Parameters
     ----------
     signals : mapping of str to object or None
-        None where there were some that are kept no longer; see `signals_are_gone`.
+        None where they were removed; see `signals_are_gone`.
     subject_id : str or None
     row : bytes or None
 
@@ -130,7 +112,7 @@ def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, ro
 
 
 def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes | None]:
-    """Read what `pack_payload` wrote: equal values of equal types.
+    """Read what `pack_stored` wrote: equal values of equal types.
 
     Parameters
     ----------
@@ -139,7 +121,7 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
     Returns
     -------
     signals : dict of str to object
-        Empty where they are kept no longer, too.
+        Empty where they were removed.
     subject_id : str or None
     row : bytes or None
     """
@@ -152,7 +134,7 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
 
 
 def signals_are_gone(packed: bytes) -> bool:
-    """Whether what `pack_stored` wrote once had signals that are kept no longer."""
+    """Whether the signals of a payload were removed."""
     return packed[_HEAD.size : _HEAD.size + 5] == b"[null"
 
 

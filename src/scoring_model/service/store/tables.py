@@ -1,11 +1,12 @@
-"""The tables, as SQLAlchemy describes them: the source of what migrations are compared with.
+"""The tables in SQLAlchemy: tests compare migrations with them, and nothing that serves imports them.
 
-Nothing that serves imports this. Each kind of rows has its table and each field its column; what goes beyond that is
-named here. What is chosen for speed: every index costs a page of the disk for each row that lands somewhere else in
-it, so that there are few; identifiers grow with time, and what is found by them is appended.
+The rows of `core.rows` give columns and types; this module adds keys, indexes and storage. There are few indexes, since
+each costs a page of the disk for each row that lands elsewhere in it; identifiers grow with time, so that rows are
+appended to their primary keys.
 """
 
-from typing import Any, Final
+from collections.abc import Collection, Iterator
+from typing import Any, Final, get_args, get_type_hints
 
 from sqlalchemy import (
     BigInteger,
@@ -23,49 +24,82 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from scoring_model.service.core.rows import (
+    ApiKeyRow,
+    BundleRow,
+    ClientRow,
+    DeliveryRow,
+    EventRow,
+    FactRow,
+    IdempotencyRow,
+    IdentityRow,
+    LabelRow,
+    LinkRow,
+    PersonKeyRow,
+    Row,
+    VerificationRow,
+    WebhookRow,
+)
+
 metadata: Final = MetaData()
 
-# The alias of a row's place in SQLite must be called INTEGER; on a server numbers have 64 bits.
+# SQLite wants INTEGER for an alias of the rowid; on a server numbers have 64 bits.
 _NUMBER: Final = Integer().with_variant(BigInteger(), "postgresql")
+_TYPES: Final[dict[type, type[TypeEngine[Any]]]] = {bytes: LargeBinary, str: Text, int: BigInteger}
 
 
-def _column(name: str, kind: type[TypeEngine[Any]], *, key: bool = False, null: bool = False) -> Column[Any]:
-    return Column(name, kind, primary_key=key, nullable=null)
+def _columns(
+    row: type[Row], *, key: Collection[str] = (), number: str | None = None, small: Collection[str] = ()
+) -> Iterator[Column[Any]]:
+    """Make a column of each field of a row.
+
+    Parameters
+    ----------
+    key : collection of str
+        Fields of the primary key.
+    number : str, optional
+        Field that the database numbers; it is the primary key.
+    small : collection of str
+        Fields of 32 bits.
+    """
+    for name, kind in get_type_hints(row).items():
+        kinds = get_args(kind) or (kind,)
+        column = Integer if name in small else _TYPES[kinds[0]]
+        if name == number:
+            yield _number(name)
+        else:
+            yield Column(name, column, primary_key=name in key, nullable=type(None) in kinds)
+
+
+def _column(name: str, kind: type[TypeEngine[Any]], *, key: bool = False) -> Column[Any]:
+    return Column(name, kind, primary_key=key, nullable=False)
 
 
 def _number(name: str) -> Column[int]:
     return Column(name, _NUMBER, Identity(always=False), primary_key=True)
 
 
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    condition = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
 facts: Final = Table(
     "facts",
     metadata,
-    _column("name", Text, key=True),
-    _column("value", LargeBinary),
+    *_columns(FactRow, key=("name",)),
 )
 
 bundles: Final = Table(
     "bundles",
     metadata,
-    _column("model_version", Text, key=True),
-    _column("policy_version", Text, key=True),
-    _column("reasons", Text),
-    _column("first_served_at", BigInteger),
+    *_columns(BundleRow, key=("model_version", "policy_version")),
 )
 
 clients: Final = Table(
     "clients",
     metadata,
-    _number("client"),
-    _column("client_id", Text),
-    _column("name", Text),
-    _column("pool", Text),
-    _column("scopes", Text),
-    _column("quota", Integer),
-    _column("quota_seconds", Integer),
-    _column("sequence", BigInteger),
-    _column("created_at", BigInteger),
-    _column("revoked_at", BigInteger, null=True),
+    *_columns(ClientRow, number="client", small=("quota", "quota_seconds")),
     UniqueConstraint("client_id", name="clients_client_id"),
     # Every commit changes the sequence: room on the page lets a server do it in place.
     postgresql_with={"fillfactor": 50},
@@ -74,43 +108,22 @@ clients: Final = Table(
 api_keys: Final = Table(
     "api_keys",
     metadata,
-    _column("digest", LargeBinary, key=True),
-    _column("client", BigInteger),
-    _column("created_at", BigInteger),
-    _column("expires_at", BigInteger, null=True),
-    _column("revoked_at", BigInteger, null=True),
+    *_columns(ApiKeyRow, key=("digest",)),
     Index("api_keys_client", "client"),
 )
 
 person_keys: Final = Table(
     "person_keys",
     metadata,
-    _column("key_id", LargeBinary, key=True),
-    _column("client", BigInteger),
-    _column("person", LargeBinary, null=True),
-    _column("master_id", LargeBinary),
-    _column("wrapped", LargeBinary),
-    Index(
-        "person_keys_person",
-        "client",
-        "person",
-        unique=True,
-        sqlite_where=text("person IS NOT NULL"),
-        postgresql_where=text("person IS NOT NULL"),
-    ),
+    *_columns(PersonKeyRow, key=("key_id",)),
+    _partial("person_keys_person", "client", "person", where="person IS NOT NULL", unique=True),
     sqlite_with_rowid=False,
 )
 
 identities: Final = Table(
     "identities",
     metadata,
-    _column("id", LargeBinary, key=True),
-    _column("client", BigInteger),
-    _column("key_id", LargeBinary),
-    _column("status", Text),
-    _column("payload", LargeBinary, null=True),
-    _column("created_at", BigInteger),
-    _column("updated_at", BigInteger),
+    *_columns(IdentityRow, key=("id",)),
     Index("identities_key", "key_id"),
 )
 
@@ -119,51 +132,16 @@ identities: Final = Table(
 verifications: Final = Table(
     "verifications",
     metadata,
-    _column("id", LargeBinary, key=True),
-    _column("client", BigInteger),
-    _column("identity_id", LargeBinary, null=True),
-    _column("previous_id", LargeBinary, null=True),
-    _column("key_id", LargeBinary),
-    _column("status", Text),
-    _column("outcome", Text, null=True),
-    _column("score", Integer, null=True),
-    _column("reasons", Text, null=True),
-    _column("model_version", Text, null=True),
-    _column("policy_version", Text, null=True),
-    _column("created_at", BigInteger),
-    _column("completed_at", BigInteger, null=True),
-    _column("row_digest", LargeBinary, null=True),
-    _column("payload", LargeBinary, null=True),
-    _column("links", LargeBinary, null=True),
-    _column("attempts", Integer),
-    _column("leased_until", BigInteger, null=True),
-    _column("reference", Text, null=True),
+    *_columns(VerificationRow, key=("id",), small=("score", "attempts")),
     Index("verifications_key", "key_id"),
-    Index(
-        "verifications_completed",
-        "client",
-        "completed_at",
-        "id",
-        sqlite_where=text("status = 'COMPLETED'"),
-        postgresql_where=text("status = 'COMPLETED'"),
-    ),
-    Index(
-        "verifications_pending",
-        "created_at",
-        "id",
-        sqlite_where=text("status = 'PENDING'"),
-        postgresql_where=text("status = 'PENDING'"),
-    ),
+    _partial("verifications_completed", "client", "completed_at", "id", where="status = 'COMPLETED'"),
+    _partial("verifications_pending", "created_at", "id", where="status = 'PENDING'"),
 )
 
 links: Final = Table(
     "links",
     metadata,
-    _column("hash", LargeBinary, key=True),
-    _column("time", BigInteger, key=True),
-    _column("person", LargeBinary),
-    _column("labels", LargeBinary, null=True),
-    _column("amount", BigInteger, null=True),
+    *_columns(LinkRow, key=("hash", "time")),
     sqlite_with_rowid=False,  # the events of a hash lie side by side
 )
 
@@ -179,42 +157,15 @@ label_times: Final = Table(
 events: Final = Table(
     "events",
     metadata,
-    _column("id", LargeBinary, key=True),
-    _column("client", BigInteger),
-    _column("sequence", BigInteger),
-    _column("type", Text),
-    _column("resource", LargeBinary),
-    _column("created_at", BigInteger),
-    _column("data", Text),
-    _column("waiting", Integer),
+    *_columns(EventRow, key=("id",), small=("waiting",)),
     Index("events_sequence", "client", "sequence", unique=True),
-    Index(
-        "events_waiting",
-        "client",
-        "id",
-        sqlite_where=text("waiting = 1"),
-        postgresql_where=text("waiting = 1"),
-    ),
+    _partial("events_waiting", "client", "id", where="waiting = 1"),
 )
 
 webhooks: Final = Table(
     "webhooks",
     metadata,
-    _column("id", LargeBinary, key=True),
-    _column("client", BigInteger),
-    _column("destination_url", Text),
-    _column("active", Integer),
-    _column("event_types", Text),
-    _column("description", LargeBinary, null=True),
-    _column("disabled_reason", Text, null=True),
-    _column("secret", LargeBinary),
-    _column("old_secret", LargeBinary, null=True),
-    _column("old_secret_until", BigInteger, null=True),
-    _column("created_at", BigInteger),
-    _column("updated_at", BigInteger),
-    _column("succeeded_at", BigInteger),
-    _column("query", LargeBinary, null=True),
-    _column("since_sequence", BigInteger),
+    *_columns(WebhookRow, key=("id",), small=("active",)),
     Index("webhooks_client", "client", "id"),
 )
 
@@ -223,62 +174,25 @@ webhooks: Final = Table(
 deliveries: Final = Table(
     "deliveries",
     metadata,
-    _column("id", LargeBinary, key=True),
-    _column("event", LargeBinary),
-    _column("webhook", LargeBinary),
-    _column("client", BigInteger),
-    _column("status", Text),
-    _column("attempts", Integer),
-    _column("due_at", BigInteger),
-    _column("leased_until", BigInteger, null=True),
-    _column("created_at", BigInteger),
-    _column("finished_at", BigInteger, null=True),
-    _column("answered", Integer, null=True),
-    _column("excerpt", Text, null=True),
+    *_columns(DeliveryRow, key=("id",), small=("attempts", "answered")),
     Index("deliveries_event", "event", "webhook", unique=True),
-    Index(
-        "deliveries_due",
-        "due_at",
-        sqlite_where=text("status = 'WAITING'"),
-        postgresql_where=text("status = 'WAITING'"),
-    ),
-    Index(
-        "deliveries_webhook",
-        "webhook",
-        "due_at",
-        sqlite_where=text("status = 'WAITING'"),
-        postgresql_where=text("status = 'WAITING'"),
-    ),
-    Index(
-        "deliveries_dead",
-        "id",
-        sqlite_where=text("status = 'DEAD'"),
-        postgresql_where=text("status = 'DEAD'"),
-    ),
+    _partial("deliveries_due", "due_at", where="status = 'WAITING'"),
+    _partial("deliveries_webhook", "webhook", "due_at", where="status = 'WAITING'"),
+    _partial("deliveries_dead", "id", where="status = 'DEAD'"),
     postgresql_with={"fillfactor": 70},
 )
 
 idempotency: Final = Table(
     "idempotency",
     metadata,
-    _column("digest", LargeBinary, key=True),
-    _column("client", BigInteger),
-    _column("status", Integer),
-    _column("resource", LargeBinary),
-    _column("body_digest", LargeBinary),
-    _column("answer", LargeBinary, null=True),
-    _column("created_at", BigInteger),
+    *_columns(IdempotencyRow, key=("digest",), small=("status",)),
 )
 
 labels: Final = Table(
     "labels",
     metadata,
     _number("number"),  # no field: the order in which they were reported
-    _column("client", BigInteger),
-    _column("verification_id", LargeBinary),
-    _column("label", Text),
-    _column("known_at", BigInteger),
-    _column("told_at", BigInteger),
+    *_columns(LabelRow),
     Index("labels_told", "verification_id", "label", "known_at", unique=True),
 )
 

@@ -9,14 +9,13 @@ from scoring_model.contract.event import EventType
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound, WebhookLimit
-from scoring_model.service.core.idempotency import IdempotencyRecord
-from scoring_model.service.core.resources import Answer, Caller, IdempotentRequest, Webhook
+from scoring_model.service.core.resources import Answer, Caller, Webhook
 from scoring_model.service.core.rows import IdempotencyRow, WebhookRow
 from scoring_model.service.core.store import Store, Transaction
+from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.scoring.commit_queue import Change, CommitQueue
-from scoring_model.service.scoring.idempotency import IdempotencyStore
-from scoring_model.service.scoring.verdicts import Done
+from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.scoring.jobs import Change, Done
 from scoring_model.service.webhooks.events import webhook_data
 from scoring_model.service.webhooks.outbox import NewEvent, write_events
 from scoring_model.service.webhooks.sealing import fields_of, with_fields
@@ -43,7 +42,7 @@ class Webhooks:
     ----------
     store : Store
     queue : CommitQueue
-    repetition : Repetition
+    idempotency : IdempotencyStore
     secrets : Secrets
     clock : Clock
     development : bool
@@ -55,28 +54,28 @@ class Webhooks:
         *,
         store: Store,
         queue: CommitQueue,
-        repetition: IdempotencyStore,
+        idempotency: IdempotencyStore,
         secrets: Secrets,
         clock: Clock,
         development: bool,
     ) -> None:
         self._store = store
         self._queue = queue
-        self._repetition = repetition
+        self._idempotency = idempotency
         self._secrets = secrets
         self._clock = clock
         self._development = development
 
     async def create(
-        self, caller: Caller, body: Mapping[str, object], once: IdempotentRequest | None
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Webhook]:
         """Create a webhook; the answer shows its secret."""
 
-        async def action(mark: IdempotencyRecord | None) -> Answer[Webhook]:
+        async def action(record: IdempotencyRecord | None) -> Answer[Webhook]:
             fields = parse_new_webhook(body, development=self._development)
-            return await self._changed(caller, mark, lambda tx: self._insert(tx, caller, fields, mark))
+            return await self._changed(caller, record, lambda tx: self._insert(tx, caller, fields, record))
 
-        return await self._repetition.once(caller, once, action, self._replay)
+        return await self._idempotency.run(caller, request, action, self._replay)
 
     async def get(self, caller: Caller, resource: bytes) -> Webhook:
         """Read a webhook.
@@ -133,7 +132,7 @@ class Webhooks:
             await transaction.update_webhook(changed)
             return Done(self._webhook(changed), resource, 200)
 
-        return (await self._queue.change(caller, None, change)).value
+        return (await self._queue.change(caller, change)).value
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
         """Delete a webhook and drop what waits for it; returns it as it was."""
@@ -144,30 +143,32 @@ class Webhooks:
             await transaction.delete_webhook(resource)
             return Done(self._webhook(row), resource, 200)
 
-        return (await self._queue.change(caller, None, change)).value
+        return (await self._queue.change(caller, change)).value
 
-    async def test(self, caller: Caller, resource: bytes, once: IdempotentRequest | None) -> Answer[Webhook]:
+    async def test(
+        self, caller: Caller, resource: bytes, request: IdempotentRequest | None
+    ) -> Answer[Webhook]:
         """Send a test event to a webhook, whatever its event types and even when it is inactive."""
 
-        async def change(transaction: Transaction, mark: IdempotencyRecord | None) -> Done[Webhook]:
+        async def change(transaction: Transaction, record: IdempotencyRecord | None) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
             now = self._clock.now()
             data = webhook_data(resource)
             told = NewEvent(caller.client, EventType.WEBHOOK_TEST, resource, now, data, always=True)
             await write_events(transaction, [told])
-            return self._done(self._webhook(row), mark)
+            return self._done(self._webhook(row), record)
 
-        async def action(mark: IdempotencyRecord | None) -> Answer[Webhook]:
-            return await self._changed(caller, mark, lambda tx: change(tx, mark))
+        async def action(record: IdempotencyRecord | None) -> Answer[Webhook]:
+            return await self._changed(caller, record, lambda tx: change(tx, record))
 
-        return await self._repetition.once(caller, once, action, self._replay)
+        return await self._idempotency.run(caller, request, action, self._replay)
 
     async def rotate_secret(
-        self, caller: Caller, resource: bytes, once: IdempotentRequest | None
+        self, caller: Caller, resource: bytes, request: IdempotentRequest | None
     ) -> Answer[Webhook]:
         """Give a webhook a new secret, which the answer shows; the one before signs too for a day."""
 
-        async def change(transaction: Transaction, mark: IdempotencyRecord | None) -> Done[Webhook]:
+        async def change(transaction: Transaction, record: IdempotencyRecord | None) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
             now = self._clock.now()
             secret = new_secret()
@@ -178,15 +179,19 @@ class Webhooks:
                 updated_at=now,
             )
             await transaction.update_webhook(changed)
-            return self._done(self._webhook(changed, secret), mark)
+            return self._done(self._webhook(changed, secret), record)
 
-        async def action(mark: IdempotencyRecord | None) -> Answer[Webhook]:
-            return await self._changed(caller, mark, lambda tx: change(tx, mark))
+        async def action(record: IdempotencyRecord | None) -> Answer[Webhook]:
+            return await self._changed(caller, record, lambda tx: change(tx, record))
 
-        return await self._repetition.once(caller, once, action, self._replay)
+        return await self._idempotency.run(caller, request, action, self._replay)
 
     async def _insert(
-        self, transaction: Transaction, caller: Caller, fields: WebhookFields, mark: IdempotencyRecord | None
+        self,
+        transaction: Transaction,
+        caller: Caller,
+        fields: WebhookFields,
+        record: IdempotencyRecord | None,
     ) -> Done[Webhook]:
         if len(await transaction.webhooks(caller.client, None, MOST)) >= MOST:
             raise WebhookLimit
@@ -212,12 +217,12 @@ class Webhooks:
         )
         row = with_fields(row, fields, self._secrets)
         await transaction.insert([row])
-        return self._done(self._webhook(row, secret), mark)
+        return self._done(self._webhook(row, secret), record)
 
     async def _changed(
-        self, caller: Caller, mark: IdempotencyRecord | None, change: Change[Webhook]
+        self, caller: Caller, record: IdempotencyRecord | None, change: Change[Webhook]
     ) -> Answer[Webhook]:
-        return Answer((await self._queue.change(caller, mark, change)).value)
+        return Answer((await self._queue.change(caller, change, record)).value)
 
     def _webhook(self, row: WebhookRow, secret: str | None = None) -> Webhook:
         fields = fields_of(row, self._secrets)
@@ -236,12 +241,12 @@ class Webhooks:
     def _seal(self, resource: bytes, secret: str) -> bytes:
         return self._secrets.seal(secret_place(resource), secret.encode())
 
-    def _done(self, webhook: Webhook, mark: IdempotencyRecord | None) -> Done[Webhook]:
-        if mark is None:
+    def _done(self, webhook: Webhook, record: IdempotencyRecord | None) -> Done[Webhook]:
+        if record is None:
             return Done(webhook, webhook.id, 200)
         # It may change or go before the request is repeated, and its secret is shown in answers alone.
         plain = {**asdict(webhook), "id": webhook.id.hex()}
-        sealed = self._secrets.seal(_place(mark.digest), json.dumps(plain).encode())
+        sealed = self._secrets.seal(_place(record.digest), json.dumps(plain).encode())
         return Done(webhook, webhook.id, 200, sealed)
 
     async def _replay(self, row: IdempotencyRow) -> Answer[Webhook]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from scoring_model.contract.event import EventType
 from scoring_model.contract.webhook import EVERYTHING, WebhookContext, WebhookInput, WebhookUpdate
-from scoring_model.service.core.body import parsed
+from scoring_model.service.core.errors import parsed
 
 SECRET_BYTES: Final = 32
 _compact: Final = json.JSONEncoder(separators=(",", ":")).encode

@@ -196,9 +196,11 @@ class PostgresStore:
         """See `Store.reading`."""
         return nullcontext(self._reader)
 
-    def writing(self, pools: Sequence[str], *, wait: bool = True) -> AbstractAsyncContextManager[Transaction]:
+    def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AbstractAsyncContextManager[Transaction]:
         """See `Store.writing`."""
-        return self._write(pools, wait=wait)
+        return self._write(history_scopes, wait=wait)
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`."""
@@ -216,11 +218,11 @@ class PostgresStore:
         await self.close()
 
     @asynccontextmanager
-    async def _write(self, pools: Sequence[str], *, wait: bool) -> AsyncIterator[Transaction]:
+    async def _write(self, history_scopes: Sequence[str], *, wait: bool) -> AsyncIterator[Transaction]:
         connection = await self._pool.take()
         transaction, sound = None, False
         try:
-            locked = await (_begin if wait else _begin_at_once)(connection, pools)
+            locked = await (_begin if wait else _begin_at_once)(connection, history_scopes)
             transaction = PostgresTransaction(connection, locked)
             try:
                 yield transaction
@@ -271,19 +273,19 @@ async def _run(connection: Connection, statements: str) -> str:
         raise translate(error) from None
 
 
-async def _begin(connection: Connection, pools: Sequence[str]) -> frozenset[str]:
+async def _begin(connection: Connection, history_scopes: Sequence[str]) -> frozenset[str]:
     """Begin and lock in one round trip; the locks are taken one after the other, in one order for all."""
-    locks = sorted({lock_number(pool) for pool in pools})
+    locks = sorted({lock_number(scope) for scope in history_scopes})
     await _run(connection, "; ".join([_BEGIN, *(f"SELECT pg_advisory_xact_lock({lock})" for lock in locks)]))
-    return frozenset(pools)
+    return frozenset(history_scopes)
 
 
-async def _begin_at_once(connection: Connection, pools: Sequence[str]) -> frozenset[str]:
+async def _begin_at_once(connection: Connection, history_scopes: Sequence[str]) -> frozenset[str]:
     """Begin and take those locks that are free: one round trip where all are, else two; returns what was locked."""
-    locks = {lock_number(pool): pool for pool in pools}
+    locks = {lock_number(scope): scope for scope in history_scopes}
     array = "'{" + ",".join(map(str, locks)) + "}'"
     if await _run(connection, f"{_BEGIN}; {_TRY_LOCKS.format(array)}") == f"SELECT {len(locks)}":
-        return frozenset(pools)
+        return frozenset(history_scopes)
     try:
         # What this transaction has locked already is granted again.
         rows = await connection.fetch(_TRY_LOCKS.format("$1"), list(locks))
@@ -292,6 +294,8 @@ async def _begin_at_once(connection: Connection, pools: Sequence[str]) -> frozen
     return frozenset(locks[lock] for (lock,) in rows)
 
 
-def lock_number(pool: str) -> int:
-    """The number of a pool's lock: 64 bits, of a space of their own."""
-    return int.from_bytes(blake2b(pool.encode(), digest_size=8, person=b"scoring pool").digest(), signed=True)
+def lock_number(history_scope: str) -> int:
+    """The number of a history scope's lock: 64 bits, of a space of their own."""
+    return int.from_bytes(
+        blake2b(history_scope.encode(), digest_size=8, person=b"scoring pool").digest(), signed=True
+    )

@@ -187,13 +187,15 @@ class SqliteStore:
         return self._reading
 
     @asynccontextmanager
-    async def writing(self, pools: Sequence[str], *, wait: bool = True) -> AsyncIterator[SqliteTransaction]:
-        """See `Store.writing`. There is one writer, whatever the pools, which is waited for in any case."""
+    async def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AsyncIterator[SqliteTransaction]:
+        """See `Store.writing`. There is one writer, whatever the history scopes, which is waited for in any case."""
         async with self._lock:
             try:
                 await self._begin()
                 changes = self._writer.total_changes
-                transaction = SqliteTransaction(self._writer, frozenset(pools))
+                transaction = SqliteTransaction(self._writer, frozenset(history_scopes))
                 try:
                     yield transaction
                 finally:

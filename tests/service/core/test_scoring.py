@@ -17,7 +17,7 @@ from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.errors import IdentityNotValidated, Unavailable
 from scoring_model.service.core.resources import Answer, Caller, Verification
-from scoring_model.service.core.rows import PersonKeyRow
+from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from service_use import (
     HOUR,
@@ -153,7 +153,7 @@ def test_a_clock_that_is_far_behind_is_unavailable(store_url: str, sealed: Path)
 
 
 def test_privacy_history_never_crosses_clients(store_url: str, sealed: Path) -> None:
-    """The same person, address and device of another client are new; of a client of the same pool they are not."""
+    """Person, address and device of another client are new; those of a client of the same history scope are not."""
 
     async def story(world: World) -> None:
         alone, other = await world.client(), await world.client()
@@ -171,8 +171,10 @@ def test_privacy_history_never_crosses_clients(store_url: str, sealed: Path) -> 
     tell(store_url, sealed, story)
 
 
-def test_privacy_references_of_two_clients_of_a_pool_are_two_persons(store_url: str, sealed: Path) -> None:
-    """A pool shares a device, but the same `subjectId` of another client is somebody else."""
+def test_privacy_references_of_two_clients_of_a_history_scope_are_two_persons(
+    store_url: str, sealed: Path
+) -> None:
+    """A history scope shares a device, but the same `subjectId` of another client is somebody else."""
 
     async def story(world: World) -> None:
         first, second = await world.client("bank"), await world.client("bank")
@@ -279,14 +281,9 @@ def test_what_is_stored_of_a_verdict(store_url: str, sealed: Path) -> None:
 
 
 class Breaking:
-    """A scorer that fails on rows with a certain number.
+    """A scorer, or the features of one, that fails on bad rows."""
 
-    Parameters
-    ----------
-    inner : object
-    is_bad : callable
-        Of a row.
-    """
+    matrix: Any
 
     def __init__(self, inner: Any, is_bad: Callable[[FloatArray], bool]) -> None:
         self._inner = inner
@@ -309,7 +306,7 @@ class Breaking:
         return row
 
 
-@pytest.mark.parametrize("part", ["_decider", "_matrix"])
+@pytest.mark.parametrize("part", ["decision", "features"])
 def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch_do_not(
     store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture, part: str
 ) -> None:
@@ -317,9 +314,13 @@ def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch
 
     async def story(world: World) -> None:
         caller = await world.client()
-        column = world.verdicts._matrix.names.index("signal_form_seconds")
-        inner = getattr(world.verdicts, part)
-        setattr(world.verdicts, part, Breaking(inner, lambda row: bool(row[column] == 66.5)))
+        scorer = world.service.scoring.scorer
+        column = scorer.matrix.names.index("signal_form_seconds")
+        broken = Breaking(scorer, lambda row: bool(row[column] == 66.5))
+        if part == "features":
+            broken = Breaking(scorer, lambda _: False)
+            broken.matrix = Breaking(scorer.matrix, lambda row: bool(row[column] == 66.5))
+        world.service.scoring.scorer = broken  # type: ignore[assignment]
         works: list[Awaitable[Any]] = [
             world.verify(caller, signals={"deviceId": "d", "formSeconds": seconds})
             for seconds in (1.0, 66.5, 2.0, 3.0)
@@ -339,6 +340,21 @@ def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch
         tell(store_url, sealed, story)
     assert "canary-text" not in caplog.text
     assert "ValueError" in caplog.text
+
+
+def test_a_verification_that_can_not_even_be_kept_is_an_error(store_url: str, sealed: Path) -> None:
+    """A fault of the commit itself, scored and unscored, is the answer; nothing is written."""
+
+    async def story(world: World) -> None:
+        caller = await world.client()
+        world.store.error_on_commit = ValueError("canary-text")
+        with pytest.raises(ValueError, match="canary-text"):
+            await world.verify(caller, signals={"deviceId": "d"})
+        world.store.error_on_commit = None
+        assert await table(store_url, VerificationRow) == []
+        assert await world.link_rows() == set()
+
+    tell(store_url, sealed, story)
 
 
 def test_a_person_under_a_master_key_that_is_not_at_hand_is_unavailable(store_url: str, sealed: Path) -> None:
@@ -373,7 +389,7 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
             attempts += 1
             if attempts == 2:
                 async with opened(store_url, sealed) as other:
-                    await other.service.erase_identity(caller, identity)
+                    await other.service.identities.erase(caller, identity)
 
         async def poison(_: Any) -> Any:
             raise RuntimeError
@@ -384,7 +400,7 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
 
         world.store.before_each = armed
         refused, broken = await together(
-            world, world.verify(caller, identity=identity), world.queue.change(Owner("p"), None, poison)
+            world, world.verify(caller, identity=identity), world.queue.change(Owner("p"), poison)
         )
         assert isinstance(broken, RuntimeError)
         assert isinstance(refused, IdentityNotValidated)

@@ -1,0 +1,216 @@
+"""Candidates: verifications that are to be scored, with all that can be known before the lock is taken."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.outcome import Outcome
+from scoring_model.features import FeatureMatrix, StartedRow
+from scoring_model.records import RecordSchema
+from scoring_model.records.record import is_empty
+from scoring_model.service.core import ids
+from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.errors import IdentityNotValidated, Invalid
+from scoring_model.service.core.resources import Caller
+from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
+from scoring_model.service.core.store import Reader, Store
+from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.link_hashes import Linker, Links
+from scoring_model.service.keys.vault import DataKey
+from scoring_model.service.scoring.request import (
+    VerificationRequest,
+    canonical_values,
+    not_to_be_followed,
+    parse_request,
+    unknown_identity_id,
+    unknown_previous_id,
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Candidate:
+    """A verification that is to be scored.
+
+    Parameters
+    ----------
+    id : bytes
+    client : int
+    history_scope : str
+    request : VerificationRequest
+    links : Links
+    started : StartedRow
+        The features that depend neither on the instant nor on the history.
+    created_at : int
+    reference : str or None
+        Idempotency key.
+    key_row : PersonKeyRow or None
+        The key that must still be there: of the identity's person, or of the pending row. None where the person is
+        found, or made, under the lock.
+    opened : DataKey or None
+        The key in `key_row`.
+    pending : VerificationRow or None
+        Its row, if it was kept as PENDING.
+    """
+
+    id: bytes
+    client: int
+    history_scope: str
+    request: VerificationRequest
+    links: Links
+    started: StartedRow
+    created_at: int
+    reference: str | None = field(repr=False)
+    key_row: PersonKeyRow | None = None
+    opened: DataKey | None = field(default=None, repr=False)
+    pending: VerificationRow | None = None
+
+    @property
+    def visible_hashes(self) -> list[bytes]:
+        """The link hashes under which later candidates see this one.
+
+        A candidate without a value but references is scored, but it is no record of a file, and so none of a history.
+        """
+        if self.request.identity_id is None and is_empty(self.request.values):
+            return []
+        return [value for _, value in self.links.hashes]
+
+
+class CandidateBuilder:
+    """Builds candidates for one bundle.
+
+    Parameters
+    ----------
+    store : Store
+    persons : Persons
+    linker : Linker
+    clock : Clock
+    schema : RecordSchema
+        Signals of the served model.
+    matrix : FeatureMatrix
+        Of the served model.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        persons: Persons,
+        linker: Linker,
+        clock: Clock,
+        schema: RecordSchema,
+        matrix: FeatureMatrix,
+    ) -> None:
+        self._store = store
+        self._persons = persons
+        self._linker = linker
+        self._clock = clock
+        self.schema = schema
+        self._matrix = matrix
+
+    async def new(self, caller: Caller, body: Mapping[str, object], reference: str | None) -> Candidate:
+        """Build the candidate of a request; see `Verifications.create` for what it raises."""
+        now = self._clock.now()
+        request = parse_request(body, self.schema)
+        values: dict[str, object] = request.values
+        key_row = opened = None
+        if request.identity_id is None and request.previous_id is None:
+            links = self._linker.link(caller.history_scope, caller.client, values)
+        else:
+            values, links, key_row, opened = await self._look_up(caller, request)
+        return Candidate(
+            id=ids.new_id(now),
+            client=caller.client,
+            history_scope=caller.history_scope,
+            request=request,
+            links=links,
+            started=self._matrix.start(values),
+            created_at=now,
+            reference=reference,
+            key_row=key_row,
+            opened=opened,
+        )
+
+    async def pending(self, row: VerificationRow, history_scope: str) -> Candidate | None:
+        """Build the candidate of a PENDING row; None when its person was erased.
+
+        Raises
+        ------
+        Invalid
+            When the served model takes other signals than the one that was served when the row was written.
+        """
+        async with self._store.reading() as reader:
+            key_row = (await reader.person_keys([row.key_id])).get(row.key_id)
+            if key_row is None or row.payload is None:
+                return None
+            key = self._persons.open_key(key_row)
+            signals, subject, _ = self._persons.verification_payload(row, key)
+            values = canonical_values(signals, subject, self.schema)
+            request = VerificationRequest(row.identity_id, row.previous_id, subject, signals, values)
+            if row.identity_id is not None:
+                identity = await reader.identity(row.client, row.identity_id)
+                if identity is None or identity.payload is None:
+                    return None
+                values = {**self._persons.identity_values(identity, key)[0], **values}
+        return Candidate(
+            id=row.id,
+            client=row.client,
+            history_scope=history_scope,
+            request=request,
+            links=self._linker.link(history_scope, row.client, values),
+            started=self._matrix.start(values),
+            created_at=row.created_at,
+            reference=self._persons.reference(row, key),
+            key_row=key_row,
+            opened=key,
+            pending=row,
+        )
+
+    async def _look_up(
+        self, caller: Caller, request: VerificationRequest
+    ) -> tuple[dict[str, object], Links, PersonKeyRow | None, DataKey | None]:
+        """Values, links and person key of a request that names an identity or a previous verification."""
+        problems: list[Invalid] = []
+        async with self._store.reading() as reader:
+            identity = key_row = opened = None
+            if request.identity_id is not None:
+                known = await reader.identity_and_key(caller.client, request.identity_id)
+                if known is None:
+                    problems.append(unknown_identity_id())
+                else:
+                    identity, key_row = known
+            values: dict[str, object] = request.values
+            if identity is not None and key_row is not None:
+                opened = self._persons.open_key(key_row)
+                values = {**self._persons.identity_values(identity, opened)[0], **values}
+            person = None if key_row is None else key_row.person
+            links = self._linker.link(caller.history_scope, caller.client, values, person=person)
+            if request.previous_id is not None:
+                previous = await reader.verification(caller.client, request.previous_id)
+                if previous is None:
+                    problems.append(unknown_previous_id())
+                elif not await _follows(reader, previous, request, identity, links.person):
+                    problems.append(not_to_be_followed())
+        if problems:
+            raise Invalid(tuple(error for problem in problems for error in problem.errors))
+        if identity is not None and (key_row is None or identity.status != IdentityStatus.VALIDATED):
+            raise IdentityNotValidated
+        return values, links, key_row, opened
+
+
+async def _follows(
+    reader: Reader,
+    previous: VerificationRow,
+    request: VerificationRequest,
+    identity: IdentityRow | None,
+    person: bytes | None,
+) -> bool:
+    """Whether a verification was stepped up and is of the same person: all of one person have one key."""
+    if previous.outcome != Outcome.STEPPED_UP:
+        return False
+    if request.identity_id is not None:
+        # An unknown identity is an error of its own.
+        return identity is None or identity.key_id == previous.key_id
+    if person is None:
+        return False
+    known = await reader.persons([(previous.client, person)])
+    return bool(known) and known[previous.client, person].key_id == previous.key_id
