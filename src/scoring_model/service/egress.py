@@ -44,7 +44,6 @@ def egress_problems(networks: Sequence[str], proxy: str | None) -> Iterator[str]
 
     Parameters
     ----------
-    networks : sequence of str
     proxy : str or None
         Not repeated: it may hold a password.
 

@@ -58,7 +58,6 @@ class KeyRange:
 
     Parameters
     ----------
-    kind : Expiring
     after : tuple of (bytes or int)
         The key that it begins after.
     through : tuple of (bytes or int)

@@ -56,7 +56,6 @@ class Lookups:
 
     Parameters
     ----------
-    lookup : callable
     most : int
         Look-ups under way at once, at least 1.
 
@@ -78,7 +77,6 @@ class Lookups:
 
         Parameters
         ----------
-        host : str
         client : int
             Whose share of the threads the look-up takes.
 
@@ -136,13 +134,7 @@ def _settle(future: asyncio.Future[Sequence[str]], found: Sequence[str]) -> None
 
 
 class CheckedNames(AbstractResolver):
-    """Looks names up and leaves out every address that may not be dialled.
-
-    Parameters
-    ----------
-    policy : AddressPolicy
-    lookups : Lookups
-    """
+    """Looks names up and leaves out every address that may not be dialled."""
 
     def __init__(self, policy: AddressPolicy, lookups: Lookups) -> None:
         self._policy = policy

@@ -17,7 +17,6 @@ async def disable(transaction: Transaction, webhook: WebhookRow, reason: Disable
         Under the lock of the client's pool, so that no change of the client is overwritten.
     webhook : WebhookRow
         As it was when the attempt was made.
-    reason : DisabledReason
     now : int
         Microseconds since 1970-01-01 UTC.
 

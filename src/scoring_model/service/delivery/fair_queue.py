@@ -140,7 +140,6 @@ class FairQueue:
 
         Parameters
         ----------
-        due : sequence of DueWebhook
         room : int
             How many may be leased beside those that are here.
         batch : int
@@ -203,7 +202,6 @@ class FairQueue:
 
         Parameters
         ----------
-        job : Job
         answered : bool
             Whether any answer came.
         seconds : float

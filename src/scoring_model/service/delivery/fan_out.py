@@ -76,7 +76,6 @@ def deliveries_of(
 
     Parameters
     ----------
-    events : sequence of EventRow
     webhooks : sequence of WebhookRow
         All of the clients whose events these are.
     now : int
@@ -103,8 +102,6 @@ def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bo
 
     Parameters
     ----------
-    webhook : WebhookRow
-    event : EventRow
     event_types : sequence of str
         Of the webhook, unpacked.
 

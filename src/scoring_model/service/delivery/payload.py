@@ -10,10 +10,6 @@ from scoring_model.service.webhooks.events import numbered
 def payload(event: EventRow) -> bytes:
     """Write an event as its receivers get it.
 
-    Parameters
-    ----------
-    event : EventRow
-
     Returns
     -------
     bytes

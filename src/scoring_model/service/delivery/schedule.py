@@ -86,16 +86,10 @@ def after_attempt(
     ----------
     delivery : DeliveryRow
         As it was before the attempt: `attempts` counts those before.
-    webhook : WebhookRow
-    reply : Reply
     now : int
         The end of the attempt, microseconds since 1970-01-01 UTC.
     rng : random.Random
         Lengthens delays.
-
-    Returns
-    -------
-    Verdict
     """
     if succeeded(reply):
         return RetryDecision(status=DeliveryStatus.DELIVERED, due_at=now)

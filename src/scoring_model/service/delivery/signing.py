@@ -66,7 +66,6 @@ def secrets_of(webhook: WebhookRow, secrets: Secrets, *, now: int) -> list[str]:
 
     Parameters
     ----------
-    webhook : WebhookRow
     secrets : Secrets
         That sealed them.
     now : int

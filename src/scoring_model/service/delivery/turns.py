@@ -8,7 +8,6 @@ def in_turn(clients: Iterable[int], *, after: int) -> list[int]:
 
     Parameters
     ----------
-    clients : iterable of int
     after : int
         The client that was served last.
 

@@ -15,7 +15,6 @@ class WatchedStore(Store):
     ----------
     store : Store
         That does everything.
-    committed : callable
     """
 
     def __init__(self, store: Store, committed: Callable[[], None]) -> None:

@@ -101,12 +101,8 @@ class Deliverer:
 
     Parameters
     ----------
-    store : Store
     secrets : Secrets
         Opens the secrets of webhooks.
-    clock : Clock
-    sender : Sender
-    limits : DeliveryLimits, optional
     rng : random.Random, optional
         Lengthens delays.
     woken : asyncio.Event, optional

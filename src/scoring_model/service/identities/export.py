@@ -24,12 +24,6 @@ async def export_records(store: Store, persons: Persons, *clients: int) -> Async
     of them calls a person says nothing to the others, so `subjectId` and `externalId` are then hashed with the
     client, equal where the client's own are.
 
-    Parameters
-    ----------
-    store : Store
-    persons : Persons
-    *clients : int
-
     Yields
     ------
     dict

@@ -22,18 +22,7 @@ from scoring_model.service.webhooks.outbox import NewEvent, write_events
 
 
 class Identities:
-    """The operations on identities.
-
-    Parameters
-    ----------
-    store : Store
-    queue : CommitQueue
-    repetition : Repetition
-    persons : Persons
-    vault : Vault
-    linker : Linker
-    clock : Clock
-    """
+    """The operations on identities."""
 
     def __init__(
         self,

@@ -111,7 +111,6 @@ def pack_identity(values: Mapping[str, object], errors: Sequence[Implausible]) -
     ----------
     values : mapping of str to object
         Canonical values.
-    errors : sequence of Implausible
 
     Returns
     -------
@@ -122,17 +121,7 @@ def pack_identity(values: Mapping[str, object], errors: Sequence[Implausible]) -
 
 
 def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[Implausible, ...]]:
-    """Read what `pack_identity` wrote: equal values of equal types.
-
-    Parameters
-    ----------
-    packed : bytes
-
-    Returns
-    -------
-    values : dict of str to object
-    errors : tuple of Implausible
-    """
+    """Read what `pack_identity` wrote: equal values of equal types."""
     values: dict[str, Any]
     values, errors = from_json(packed)
     if "imageUrls" in values:

@@ -77,15 +77,8 @@ async def import_labels(
 
     Parameters
     ----------
-    store : Store
     clients : sequence of ClientRow
         All of them.
-    lines : iterable of Line
-    clock : Clock
-
-    Returns
-    -------
-    Imported
     """
     pools = {client.client: client.pool for client in clients}
     unknown: dict[bytes, None] = {}

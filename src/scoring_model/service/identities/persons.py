@@ -17,12 +17,7 @@ from scoring_model.service.webhooks.outbox import NewEvent, write_events
 
 
 class Persons:
-    """Opens what belongs to persons, and erases them.
-
-    Parameters
-    ----------
-    vault : Vault
-    """
+    """Opens what belongs to persons, and erases them."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault

@@ -30,12 +30,7 @@ _NONE: Final = -(2**63)
 
 
 class Masks:
-    """Masks amounts, and takes masks off.
-
-    Parameters
-    ----------
-    secrets : Secrets
-    """
+    """Masks amounts, and takes masks off."""
 
     def __init__(self, secrets: Secrets) -> None:
         # Single blocks are encrypted, never a text of several: the chaining is done here, for many rows at once.
@@ -46,7 +41,6 @@ class Masks:
 
         Parameters
         ----------
-        pool : str
         hashes : sequence of bytes
             16 bytes each.
         time : int

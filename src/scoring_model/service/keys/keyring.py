@@ -37,12 +37,7 @@ class MasterKeyError(Exception):
 
 
 class UnknownMasterKey(Exception):
-    """Something is wrapped by a master key that the source does not give.
-
-    Parameters
-    ----------
-    master_id : bytes
-    """
+    """Something is wrapped by a master key that the source does not give."""
 
     def __init__(self, master_id: bytes) -> None:
         super().__init__(f"the master key {master_id.hex()} is not among those of the source")
@@ -63,7 +58,6 @@ def seal(cipher: AESGCM, plaintext: bytes, place: bytes) -> bytes:
     ----------
     cipher : AESGCM
         One key may seal 2**32 texts, since nonces are random.
-    plaintext : bytes
     place : bytes
         Where the result will lie; it opens nowhere else.
 
@@ -173,10 +167,6 @@ def load_master_keys(source: str) -> Keyring:
         ``command:PROGRAM ARGUMENTS``, whose standard output is read. The command is split as a shell would,
         but none runs it, and it has 10 s.
 
-    Returns
-    -------
-    MasterKeys
-
     Raises
     ------
     MasterKeyError
@@ -197,13 +187,8 @@ def parse_master_keys(text: str, *, source: str) -> Keyring:
 
     Parameters
     ----------
-    text : str
     source : str
         What errors call it.
-
-    Returns
-    -------
-    MasterKeys
 
     Raises
     ------

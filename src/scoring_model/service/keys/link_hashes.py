@@ -59,7 +59,6 @@ class Linker:
 
     Parameters
     ----------
-    secrets : Secrets
     link_keys : tuple of LinkKey
         Those of the bundle. The key ``person`` is hashed as the person.
     """
@@ -83,15 +82,10 @@ class Linker:
         ----------
         pool : str
             Whose history the client shares.
-        client : int
         values : mapping of str to object
             Canonical values by field name.
         person : bytes, optional
             What `person_key` gave of the same values; found here where it is left out.
-
-        Returns
-        -------
-        Links
         """
         framed: dict[str, bytes | None] = {}
         if person is None:
@@ -108,8 +102,6 @@ class Linker:
 
         Parameters
         ----------
-        pool : str
-        client : int
         values : mapping of str to object
             Canonical values by field name.
 

@@ -34,7 +34,6 @@ async def rotate(
 
     Parameters
     ----------
-    store : Store
     masters : MasterKeys
         The new key first, and all that wrapped before.
     progress : callable or None
@@ -71,11 +70,6 @@ async def rotate(
 async def finished(store: Store, masters: Keyring) -> bool:
     """Whether everything is wrapped by the current master key.
 
-    Parameters
-    ----------
-    store : Store
-    masters : MasterKeys
-
     Returns
     -------
     bool
@@ -96,7 +90,6 @@ async def follow(store: Store, vault: Vault) -> None:
 
     Parameters
     ----------
-    store : Store
     vault : Vault
         It reads its source again, if the root secret is under a master key that it does not know.
 

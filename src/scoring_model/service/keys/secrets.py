@@ -68,10 +68,6 @@ class Secrets:
     def link_key(self, pool: str) -> bytes:
         """The key that hashes what links the records of a pool.
 
-        Parameters
-        ----------
-        pool : str
-
         Returns
         -------
         bytes
@@ -81,10 +77,6 @@ class Secrets:
 
     def amount_key(self, pool: str) -> bytes:
         """The key that masks the amounts in the link rows of a pool.
-
-        Parameters
-        ----------
-        pool : str
 
         Returns
         -------
@@ -98,14 +90,8 @@ class Secrets:
 
         Parameters
         ----------
-        purpose : Purpose
-        data : bytes
         size : 16 or 32
             Bytes.
-
-        Returns
-        -------
-        bytes of length size
         """
         return blake2b(data, digest_size=size, key=self._digest_keys[purpose]).digest()
 
@@ -116,11 +102,6 @@ class Secrets:
         ----------
         place : bytes
             Table, column and row where it will lie; it opens nowhere else.
-        plaintext : bytes
-
-        Returns
-        -------
-        bytes
         """
         return seal(self._cipher, plaintext, place)
 
@@ -160,15 +141,6 @@ def unwrap(wrapped: bytes, masters: Keyring) -> Secrets:
 
 async def load_or_create(store: Store, masters: Keyring) -> Secrets:
     """Read the root secret of a database, or make that of a new one.
-
-    Parameters
-    ----------
-    store : Store
-    masters : MasterKeys
-
-    Returns
-    -------
-    Secrets
 
     Raises
     ------

@@ -45,7 +45,6 @@ class DataKey:
 
         Parameters
         ----------
-        plaintext : bytes
         table, column : str
             Where it will lie.
         row : bytes
@@ -74,7 +73,6 @@ class Vault:
 
     Parameters
     ----------
-    masters : MasterKeys
     reload : callable or None
         Reads the source of the master keys again. It is asked when a row names a master key that is unknown,
         which another process made current; and after it did not help, not for the same key again for 5 s.
@@ -104,7 +102,6 @@ class Vault:
 
         Parameters
         ----------
-        client : int
         person : bytes or None
             Pseudonym; None where nothing ties this person to others.
         now : int
@@ -114,7 +111,6 @@ class Vault:
         -------
         PersonKeyRow
             To be inserted with what the key seals.
-        DataKey
         """
         key_id, secret, master = new_id(now), os.urandom(KEY_BYTES), self._masters.current
         wrapped = master.seal(secret, place=_key_place(key_id, client))

@@ -16,7 +16,6 @@ async def future_links(store: Store, *, now: int, delete: bool = False) -> Mappi
 
     Parameters
     ----------
-    store : Store
     now : int
         Microseconds since 1970-01-01 UTC, by a clock that is right.
     delete : bool

@@ -23,8 +23,6 @@ class Housekeeping:
 
     Parameters
     ----------
-    store : Store
-    clock : Clock
     longest : int
         The longest window, microseconds.
     """

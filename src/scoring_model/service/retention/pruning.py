@@ -21,7 +21,6 @@ class OldSignals:
     ----------
     age : int
         Since the creation of their verifications, in microseconds.
-    masters : MasterKeys
     """
 
     age: int
@@ -59,8 +58,6 @@ async def prune(
 
     Parameters
     ----------
-    store : Store
-    ages : Ages
     now : int
         Microseconds since 1970-01-01 UTC.
     signals : OldSignals, optional

@@ -74,8 +74,6 @@ async def sweep(
 
     Parameters
     ----------
-    store : Store
-    cutoffs : Cutoffs
     dry : bool
         Whether nothing is deleted, only counted.
     told : callable, optional
@@ -141,7 +139,6 @@ async def note_window(store: Store, longest: int) -> None:
 
     Parameters
     ----------
-    store : Store
     longest : int
         The longest window, in microseconds.
     """

@@ -61,7 +61,6 @@ async def remove_signals(
 
     Parameters
     ----------
-    store : Store
     vault : Vault
         What is sealed has to be opened, and sealed without them.
     before : int

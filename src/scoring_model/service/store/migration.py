@@ -20,7 +20,6 @@ def script(dialect: Dialect, version: str | None) -> str:
 
     Parameters
     ----------
-    dialect : {"sqlite", "postgresql"}
     version : str or None
         What it has; None for an empty database.
 

@@ -14,14 +14,7 @@ class NotReplayed(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """A delivery, its event, and whose it is.
-
-    Parameters
-    ----------
-    row : DeliveryRow
-    event : EventRow
-    client_id : str
-    """
+    """A delivery, its event, and whose it is."""
 
     row: DeliveryRow
     event: EventRow
@@ -57,7 +50,6 @@ async def list_deliveries(
 
     Parameters
     ----------
-    store : Store
     status : DeliveryStatus, optional
         Only those of this status.
     client_id : str, optional
@@ -98,7 +90,6 @@ async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
 
     Parameters
     ----------
-    store : Store
     resource : bytes
         Id of a delivery that is settled, or of an event.
     now : int

@@ -41,11 +41,6 @@ class Webhooks:
 
     Parameters
     ----------
-    store : Store
-    queue : CommitQueue
-    repetition : Repetition
-    secrets : Secrets
-    clock : Clock
     development : bool
         Whether destinations may be plain http and on this machine.
     """

@@ -44,7 +44,6 @@ def events_of_verification(status: VerificationStatus, outcome: Outcome | None) 
 
     Parameters
     ----------
-    status : VerificationStatus
     outcome : Outcome or None
         Of a COMPLETED one.
 
@@ -71,7 +70,6 @@ def identity_data(resource: bytes, status: IdentityStatus) -> str:
     ----------
     resource : bytes
         Identifier of the identity.
-    status : IdentityStatus
 
     Returns
     -------
@@ -134,7 +132,6 @@ def numbered(data: str, sequence: int) -> str:
     ----------
     data : str
         JSON object that is not empty.
-    sequence : int
 
     Returns
     -------

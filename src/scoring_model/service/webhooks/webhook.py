@@ -23,7 +23,6 @@ class WebhookFields:
     ----------
     destination_url : str
         As it was sent.
-    active : bool
     event_types : tuple of str
         Names of events, prefixes such as ``verification.*``, or ``*``; at least one, each once.
     description : str or None
@@ -108,7 +107,6 @@ def sealed_place(column: str, webhook: bytes) -> bytes:
 
     Parameters
     ----------
-    column : str
     webhook : bytes
         Its id.
     """
@@ -125,7 +123,6 @@ def wants(event_types: Collection[str], event_type: str) -> bool:
     ----------
     event_types : collection of str
         Of the webhook.
-    event_type : str
 
     Examples
     --------

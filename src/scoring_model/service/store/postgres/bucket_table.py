@@ -54,7 +54,6 @@ class BucketTable:
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long the server may take to answer.
     """

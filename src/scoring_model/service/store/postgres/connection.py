@@ -57,7 +57,6 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long the server may take to answer this, and any statement later.
     settings : dict of str to str, optional
@@ -119,8 +118,6 @@ class Pool:
 
     Parameters
     ----------
-    dsn : str
-    size : int
     seconds : float
         How long to wait for a connection.
     """

@@ -43,7 +43,6 @@ async def migrate(dsn: str, *, seconds: float, only_new: bool = False) -> None:
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long to wait for the server; changing tables may take a hundred times as long.
     only_new : bool

@@ -68,10 +68,6 @@ class PooledReader(PostgresReader):
 
     Identities that are asked for while others are being looked up are looked up together: a statement for one costs a
     server as much as a statement for many.
-
-    Parameters
-    ----------
-    pool : Pool
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -181,10 +177,8 @@ class PostgresStore:
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long to wait for a connection and for any answer.
-    connections : int
     """
 
     def __init__(self, dsn: str, *, seconds: float, connections: int) -> None:
