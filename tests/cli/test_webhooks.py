@@ -18,8 +18,7 @@ from scoring_model.service.core.store import Store
 from scoring_model.service.delivery.signing import message_id
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from scoring_model.service.webhooks.webhook import new_secret
 from store_story import tell, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row

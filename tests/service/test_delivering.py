@@ -17,8 +17,8 @@ from scoring_model.service.core.resources import Scope
 from scoring_model.service.core.rows import DeliveryRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.delivering import delivering
-from scoring_model.service.delivery import worker as deliverers
-from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
+from scoring_model.service.delivery import deliverer as deliverers
+from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
 from scoring_model.service.egress import Egress
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
@@ -27,7 +27,7 @@ from scoring_model.service.runner import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
 from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.webhook import new_secret, secret_place
+from scoring_model.service.webhooks.webhook import associated_data, new_secret
 from scoring_model.service.worker import _open
 from stored_rows import event_row, new_id, webhook_row
 from strangers import IDENTITIES, PERSON, WEBHOOKS
@@ -55,7 +55,7 @@ def key(tmp_path: Path) -> str:
 async def write_test(store: Store, key: str, receiver: Receiver) -> None:
     """Write a test of a webhook."""
     secrets, resource = await load_or_create(store, load_master_keys(key)), new_id()
-    sealed = secrets.seal(secret_place(resource), new_secret().encode())
+    sealed = secrets.seal(associated_data("secret", resource), new_secret().encode())
     kind, data = EventType.WEBHOOK_TEST.value, webhook_data(resource)
     async with store.writing([]) as transaction:
         await transaction.insert([webhook_row(id=resource, destination_url=receiver.url, secret=sealed)])

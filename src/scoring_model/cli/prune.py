@@ -53,7 +53,7 @@ def prune(
     """
     from scoring_model.service.retention.pruning import OldSignals
     from scoring_model.service.retention.pruning import prune as prune_store
-    from scoring_model.service.retention.retention import Ages
+    from scoring_model.service.retention.sweep import Ages
 
     given = {
         "--delivered-after": delivered_after,
@@ -64,7 +64,7 @@ def prune(
     ages = _durations({option: text for option, text in given.items() if text is not None})
     signals = None
     if signals_after is not None:
-        signals = OldSignals(age=ages["--signals-after"], masters=masters_of(database, master_key))
+        signals = OldSignals(age=ages["--signals-after"], keyring=masters_of(database, master_key))
     kept = Ages(
         deliveries=ages["--delivered-after"],
         dead_letters=ages["--dead-after"],

@@ -24,13 +24,12 @@ from scoring_model.service.core.sentences import Sentences
 from scoring_model.service.core.store import WHOLE_DATABASE, Bucket, Store, StoreUnavailable, Transaction
 from scoring_model.service.identities.identities import Identities
 from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.rotation import follow
 from scoring_model.service.keys.secrets import Purpose, Secrets, load_or_create
-from scoring_model.service.keys.vault import Vault
-from scoring_model.service.retention.housekeeping import Housekeeping, warn_of_short_history
-from scoring_model.service.retention.retention import note_window
+from scoring_model.service.retention.sweep import Housekeeping, note_window, warn_of_short_history
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.scoring.idempotency import IdempotencyStore
 from scoring_model.service.scoring.pending import PendingWork
@@ -38,7 +37,7 @@ from scoring_model.service.scoring.readiness import Readiness, ReadinessCheck
 from scoring_model.service.scoring.verdicts import Verdicts
 from scoring_model.service.scoring.verifications import Verifications
 from scoring_model.service.webhooks.endpoints import Webhooks
-from scoring_model.service.webhooks.sealing import seal_migrated
+from scoring_model.service.webhooks.webhook import seal_migrated
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -270,7 +269,7 @@ async def open_service(
     *,
     bundle: Path,
     public_key: "Ed25519PublicKey | None" = None,
-    masters: Callable[[], Keyring],
+    keyring: Callable[[], Keyring],
     clock: Clock,
     limits: QueueLimits | None = None,
     development: bool = False,
@@ -284,7 +283,7 @@ async def open_service(
     bundle : Path
     public_key : Ed25519PublicKey, optional
         Whose signature the bundle must carry.
-    masters : callable
+    keyring : callable
         Gives the master keys as they stand.
     clock : Clock
     limits : QueueLimits, optional
@@ -299,7 +298,7 @@ async def open_service(
         When it ties records together in another way than those that the store has history of.
     """
     scorer = Scorer.load(bundle, public_key=public_key)
-    keys = masters()
+    keys = keyring()
     secrets = await load_or_create(store, keys)
     await seal_migrated(store, secrets)
     await _agree_on_links(store, scorer)
@@ -309,7 +308,7 @@ async def open_service(
     service = Service(
         store=store,
         scorer=scorer,
-        vault=Vault(keys, reload=masters),
+        vault=Vault(keys, reload=keyring),
         secrets=secrets,
         clock=clock,
         limits=limits or QueueLimits(),

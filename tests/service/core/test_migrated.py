@@ -8,8 +8,9 @@ import pytest
 
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.scoring.replay import Replay, replay
-from scoring_model.service.store import migrate, migration
-from scoring_model.service.store.migration import script
+from scoring_model.service.store import migrate
+from scoring_model.service.store import migrations as migration
+from scoring_model.service.store.migrations import script
 from service_use import MASTERS, World, applicants, file_of, opened, tell
 
 

@@ -12,12 +12,12 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.identities.export import export_records
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.retention import signal_removal
 from scoring_model.service.retention.pruning import OldSignals, Pruned, prune
-from scoring_model.service.retention.retention import Ages
 from scoring_model.service.retention.signal_removal import Removed, remove_signals
+from scoring_model.service.retention.sweep import Ages
 from scoring_model.service.scoring.replay import Replay, replay
 from service_use import (
     HOUR,
@@ -293,7 +293,7 @@ def test_signals_stay_unless_an_operator_wants_it_otherwise(store_url: str, seal
             world.store,
             Ages(),
             now=world.clock.now(),
-            signals=OldSignals(age=AGE, masters=MASTERS),
+            signals=OldSignals(age=AGE, keyring=MASTERS),
             told=lambda kind, _: told.append(kind),
         )
         assert pruned.signals == Removed(signals=1, unreadable=0)

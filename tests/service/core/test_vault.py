@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import (
     KeyEncryptionKey,
     Keyring,
@@ -12,7 +13,6 @@ from scoring_model.service.keys.keyring import (
     UnknownMasterKey,
     Unreadable,
 )
-from scoring_model.service.keys.vault import DataKey, Vault
 from stored_rows import broken
 
 OLD, NEW, THIRD = (KeyEncryptionKey(bytes(range(first, first + 32))) for first in range(3))
@@ -87,7 +87,7 @@ def test_every_changed_bit_is_refused() -> None:
         ("identities", "payloa", b"d\0" + ROW),
     ],
 )
-def test_privacy_a_ciphertext_opens_at_its_own_place_alone(place: tuple[str, str, bytes]) -> None:
+def test_privacy_a_ciphertext_opens_at_its_own_place_alone(associated_data: tuple[str, str, bytes]) -> None:
     """Table, column and row are bound, and none of them can run into the next."""
     _, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
     with pytest.raises(Unreadable):
@@ -148,7 +148,7 @@ def test_unknown_master_key_is_looked_for_in_the_source() -> None:
     vault.open_key(row)
     vault.open_key(row)
     assert source.reads == 1
-    assert vault.masters == source.keys
+    assert vault.keyring == source.keys
     assert vault.new_key(7, PERSON, NOW)[0].master_id == NEW.id
 
 
@@ -166,12 +166,12 @@ def test_source_that_does_not_help_is_left_alone_for_a_while() -> None:
     clock[0] += 5.0
     with pytest.raises(UnknownMasterKey):
         vault.open_key(row)
-    assert (source.reads, vault.masters) == (2, Keyring(OLD))
+    assert (source.reads, vault.keyring) == (2, Keyring(OLD))
     source.keys = Keyring(THIRD)
     clock[0] += 5.0
     with pytest.raises(UnknownMasterKey):
         vault.open_key(row)
-    assert (source.reads, vault.masters) == (3, Keyring(OLD))
+    assert (source.reads, vault.keyring) == (3, Keyring(OLD))
     source.keys = Keyring(NEW, (OLD,))
     clock[0] += 5.0
     vault.open_key(row)
@@ -185,9 +185,9 @@ def test_learning_reads_only_for_what_is_unknown() -> None:
     vault.learn(OLD.id)
     assert source.reads == 0
     vault.learn(NEW.id)
-    assert vault.masters.current == NEW
+    assert vault.keyring.primary == NEW
     vault.learn(os.urandom(8))
-    assert vault.masters.current == NEW
+    assert vault.keyring.primary == NEW
 
 
 def test_privacy_erasure_is_not_defeated_by_what_was_opened() -> None:

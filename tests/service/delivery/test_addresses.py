@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.addresses import (
+from scoring_model.service.delivery.address_policy import (
     SPECIAL_IPV4,
     SPECIAL_IPV6,
     Address,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from scoring_model.service.delivery.addresses import AddressPolicy
+from scoring_model.service.delivery.address_policy import AddressPolicy
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     MOST_ADDRESSES,

@@ -7,7 +7,7 @@ import pytest
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
-from scoring_model.service.delivery.payload import payload
+from scoring_model.service.delivery.signing import payload
 from scoring_model.service.webhooks.events import identity_data, verification_data, webhook_data
 from service_use import START
 from stored_rows import event_row, new_id, verification_row

@@ -22,8 +22,8 @@ from scoring_model.service.delivery.schedule import (
     succeeded,
     wished,
 )
-from scoring_model.service.delivery.sending import Reply
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.delivery.sender import Reply
+from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from service_use import START
 from stored_rows import delivery_row, webhook_row
 

@@ -18,8 +18,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from scoring_model.service.delivery.sender import EXCERPT_LENGTH, MOST_BODY, AiohttpSender, cleaned
-from scoring_model.service.delivery.sending import Reply, Sender
+from scoring_model.service.delivery.sender import (
+    EXCERPT_LENGTH,
+    MOST_BODY,
+    AiohttpSender,
+    Reply,
+    Sender,
+    cleaned,
+)
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 HEADERS = {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}

@@ -9,11 +9,10 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from scoring_model.client.signature import verify_webhook
 from scoring_model.service.core.rows import WebhookRow
-from scoring_model.service.delivery.payload import payload
-from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
+from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.webhook import new_secret, secret_place
+from scoring_model.service.webhooks.webhook import associated_data, new_secret
 from service_use import START
 from stored_rows import event_row, new_id, webhook_row
 
@@ -28,7 +27,7 @@ def present() -> int:
 def webhook_with(secret: str, old: str | None = None, until: int | None = None) -> WebhookRow:
     """A webhook with sealed secrets."""
     resource = new_id()
-    place = secret_place(resource)
+    place = associated_data("secret", resource)
     sealed = [None if one is None else SECRETS.seal(place, one.encode()) for one in (secret, old)]
     return webhook_row(id=resource, secret=sealed[0], old_secret=sealed[1], old_secret_until=until)
 

@@ -11,11 +11,10 @@ from standardwebhooks.webhooks import Webhook
 
 from delivery_use import Sent, World, tell
 from scoring_model.service.core.rows import EventRow
+from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.schedule import DELAYS, HOUR, PATIENCE, SECOND
-from scoring_model.service.delivery.sender import AiohttpSender
-from scoring_model.service.delivery.sending import Reply
-from scoring_model.service.delivery.worker import DeliveryLimits
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.delivery.sender import AiohttpSender, Reply
+from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from scoring_model.service.webhooks.webhook import new_secret
 from service_use import START, table
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import DueWebhook, Duplicate, Store
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 

@@ -11,7 +11,7 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.expiry import Cutoffs, Expiring
 from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from service_use import select, table
 from store_story import tell, write
 from stored_rows import (

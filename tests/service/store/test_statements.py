@@ -11,7 +11,7 @@ from scoring_model.service.store.postgres import store as on_postgres
 from scoring_model.service.store.sqlite import store as on_sqlite
 from scoring_model.service.store.sqlite.connection import native
 from scoring_model.service.store.statements import Each
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.webhooks.deliveries import DeliveryStatus
 
 FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}
 SORTED = {

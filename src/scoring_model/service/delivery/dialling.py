@@ -13,7 +13,7 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from scoring_model.service.delivery.addresses import AddressPolicy
+from scoring_model.service.delivery.address_policy import AddressPolicy
 
 MOST_LOOKUPS: Final = 128
 """Look-ups that may be under way at once; each holds a thread for as long as a server of DNS hangs."""

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import DueWebhook
-from scoring_model.service.delivery.turns import in_turn
+from scoring_model.service.delivery.fair_queue import in_turn
 
 SLOW_SECONDS: Final = 2.0
 """An attempt that takes longer, or gets no answer, slows its lane down."""

@@ -11,7 +11,7 @@ from typing import Final, Self
 import aiohttp
 from yarl import URL
 
-from scoring_model.service.delivery.addresses import AddressPolicy, Network
+from scoring_model.service.delivery.address_policy import AddressPolicy, Network
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     CheckedNames,
@@ -22,7 +22,7 @@ from scoring_model.service.delivery.dialling import (
     checked_sockets,
     system_lookup,
 )
-from scoring_model.service.delivery.sending import Reply
+from scoring_model.service.delivery.sender import Reply
 
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 15.0

@@ -7,7 +7,6 @@ from typing import Final
 
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.webhook import secret_place
 
 _PREFIX: Final = "whsec_"
 _SECOND: Final = 1_000_000

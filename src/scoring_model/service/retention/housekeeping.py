@@ -9,7 +9,7 @@ from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault, log_warning
 from scoring_model.service.core.store import Store, StoreUnavailable
-from scoring_model.service.retention.retention import KEPT_SINCE, Ages, kept_since, sweep
+from scoring_model.service.retention.sweep import KEPT_SINCE, Ages, kept_since, sweep
 
 INTERVAL: Final = 3600.0
 """Seconds between two walks, at most; one is made after half of that at the earliest."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from scoring_model.service.core.expiry import Expiring
 from scoring_model.service.core.store import Store
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
-from scoring_model.service.keys.vault import Vault
-from scoring_model.service.retention.retention import Ages, noted_window, sweep
 from scoring_model.service.retention.signal_removal import Removed, remove_signals
+from scoring_model.service.retention.sweep import Ages, noted_window, sweep
 
 Told = Callable[[str, int], None]
 
@@ -24,7 +24,7 @@ class OldSignals:
     """
 
     age: int
-    masters: Keyring
+    keyring: Keyring
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +80,7 @@ async def prune(
     if signals is not None:
         removed = await remove_signals(
             store,
-            Vault(signals.masters),
+            Vault(signals.keyring),
             before=now - signals.age,
             dry=dry,
             told=lambda count: told("signals", count),

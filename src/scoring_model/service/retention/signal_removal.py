@@ -9,9 +9,9 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.ids import AHEAD, first_of
 from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Store
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Unreadable
-from scoring_model.service.keys.vault import DataKey, Vault
-from scoring_model.service.retention.retention import PAUSE
+from scoring_model.service.retention.sweep import PAUSE
 from scoring_model.service.scoring.request import pack_stored, signals_are_gone, unpack_payload
 
 STRETCH: Final = 250

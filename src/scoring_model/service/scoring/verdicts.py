@@ -26,14 +26,17 @@ from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Past, Transaction
 from scoring_model.service.identities.persons import seal_reference
-from scoring_model.service.keys.amount_masks import Masks
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
-from scoring_model.service.keys.link_hashes import Links
+from scoring_model.service.keys.link_hashes import Links, Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
-from scoring_model.service.keys.vault import DataKey, Vault
 from scoring_model.service.scoring.request import VerificationRequest, pack_payload
-from scoring_model.service.webhooks.events import events_of_verification, verification_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import (
+    NewEvent,
+    events_of_verification,
+    verification_data,
+    write_events,
+)
 
 T = TypeVar("T")
 

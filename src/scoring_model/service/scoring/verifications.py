@@ -17,8 +17,8 @@ from scoring_model.service.core.rows import IdempotencyRow, IdentityRow, PersonK
 from scoring_model.service.core.sentences import Sentences
 from scoring_model.service.core.store import Reader, Store, Transaction
 from scoring_model.service.identities.persons import Persons, erase
+from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
-from scoring_model.service.keys.vault import DataKey
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.idempotency import IdempotencyStore
 from scoring_model.service.scoring.request import (

@@ -1,10 +1,10 @@
 """The store: what `service.core.store` asks for, on SQLite and on PostgreSQL."""
 
 from scoring_model.service.store.address import BadAddress, parse_address
-from scoring_model.service.store.durability import NotDurable
 from scoring_model.service.store.opening import check_durability, check_schema, migrate, open_store
 from scoring_model.service.store.schema import (
     HEAD,
+    NotDurable,
     SchemaForeign,
     SchemaMissing,
     SchemaNewer,

@@ -5,7 +5,7 @@ from typing import Final
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.store.statements import Each, columns, select, update_by_id
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.webhooks.deliveries import DeliveryStatus
 
 _WAITING: Final = "SELECT client FROM events WHERE waiting = 1"
 WAITING_CLIENTS: Final = (

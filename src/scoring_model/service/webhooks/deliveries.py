@@ -1,15 +1,24 @@
-"""Deliveries as operators see them: what became of which, and sending one again."""
+"""Deliveries as operators see them: listed, and replayed."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import DeliveryRow, EventRow
 from scoring_model.service.core.store import Store, Transaction
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+
+
+class DeliveryStatus(StrEnum):
+    """State of a delivery. Only an operator sets a settled one to WAITING again."""
+
+    WAITING = "WAITING"
+    DELIVERED = "DELIVERED"
+    DEAD = "DEAD"  # no attempt is left
+    DROPPED = "DROPPED"  # its webhook was made inactive, disabled or deleted
 
 
 class NotReplayed(ValueError):
-    """Nothing can be sent again, with the reasons."""
+    """No delivery can be sent again; the text gives the reasons."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

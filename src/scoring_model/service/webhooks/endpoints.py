@@ -17,16 +17,16 @@ from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.scoring.commit_queue import Change, CommitQueue
 from scoring_model.service.scoring.idempotency import IdempotencyStore
 from scoring_model.service.scoring.verdicts import Done
-from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
-from scoring_model.service.webhooks.sealing import fields_of, with_fields
+from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from scoring_model.service.webhooks.webhook import (
     WebhookFields,
+    associated_data,
+    fields_of,
     new_secret,
     parse_new_webhook,
     parse_webhook_update,
-    secret_place,
     updated,
+    with_fields,
 )
 
 MOST: Final = 50
@@ -148,8 +148,8 @@ class Webhooks:
             row = await _found(transaction, caller, resource)
             now = self._clock.now()
             data = webhook_data(resource)
-            told = NewEvent(caller.client, EventType.WEBHOOK_TEST, resource, now, data, always=True)
-            await write_events(transaction, [told])
+            event = NewEvent(caller.client, EventType.WEBHOOK_TEST, resource, now, data, always=True)
+            await write_events(transaction, [event])
             return self._done(self._webhook(row), mark)
 
         async def action(mark: IdempotencyRecord | None) -> Answer[Webhook]:
@@ -229,7 +229,7 @@ class Webhooks:
         )
 
     def _seal(self, resource: bytes, secret: str) -> bytes:
-        return self._secrets.seal(secret_place(resource), secret.encode())
+        return self._secrets.seal(associated_data("secret", resource), secret.encode())
 
     def _done(self, webhook: Webhook, mark: IdempotencyRecord | None) -> Done[Webhook]:
         if mark is None:

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.store.buckets import SLACK, describe
-from scoring_model.service.store.postgres.connection import Connection, connect
-from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.store.postgres.connection import Connection, connect, translate
 
 _AHEAD: Final = "b.at > excluded.at + excluded.capacity / excluded.per_second * 1e6"
 _TOKENS: Final = (

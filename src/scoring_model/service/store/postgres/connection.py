@@ -7,8 +7,8 @@ from typing import Any, Final, Protocol, cast
 
 import asyncpg
 
-from scoring_model.service.store.durability import NotDurable
-from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.store.postgres.connection import translate
+from scoring_model.service.store.schema import NotDurable
 
 _SETTINGS: Final = {
     "application_name": "scoring-model",

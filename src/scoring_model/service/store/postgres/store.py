@@ -16,8 +16,7 @@ from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavaila
 from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.postgres.bucket_table import BucketTable
-from scoring_model.service.store.postgres.connection import Connection, Pool, require_durable
-from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.store.postgres.connection import Connection, Pool, require_durable, translate
 from scoring_model.service.store.postgres.schema import check_schema, migrate
 from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
 from scoring_model.service.store.schema import SchemaMissing

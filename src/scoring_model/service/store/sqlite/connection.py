@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.store.durability import NotDurable
+from scoring_model.service.store.schema import NotDurable
 from scoring_model.service.store.sqlite.errors import translate
 
 _STATEMENTS: Final = 256

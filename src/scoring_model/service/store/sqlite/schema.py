@@ -78,7 +78,7 @@ def _migrate(path: Path, *, sync: bool, only_new: bool, seconds: float) -> None:
 
 
 def _run(connection: sqlite3.Connection, version: str | None) -> None:
-    from scoring_model.service.store.migration import script  # loads Alembic
+    from scoring_model.service.store.migrations import script  # loads Alembic
 
     try:
         connection.executescript(f"BEGIN IMMEDIATE;\n{script('sqlite', version)}\nCOMMIT;")

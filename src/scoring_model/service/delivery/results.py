@@ -4,8 +4,7 @@ from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.delivery.schedule import DisabledReason, is_stale
-from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 
 
 async def disable(transaction: Transaction, webhook: WebhookRow, reason: DisabledReason, *, now: int) -> bool:

@@ -17,11 +17,10 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
-from scoring_model.service.delivery.disabling import disable
 from scoring_model.service.delivery.fair_queue import FairQueue, Job
 from scoring_model.service.delivery.fan_out import fan_out
-from scoring_model.service.delivery.pace import TICK, RateController
-from scoring_model.service.delivery.payload import payload
+from scoring_model.service.delivery.rate_controller import TICK, RateController
+from scoring_model.service.delivery.results import disable
 from scoring_model.service.delivery.schedule import (
     SECOND,
     DisabledReason,
@@ -29,11 +28,11 @@ from scoring_model.service.delivery.schedule import (
     after_attempt,
     succeeded,
 )
-from scoring_model.service.delivery.sending import Reply, Sender
-from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
+from scoring_model.service.delivery.sender import Reply, Sender
+from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
-from scoring_model.service.webhooks.sealing import destination_of
+from scoring_model.service.webhooks.deliveries import DeliveryStatus
+from scoring_model.service.webhooks.webhook import destination_of
 
 LEASE: Final = 60 * SECOND
 """Microseconds for which a process has a delivery to itself."""
