@@ -70,10 +70,12 @@ def prune(
         dead_letters=ages["--dead-after"],
         events=ages["--events-after"],
     )
-    with _progress(dry=dry_run) as told:
+    with _progress(dry=dry_run) as progress:
         pruned = with_store(
             database,
-            lambda store: prune_store(store, kept, now=now(), signals=signals, dry=dry_run, told=told),
+            lambda store: prune_store(
+                store, kept, now=now(), signals=signals, dry=dry_run, progress=progress
+            ),
         )
     _show(pruned, dry=dry_run, as_json=as_json)
 
@@ -100,10 +102,10 @@ def _progress(*, dry: bool) -> Iterator[Callable[[str, int], None]]:
     with Progress(*columns, console=console.errors(), transient=True) as bar:
         task = bar.add_task("looking for what is old", total=None)
 
-        def told(kind: str, count: int) -> None:
+        def report(kind: str, count: int) -> None:
             bar.update(task, description=f"{KINDS[kind]}: {count} {_done(kind, dry=dry)}")
 
-        yield told
+        yield report
 
 
 def _done(kind: str, *, dry: bool) -> str:

@@ -39,7 +39,7 @@ from scoring_model.service.core import ids
 from scoring_model.service.retention import sweep as retention
 from scoring_model.service.store import open_store
 
-retention.STRETCH, retention.PAUSE = 10, 0.02
+retention.BATCH, retention.PAUSE = 10, 0.02
 
 def told(kind, count):
     if count >= 30:
@@ -47,7 +47,7 @@ def told(kind, count):
 
 async def main(url, now):
     store = await open_store(url, seconds=60)
-    await retention.sweep(store, retention.Ages().cutoffs(now=now, longest=None), told=told)
+    await retention.sweep(store, retention.Ages().cutoffs(now=now, longest=None), progress=told)
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
@@ -113,7 +113,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not a row, not a fact; also where stretches are short."""
-    monkeypatch.setattr(retention, "STRETCH", 2)
+    monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE", 0)
 
     async def story(store: Store) -> None:
@@ -153,7 +153,7 @@ def test_an_interrupted_walk_goes_on_when_it_is_run_again(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it stops, an event is never gone before a delivery of it, and in the end the same is left."""
-    monkeypatch.setattr(retention, "STRETCH", 2)
+    monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE", 0)
     staying = rows_at(0, 0)[1]
 
@@ -210,7 +210,7 @@ def test_several_walks_at_a_time_delete_everything_once(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What they say that they deleted is what there was, together."""
-    monkeypatch.setattr(retention, "STRETCH", 7)
+    monkeypatch.setattr(retention, "BATCH", 7)
     monkeypatch.setattr(retention, "PAUSE", 0)
     rows = [row for earlier in range(1, 31) for row in rows_at(0, earlier)[0]]
 

@@ -91,7 +91,7 @@ def test_root_has_its_length() -> None:
 
 @given(st.binary(max_size=100), st.binary(max_size=100))
 def test_webhooks_what_was_sealed_opens_again(associated_data: bytes, plaintext: bytes) -> None:
-    """What is the service's own opens with its associated data, and in no other database or with other associated data."""
+    """What is the service's own opens with its associated data and root secret, and with no others."""
     sealed = SECRETS.seal(associated_data, plaintext)
     assert SECRETS.open(associated_data, sealed) == plaintext
     for secrets, where in ((OTHER, associated_data), (SECRETS, associated_data + b"x")):

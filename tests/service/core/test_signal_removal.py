@@ -120,7 +120,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
     store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of several stretches; those without signals do not count."""
-    monkeypatch.setattr(signal_removal, "STRETCH", 2)
+    monkeypatch.setattr(signal_removal, "BATCH", 2)
     told: list[int] = []
 
     async def story(world: World) -> None:
@@ -135,7 +135,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
         assert foretold == Removed(signals=4, unreadable=0)
         assert await rows(world) == before
         done = await remove_signals(
-            world.store, Vault(MASTERS), before=world.clock.now() - AGE, told=told.append
+            world.store, Vault(MASTERS), before=world.clock.now() - AGE, progress=told.append
         )
         assert done == foretold
         assert told == [1, 3, 4]
@@ -294,7 +294,7 @@ def test_signals_stay_unless_an_operator_wants_it_otherwise(store_url: str, seal
             Ages(),
             now=world.clock.now(),
             signals=OldSignals(age=AGE, keyring=MASTERS),
-            told=lambda kind, _: told.append(kind),
+            progress=lambda kind, _: told.append(kind),
         )
         assert pruned.signals == Removed(signals=1, unreadable=0)
         assert {"links", "events", "signals"} <= set(told)

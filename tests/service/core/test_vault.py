@@ -78,7 +78,7 @@ def test_every_changed_bit_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "place",
+    "column",
     [
         ("verifications", "payload", ROW),
         ("identities", "links", ROW),
@@ -87,11 +87,11 @@ def test_every_changed_bit_is_refused() -> None:
         ("identities", "payloa", b"d\0" + ROW),
     ],
 )
-def test_privacy_a_ciphertext_opens_at_its_own_place_alone(associated_data: tuple[str, str, bytes]) -> None:
+def test_privacy_a_ciphertext_opens_in_its_own_column_and_row_alone(column: tuple[str, str, bytes]) -> None:
     """Table, column and row are bound, and none of them can run into the next."""
     _, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
     with pytest.raises(Unreadable):
-        key.open(_sealed(key), table=place[0], column=place[1], row=place[2])
+        key.open(_sealed(key), table=column[0], column=column[1], row=column[2])
 
 
 def test_wrapped_key_belongs_to_its_row_and_client() -> None:

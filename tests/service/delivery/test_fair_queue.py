@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.core.store import DueWebhook
-from scoring_model.service.delivery.fair_queue import FairQueue, Job, destination_of
+from scoring_model.service.delivery.fair_queue import FairQueue, Job, host_and_port
 from stored_rows import delivery_row, event_row, webhook_row
 
 PLENTY = 1_000
@@ -223,4 +223,4 @@ def test_all_that_waits_is_let_go() -> None:
 )
 def test_a_destination_is_a_host_and_a_port(url: str, name: str) -> None:
     """Case, a dot at the end and the port of the scheme make no difference."""
-    assert destination_of(url) == name
+    assert host_and_port(url) == name

@@ -12,7 +12,7 @@ from standardwebhooks.webhooks import Webhook
 from delivery_use import Sent, World, tell
 from scoring_model.service.core.rows import EventRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
-from scoring_model.service.delivery.schedule import DELAYS, HOUR, PATIENCE, SECOND
+from scoring_model.service.delivery.schedule import DELAYS, DISABLE_AFTER, HOUR, SECOND
 from scoring_model.service.delivery.sender import AiohttpSender, Reply
 from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from scoring_model.service.webhooks.webhook import new_secret
@@ -128,7 +128,7 @@ def test_webhooks_120_hours_of_failures_disable(store_url: str) -> None:
         await world.drain()
         assert (await world.kept(hook)).succeeded_at == world.clock.at
         world.sender.reply = Reply(None, None, "timeout")
-        world.clock.at += PATIENCE - 1
+        world.clock.at += DISABLE_AFTER - 1
         await world.events()
         await world.drain()
         assert (await world.kept(hook)).active == 1
@@ -176,7 +176,7 @@ def test_webhooks_a_success_elsewhere_prevents_disabling(store_url: str) -> None
 
     async def story(world: World) -> None:
         hook = await world.hook()
-        world.clock.at += PATIENCE
+        world.clock.at += DISABLE_AFTER
 
         async def succeed_then_fail(_: Sent) -> Reply:
             async with world.store.writing([]) as transaction:

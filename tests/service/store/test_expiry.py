@@ -41,13 +41,13 @@ async def walk(store: Store, kind: Expiring, limit: int = 100, **cutoffs: int) -
     walked = found = deleted = 0
     while True:
         async with store.reading() as reader:
-            stretch = await reader.stretch(kind, given_cutoffs, after, limit)
+            key_range = await reader.key_range(kind, given_cutoffs, after, limit)
         async with store.writing([]) as transaction:
-            deleted += await transaction.drop(stretch, given_cutoffs)
-        walked, found = walked + 1, found + stretch.old
-        if stretch.last:
+            deleted += await transaction.drop(key_range, given_cutoffs)
+        walked, found = walked + 1, found + key_range.old
+        if key_range.last:
             return walked, found, deleted
-        after = stretch.through
+        after = key_range.through
 
 
 def over(event: EventRow, status: str, at: int) -> DeliveryRow:
@@ -57,7 +57,7 @@ def over(event: EventRow, status: str, at: int) -> DeliveryRow:
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 100])
 def test_old_links_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the stretch, what is before the instant is deleted, labels too, and nothing else."""
+    """Whatever the key_range, what is before the instant is deleted, labels too, and nothing else."""
     hashes = [bytes([h]) * 16 for h in (1, 2, 3)]
     links = [
         LinkRow(value, t, b"p", packed((t, 1)) if t == 5 else None) for value in hashes for t in (1, 5, 9)
@@ -98,7 +98,7 @@ def test_label_times_stay_as_long_as_they_count(store_url: str) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 6, 100])
 def test_old_answers_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the stretch, answers from before the instant are deleted and no others."""
+    """Whatever the key_range, answers from before the instant are deleted and no others."""
     rows = [idempotency_row(digest=bytes([n]) * 32, created_at=n) for n in range(1, 7)]
 
     async def story(store: Store) -> None:
@@ -233,11 +233,11 @@ async def count(store: Store, kind: Expiring, limit: int, **cutoffs: int) -> int
     found = 0
     while True:
         async with store.reading() as reader:
-            stretch = await reader.stretch(kind, Cutoffs(**{**KEPT, **cutoffs}), after, limit)
-        found += stretch.old
-        if stretch.last:
+            key_range = await reader.key_range(kind, Cutoffs(**{**KEPT, **cutoffs}), after, limit)
+        found += key_range.old
+        if key_range.last:
             return found
-        after = stretch.through
+        after = key_range.through
 
 
 def test_a_walk_ends_where_nothing_can_be_old(store_url: str) -> None:
@@ -263,7 +263,7 @@ def test_what_is_kept_for_ever_is_not_walked(store_url: str) -> None:
         for kind in Expiring:
             async with store.reading() as reader:
                 with pytest.raises(ValueError, match="for ever"):
-                    await reader.stretch(kind, Cutoffs(**KEPT), None, 10)
+                    await reader.key_range(kind, Cutoffs(**KEPT), None, 10)
 
     tell(store_url, story)
 
@@ -299,8 +299,8 @@ def test_what_was_taken_up_meanwhile_stays(store_url: str) -> None:
     async def story(store: Store) -> None:
         await write(store, event, row)
         async with store.reading() as reader:
-            dead = await reader.stretch(Expiring.DEAD_LETTERS, cutoffs, None, 10)
-            events = await reader.stretch(Expiring.EVENTS, cutoffs, None, 10)
+            dead = await reader.key_range(Expiring.DEAD_LETTERS, cutoffs, None, 10)
+            events = await reader.key_range(Expiring.EVENTS, cutoffs, None, 10)
         assert (dead.old, events.old) == (1, 1)
         async with store.writing([]) as transaction:
             assert await transaction.deliver_again(row.id, 16)

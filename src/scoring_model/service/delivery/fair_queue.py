@@ -1,8 +1,8 @@
-"""What one process has leased and not sent yet: clients take turns, and so do the destinations of each.
+"""The deliveries that one process has leased: clients take turns, and so do the destinations of each client.
 
-Three things are shared: room for leased deliveries, attempts under way, and attempts to one destination. One rule holds
-for each: one more only while what its user holds is less than what is still free. A client that is alone so gets about
-half of everything, and one that begins to deliver finds some free however greedy the others are.
+Three resources are shared: room for leased deliveries, attempts under way, and attempts to one destination. One rule
+holds for each: a user gets one more only while it holds less than is still free. A single client so gets about half of
+everything, and one that begins to deliver finds some free however greedy the others are.
 
 References
 ----------
@@ -13,17 +13,16 @@ Choudhury, Hahne: Dynamic Queue Length Thresholds for Shared-Memory Packet Switc
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import DueWebhook
-from scoring_model.service.delivery.fair_queue import in_turn
 
 SLOW_SECONDS: Final = 2.0
-"""An attempt that takes longer, or gets no answer, slows its lane down."""
+"""An attempt that takes longer, or gets no answer, halves the concurrency of its lane."""
 
 _FEWEST: Final = 2  # attempts at once to the slowest
 _REMEMBERED: Final = 2_000  # lanes, beyond which those without deliveries are forgotten
@@ -46,9 +45,9 @@ class Lane:
     destination : str
         Host and port.
     most : int
-        Attempts that may ever be under way.
+        The highest concurrency.
     at_once : int
-        Attempts that may be under way now: fewer after slow ones.
+        Attempts that may be under way now: additive increase, multiplicative decrease.
     """
 
     destination: str
@@ -81,7 +80,7 @@ class Client:
     Parameters
     ----------
     lanes : deque of Lane
-        Those in which deliveries wait, in the order of their turns.
+        Those in which deliveries wait, the next one first.
     waiting, running : int
         Deliveries without and with an attempt under way.
     is_refused : bool
@@ -287,7 +286,7 @@ class FairQueue:
         return self._clients[webhook.client], self._lane(webhook.client, webhook.destination_url)
 
     def _lane(self, client: int, url: str) -> Lane:
-        destination = destination_of(url)
+        destination = host_and_port(url)
         found = self._lanes.get((client, destination))
         if found is None:
             most = (self._per_destination + 1) // 2
@@ -303,17 +302,23 @@ class FairQueue:
             self._lanes = {name: lane for name, lane in self._lanes.items() if lane.held}
 
 
-def destination_of(url: str) -> str:
-    """Name the host and port that a URL leads to.
-
-    Parameters
-    ----------
-    url : str
-        Absolute, with a host.
+def in_turn(clients: Iterable[int], *, after: int) -> list[int]:
+    """Order clients by their numbers, beginning after the one that was served last.
 
     Examples
     --------
-    >>> destination_of("https://Example.com./hook?x=1"), destination_of("http://[::1]:8080/")
+    >>> in_turn([9, 1, 5], after=1)
+    [5, 9, 1]
+    """
+    return sorted(clients, key=lambda client: (client <= after, client))
+
+
+def host_and_port(url: str) -> str:
+    """Return the host and port of an absolute URL.
+
+    Examples
+    --------
+    >>> host_and_port("https://Example.com./hook?x=1"), host_and_port("http://[::1]:8080/")
     ('example.com:443', '::1:8080')
     """
     parts = urlsplit(url)

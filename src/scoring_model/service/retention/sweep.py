@@ -1,34 +1,39 @@
-"""How long things are kept, and the walk that deletes what is older."""
+"""How long rows are kept, and the sweep that deletes older ones: every hour while serving, or by a command."""
 
 import asyncio
+import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from scoring_model.records.times import DAY
-from scoring_model.service.core.expiry import Cutoffs, Expiring
+from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.expiry import Cutoffs, Expiring, Key
+from scoring_model.service.core.faults import log_fault, log_warning
 from scoring_model.service.core.idempotency import LIFETIME
-from scoring_model.service.core.store import Store
+from scoring_model.service.core.store import Store, StoreUnavailable
 from scoring_model.service.scoring.verdicts import SKEW
 
-STRETCH: Final = 500
-"""Rows that are looked at at a time: where all of them are old, others wait some milliseconds for the deletion."""
+BATCH: Final = 500
+"""Rows in a key range: deleting all of them makes other writers wait for some milliseconds."""
 
 PAUSE: Final = 0.01
-"""Seconds between two stretches, so that a walk takes no more than a share of a core and of the turns to write."""
+"""Seconds between two key ranges, which leave the core and the lock to others."""
+
+INTERVAL: Final = 3600.0
+"""Seconds between two sweeps of a serving process, at most; at least half of it."""
 
 KEPT_SINCE: Final = "links_kept_since"
-"""Name of the fact that says from when on the history is whole: microseconds, in decimal digits."""
+"""Fact with the instant since which the history is complete: microseconds, in decimal digits."""
 
 KEPT_FOR: Final = "links_kept_for"
-"""Name of the fact that says how far the bundle that was opened last looks back, likewise."""
-
-Told = Callable[[Expiring, int], None]
+"""Fact with the longest window of the bundle that was opened last, likewise."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ages:
-    """How long what is over is kept, in microseconds.
+    """How long settled rows are kept, in microseconds.
 
     Parameters
     ----------
@@ -45,17 +50,17 @@ class Ages:
     events: int = 30 * DAY
 
     def cutoffs(self, *, now: int, longest: int | None) -> Cutoffs:
-        """From when on everything is kept.
+        """Compute the instants from which rows are kept.
 
         Parameters
         ----------
         now : int
             Microseconds since 1970-01-01 UTC.
         longest : int or None
-            The longest window, in microseconds; None leaves links alone.
+            The longest window, microseconds; None keeps all link records.
         """
         return Cutoffs(
-            # Another process may be that far behind, and what it scores now must see its whole window.
+            # The clock of another process may be that far behind, and what it scores must see its whole window.
             links=None if longest is None else now - longest - SKEW,
             answers=now - LIFETIME,
             deliveries=now - self.deliveries,
@@ -64,20 +69,57 @@ class Ages:
         )
 
 
-async def sweep(
-    store: Store, cutoffs: Cutoffs, *, dry: bool = False, told: Told | None = None
-) -> dict[Expiring, int]:
-    """Delete all that is older than it is kept, a stretch of rows in each transaction.
+class Housekeeping:
+    """Sweeps the whole database regularly while requests are answered.
 
-    It may stop at any instant and be run again, by several processes at a time too: what one has deleted is not there
-    for the others. What waits is left alone, and so is what somebody is changing at the moment.
+    Every process may do so. Link records are deleted when the longest window has passed, whether or not their person
+    was erased.
+
+    Parameters
+    ----------
+    longest : int
+        The longest window, microseconds.
+    """
+
+    def __init__(self, *, store: Store, clock: Clock, longest: int) -> None:
+        self._store = store
+        self._clock = clock
+        self._longest = longest
+
+    async def run(self) -> None:
+        """Sweep again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(INTERVAL * random.uniform(0.5, 1))
+            try:
+                await self.walk()
+            except StoreUnavailable:
+                pass  # the next sweep does it
+            except Exception as error:
+                log_fault("deleting what is old", error)
+
+    async def walk(self) -> None:
+        """Sweep once; see `sweep`."""
+        await sweep(self._store, Ages().cutoffs(now=self._clock.now(), longest=self._longest))
+
+
+async def sweep(
+    store: Store,
+    cutoffs: Cutoffs,
+    *,
+    dry: bool = False,
+    progress: Callable[[Expiring, int], None] | None = None,
+) -> dict[Expiring, int]:
+    """Delete all rows that are older than they are kept, a key range per transaction.
+
+    It may stop at any moment and be run again, also by several processes at once. Waiting deliveries stay, and rows
+    that another transaction has locked are left to the next sweep.
 
     Parameters
     ----------
     dry : bool
-        Whether nothing is deleted, only counted.
-    told : callable, optional
-        Called with a kind and how many there were of it so far, after each stretch.
+        Count only.
+    progress : callable, optional
+        Called after each key range with a kind and its count so far.
 
     Returns
     -------
@@ -92,33 +134,39 @@ async def sweep(
     if cutoffs.links is not None and not dry:
         await _note_kept_since(store, cutoffs.links)
     swept = {
-        kind: await _sweep_kind(store, kind, cutoffs, dry, told)
+        kind: await _sweep_kind(store, kind, cutoffs, dry, progress)
         for kind in Expiring
         if cutoffs.of(kind) is not None
     }
     if not dry and swept.get(Expiring.LINKS):
-        # The last that is known of erased persons goes with them, from the log too.
+        # The last data of erased persons goes with link records: remove it from the write-ahead log too.
         async with store.writing([]) as transaction:
             await transaction.require_truncation()
     return swept
 
 
-async def _sweep_kind(store: Store, kind: Expiring, cutoffs: Cutoffs, dry: bool, told: Told | None) -> int:
-    after: tuple[bytes | int, ...] | None = None
+async def _sweep_kind(
+    store: Store,
+    kind: Expiring,
+    cutoffs: Cutoffs,
+    dry: bool,
+    progress: Callable[[Expiring, int], None] | None,
+) -> int:
+    after: Key | None = None
     count = 0
     while True:
         async with store.reading() as reader:
-            stretch = await reader.stretch(kind, cutoffs, after, STRETCH)
-        if dry or not stretch.old:
-            count += stretch.old
+            key_range = await reader.key_range(kind, cutoffs, after, BATCH)
+        if dry or not key_range.old:
+            count += key_range.old
         else:
             async with store.writing([]) as transaction:
-                count += await transaction.drop(stretch, cutoffs)
-        if told is not None:
-            told(kind, count)
-        if stretch.last:
+                count += await transaction.drop(key_range, cutoffs)
+        if progress is not None:
+            progress(kind, count)
+        if key_range.last:
             return count
-        after = stretch.through
+        after = key_range.through
         await asyncio.sleep(PAUSE)
 
 
@@ -130,25 +178,31 @@ async def _note_kept_since(store: Store, before: int) -> None:
 
 
 def kept_since(fact: bytes | None) -> int:
-    """From when on the history is whole: microseconds since 1970-01-01 UTC, 0 if nothing was ever deleted."""
+    """Since when the history is complete: microseconds since 1970-01-01 UTC, 0 if nothing was ever deleted."""
     return 0 if fact is None else int(fact)
 
 
 async def note_window(store: Store, longest: int) -> None:
-    """Write down how far the served bundle looks back, for who deletes without having a bundle.
-
-    Parameters
-    ----------
-    longest : int
-        The longest window, in microseconds.
-    """
+    """Store the longest window of the served bundle, microseconds, for commands that have no bundle."""
     if await noted_window(store) != longest:
         async with store.writing([]) as transaction:
             await transaction.set_fact(KEPT_FOR, b"%d" % longest)
 
 
 async def noted_window(store: Store) -> int | None:
-    """How far the bundle that was opened last looks back, in microseconds; None where none ever was."""
+    """Return the longest window of the bundle that was opened last, microseconds; None if there was none."""
     async with store.reading() as reader:
         fact = await reader.fact(KEPT_FOR)
     return None if fact is None else int(fact)
+
+
+async def warn_of_short_history(store: Store, clock: Clock, *, longest: int) -> None:
+    """Warn when the history is shorter than the longest window of this bundle, so that its counts are too low."""
+    async with store.reading() as reader:
+        since = kept_since(await reader.fact(KEPT_SINCE))
+    days = math.ceil((since - (clock.now() - longest)) / DAY)
+    if days > 0:
+        log_warning(
+            "The bundle looks back further than history was kept for the bundles before it: "
+            f"what it counts is too low for the next {days} days."
+        )

@@ -1,4 +1,4 @@
-"""Connections to a server, and a pool of them."""
+"""Connections to a server, a pool of them, and their errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, cast
 
 import asyncpg
 
-from scoring_model.service.store.postgres.connection import translate
+from scoring_model.service.core.store import Duplicate, StoreUnavailable
 from scoring_model.service.store.schema import NotDurable
 
 _SETTINGS: Final = {
@@ -22,6 +22,24 @@ _TRANSACTION_TIMEOUT: Final = 17
 """The first version of PostgreSQL that has a `transaction_timeout`."""
 
 DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
+
+_AWAY: Final = (
+    "08",  # connection
+    "25006",  # a standby that can't write, after a failover
+    "25P02",  # the transaction failed before
+    "25P03",  # the server ended it, as it was idle for too long
+    "3D000",  # there is no database of this name: dropped, or not restored yet
+    "40",  # rolled back: deadlock, serialisation
+    "53",  # too many connections, disk full, out of memory
+    "55P03",  # a lock was not given in time
+    "57",  # shut down, starting up, cancelled
+    "58",  # errors of its system
+)
+
+# A connection that is gone: the driver gives its own state, the operating system the reason. When a server that goes
+# away says so between two statements, the driver has no place for it, and all that the connection is asked from then
+# on, until it is seen to be closed, is an InternalClientError (https://github.com/MagicStack/asyncpg/issues/784).
+_GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)
 
 
 class Connection(Protocol):
@@ -179,3 +197,26 @@ class Pool:
                 await connection.close()
             except Exception:
                 connection.terminate()
+
+
+def translate(error: BaseException) -> BaseException:
+    """Return the store's error for an error of the driver; other errors are returned as they are.
+
+    A programming error becomes a `RuntimeError` that names the error and where it happened. Texts and details of the
+    server may repeat values and are dropped.
+
+    Codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
+    """
+    name = type(error).__name__
+    if isinstance(error, asyncpg.UniqueViolationError):
+        return Duplicate("PostgreSQL: a row with the same key is there already")
+    if isinstance(error, asyncpg.PostgresError):
+        if (error.sqlstate or "").startswith(_AWAY):
+            return StoreUnavailable(f"PostgreSQL: {name}")
+        where = (error.table_name, error.column_name, error.constraint_name)
+        return RuntimeError(" ".join(("PostgreSQL:", name, *filter(None, where))))
+    if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
+        return RuntimeError(f"PostgreSQL: {name}")  # an argument of the wrong type, which it would repeat
+    if isinstance(error, _GONE):
+        return StoreUnavailable(f"PostgreSQL: {name}")
+    return error
