@@ -1,4 +1,4 @@
-"""Where deliveries may go out: ranges that may be dialled although they are special, and a proxy."""
+"""The settings of outgoing connections: special networks that may be dialled, and a proxy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _PROXY: Final = "egress_proxy must be a URL such as http://proxy.example:3128"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Egress:
-    """What a deliverer may dial, and through whom.
+    """What a deliverer may dial, and through which proxy.
 
     Parameters
     ----------
     networks : tuple of str
-        Private and otherwise special ranges that may be dialled all the same.
+        Private and other special networks that may be dialled nevertheless.
     proxy : str, optional
-        ``http://[user:password@]host:port``, asked to CONNECT to addresses that were checked here. Never shown.
+        ``http://[user:password@]host:port``, which gets CONNECT to checked addresses. Never shown.
     development : bool
-        Whether plain http and this machine may be dialled.
+        Whether plain http and loopback may be dialled.
 
     Raises
     ------
@@ -40,12 +40,12 @@ class Egress:
 
 
 def egress_problems(networks: Sequence[str], proxy: str | None) -> Iterator[str]:
-    """List what is wrong with the settings of a way out, under their names.
+    """List what is wrong with the settings, under their names.
 
     Parameters
     ----------
     proxy : str or None
-        Not repeated: it may hold a password.
+        Not repeated in a problem: it may hold a password.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def egress_problems(networks: Sequence[str], proxy: str | None) -> Iterator[str]
 
 
 def network_problems(name: str, networks: Sequence[str]) -> Iterator[str]:
-    """Find which texts of a list of networks are none."""
+    """Find the texts that are no networks."""
     for place, text in enumerate(networks):
         try:
             ipaddress.ip_network(text)

@@ -12,7 +12,7 @@ from typing import Final, Protocol, Self
 import aiohttp
 from yarl import URL
 
-from scoring_model.service.delivery.address_policy import AddressPolicy, Network
+from scoring_model.service.delivery.address_policy import AddressPolicy, IpNetwork
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     CheckedNames,
@@ -122,7 +122,7 @@ class AiohttpSender:
 
     def __init__(
         self,
-        networks: Iterable[str | Network] = (),
+        networks: Iterable[str | IpNetwork] = (),
         *,
         development: bool = False,
         proxy: str | None = None,

@@ -1,8 +1,7 @@
-"""The tables, as SQLAlchemy describes them: the source of what migrations are compared with.
+"""The tables in SQLAlchemy: tests compare migrations with them, and nothing that serves imports them.
 
-Nothing that serves imports this. Each kind of rows has its table and each field its column; what goes beyond that is
-named here. What is chosen for speed: every index costs a page of the disk for each row that lands somewhere else in
-it, so that there are few; identifiers grow with time, and what is found by them is appended.
+Each kind of rows has a table and each field a column. There are few indexes, since each costs a page of the disk for
+each row that lands elsewhere in it; identifiers grow with time, so that rows are appended to their primary keys.
 """
 
 from typing import Any, Final
@@ -25,7 +24,7 @@ from sqlalchemy.types import TypeEngine
 
 metadata: Final = MetaData()
 
-# The alias of a row's place in SQLite must be called INTEGER; on a server numbers have 64 bits.
+# SQLite wants INTEGER for an alias of the rowid; on a server numbers have 64 bits.
 _NUMBER: Final = Integer().with_variant(BigInteger(), "postgresql")
 
 
@@ -35,6 +34,11 @@ def _column(name: str, kind: type[TypeEngine[Any]], *, key: bool = False, null: 
 
 def _number(name: str) -> Column[int]:
     return Column(name, _NUMBER, Identity(always=False), primary_key=True)
+
+
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    condition = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 facts: Final = Table(
@@ -90,14 +94,7 @@ person_keys: Final = Table(
     _column("person", LargeBinary, null=True),
     _column("master_id", LargeBinary),
     _column("wrapped", LargeBinary),
-    Index(
-        "person_keys_person",
-        "client",
-        "person",
-        unique=True,
-        sqlite_where=text("person IS NOT NULL"),
-        postgresql_where=text("person IS NOT NULL"),
-    ),
+    _partial("person_keys_person", "client", "person", where="person IS NOT NULL", unique=True),
     sqlite_with_rowid=False,
 )
 
@@ -139,21 +136,8 @@ verifications: Final = Table(
     _column("leased_until", BigInteger, null=True),
     _column("reference", Text, null=True),
     Index("verifications_key", "key_id"),
-    Index(
-        "verifications_completed",
-        "client",
-        "completed_at",
-        "id",
-        sqlite_where=text("status = 'COMPLETED'"),
-        postgresql_where=text("status = 'COMPLETED'"),
-    ),
-    Index(
-        "verifications_pending",
-        "created_at",
-        "id",
-        sqlite_where=text("status = 'PENDING'"),
-        postgresql_where=text("status = 'PENDING'"),
-    ),
+    _partial("verifications_completed", "client", "completed_at", "id", where="status = 'COMPLETED'"),
+    _partial("verifications_pending", "created_at", "id", where="status = 'PENDING'"),
 )
 
 links: Final = Table(
@@ -188,13 +172,7 @@ events: Final = Table(
     _column("data", Text),
     _column("waiting", Integer),
     Index("events_sequence", "client", "sequence", unique=True),
-    Index(
-        "events_waiting",
-        "client",
-        "id",
-        sqlite_where=text("waiting = 1"),
-        postgresql_where=text("waiting = 1"),
-    ),
+    _partial("events_waiting", "client", "id", where="waiting = 1"),
 )
 
 webhooks: Final = Table(
@@ -236,25 +214,9 @@ deliveries: Final = Table(
     _column("answered", Integer, null=True),
     _column("excerpt", Text, null=True),
     Index("deliveries_event", "event", "webhook", unique=True),
-    Index(
-        "deliveries_due",
-        "due_at",
-        sqlite_where=text("status = 'WAITING'"),
-        postgresql_where=text("status = 'WAITING'"),
-    ),
-    Index(
-        "deliveries_webhook",
-        "webhook",
-        "due_at",
-        sqlite_where=text("status = 'WAITING'"),
-        postgresql_where=text("status = 'WAITING'"),
-    ),
-    Index(
-        "deliveries_dead",
-        "id",
-        sqlite_where=text("status = 'DEAD'"),
-        postgresql_where=text("status = 'DEAD'"),
-    ),
+    _partial("deliveries_due", "due_at", where="status = 'WAITING'"),
+    _partial("deliveries_webhook", "webhook", "due_at", where="status = 'WAITING'"),
+    _partial("deliveries_dead", "id", where="status = 'DEAD'"),
     postgresql_with={"fillfactor": 70},
 )
 

@@ -1,4 +1,4 @@
-"""Webhooks: registered, changed, tested; deliveries are made elsewhere."""
+"""The operations on webhooks; their deliveries are created elsewhere."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ MOST: Final = 50
 """Webhooks that a client may have."""
 
 OVERLAP: Final = 24 * 3600 * 1_000_000
-"""Microseconds for which the secret before a rotation signs too."""
+"""Microseconds for which the previous secret signs too after a rotation."""
 
 
 class Webhooks:
@@ -107,8 +107,8 @@ class Webhooks:
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
         """Change a webhook; what the body leaves out keeps its value.
 
-        Activating clears why it was disabled, and it gets what happens from then on; what waits for one that is made
-        inactive is dropped.
+        Activation clears the reason why it was disabled, and it gets the events from then on; deactivation drops its
+        waiting deliveries.
         """
         update = parse_webhook_update(body, development=self._development)
 
@@ -131,7 +131,7 @@ class Webhooks:
         return (await self._queue.change(caller, None, change)).value
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
-        """Delete a webhook and drop what waits for it; returns it as it was."""
+        """Delete a webhook and drop its waiting deliveries; returns it as it was."""
 
         async def change(transaction: Transaction) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
@@ -160,7 +160,7 @@ class Webhooks:
     async def rotate_secret(
         self, caller: Caller, resource: bytes, once: IdempotentRequest | None
     ) -> Answer[Webhook]:
-        """Give a webhook a new secret, which the answer shows; the one before signs too for a day."""
+        """Create a new secret, which the answer shows; the previous one signs too for a day."""
 
         async def change(transaction: Transaction, mark: IdempotencyRecord | None) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
@@ -236,19 +236,19 @@ class Webhooks:
             return Done(webhook, webhook.id, 200)
         # It may change or go before the request is repeated, and its secret is shown in answers alone.
         plain = {**asdict(webhook), "id": webhook.id.hex()}
-        sealed = self._secrets.seal(_place(mark.digest), json.dumps(plain).encode())
+        sealed = self._secrets.seal(_answer_associated_data(mark.digest), json.dumps(plain).encode())
         return Done(webhook, webhook.id, 200, sealed)
 
     async def _replay(self, row: IdempotencyRow) -> Answer[Webhook]:
         if row.answer is None:
             raise ValueError("an answer about a webhook was not kept")
-        plain = json.loads(self._secrets.open(_place(row.digest), row.answer))
+        plain = json.loads(self._secrets.open(_answer_associated_data(row.digest), row.answer))
         plain |= {"id": row.resource, "event_types": tuple(plain["event_types"])}
         return Answer(Webhook(**plain), replayed=True)
 
 
-def _place(digest: bytes) -> bytes:
-    """Where an answer is kept: it opens in no other row."""
+def _answer_associated_data(digest: bytes) -> bytes:
+    """The associated data of a stored answer: it opens in no other row."""
     return b"idempotency.answer." + digest
 
 
@@ -260,6 +260,6 @@ async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> W
 
 
 async def _present_sequence(transaction: Transaction, caller: Caller) -> int:
-    """The sequence of the latest event of a client; nobody adds one until the transaction ends."""
+    """The sequence of the latest event of a client; it is locked until the transaction ends."""
     advanced = await transaction.advance({caller.client: 0})
     return advanced[caller.client][0]

@@ -36,14 +36,13 @@ _AWAY: Final = (
     "58",  # errors of its system
 )
 
-# A connection that is gone: the driver gives its own state, the operating system the reason. When a server that goes
-# away says so between two statements, the driver has no place for it, and all that the connection is asked from then
-# on, until it is seen to be closed, is an InternalClientError (https://github.com/MagicStack/asyncpg/issues/784).
+# Errors of a lost connection. When a server shuts down between two statements, the driver raises InternalClientError
+# until it notices that the connection is closed (https://github.com/MagicStack/asyncpg/issues/784).
 _GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)
 
 
 class Connection(Protocol):
-    """What is used of asyncpg's connection, which has no annotations."""
+    """The methods of asyncpg's connection that are used; asyncpg has no annotations."""
 
     async def fetch(self, query: str, *arguments: object) -> Sequence[Sequence[Any]]:
         """Run a statement; returns its rows."""
@@ -58,11 +57,11 @@ class Connection(Protocol):
         ...
 
     async def close(self) -> None:
-        """Say goodbye."""
+        """Close the session."""
         ...
 
     def terminate(self) -> None:
-        """Hang up."""
+        """Close the socket at once."""
         ...
 
     def is_closed(self) -> bool:
@@ -92,7 +91,7 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
             command_timeout=seconds,
             server_settings={
                 **_SETTINGS,
-                # What a process that is stopped or gone has locked is free before those who wait for it give up:
+                # The locks of a stopped or dead process are released before those that wait for them give up:
                 # between its statements, and where it does not read an answer (TCP_USER_TIMEOUT, RFC 5482).
                 "idle_in_transaction_session_timeout": str(int(500 * seconds)),
                 "tcp_user_timeout": str(int(500 * seconds)),
@@ -100,10 +99,10 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
             },
         )
         if connection.get_server_version().major >= _TRANSACTION_TIMEOUT:
-            # Between preparing a statement and running it a session is not idle. It may wait for a lock, then work.
+            # Between preparing and running a statement a session is not idle. It may wait for a lock, then work.
             try:
                 await connection.execute(f"SET transaction_timeout = {int(2000 * seconds)}")
-            except BaseException:  # who is cancelled here leaves no session behind
+            except BaseException:  # a cancelled caller leaves no session behind
                 connection.terminate()
                 raise
     except Exception as error:
@@ -129,10 +128,10 @@ async def require_durable(connection: Connection) -> None:
 
 
 class Pool:
-    """Connections that are opened when they are needed, kept, and thrown away when anything went wrong.
+    """Connections that are opened on demand, reused, and closed after an error.
 
-    A connection comes back only after its transaction has ended, and nothing of a session is ever changed: so nothing
-    has to be reset, which would cost a round trip each time.
+    A connection comes back only after its transaction has ended, and sessions are never changed, so that nothing has to
+    be reset, which would cost a round trip.
 
     Parameters
     ----------
