@@ -11,6 +11,7 @@ from typing import Final
 import httpx
 import pytest
 
+from outside_client import IDENTITIES, PERSON, WEBHOOKS
 from scoring_model.contract.event import EventType
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.resources import Scope
@@ -30,7 +31,6 @@ from scoring_model.service.webhooks.events import webhook_data
 from scoring_model.service.webhooks.webhook import associated_data, new_secret
 from scoring_model.service.worker import _open
 from stored_rows import event_row, new_id, webhook_row
-from strangers import IDENTITIES, PERSON, WEBHOOKS
 from webhook_receiver import Receiver, receiving
 
 HERE: Final = Egress(development=True)

@@ -16,10 +16,10 @@ from fleet import Deliverer, Fleet, Replica, Site
 from killing import Instants, Killer, look_for
 from ledger import Entry, Ledger
 from losses import Audit, add_webhook, audit, is_settled
+from outside_client import new_credentials
 from persistent import Persistent
 from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 from service_use import select
-from strangers import new_credentials
 from webhook_receiver import Receiver, receiving
 
 SETTLED_SECONDS: Final = 180.0

@@ -15,6 +15,7 @@ from unittest import mock
 
 from fleet import Site
 from ledger import Entry, Ledger
+from outside_client import WEBHOOKS
 from persistent import NeverAnswered, Persistent
 from scoring_model.contract.ids import from_text, to_text
 from scoring_model.scorer.decider import Decider
@@ -34,7 +35,6 @@ from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.scoring import replay as replaying
 from scoring_model.service.store import open_store
 from service_use import select, table
-from strangers import WEBHOOKS
 from webhook_receiver import Receiver, Taken
 
 EVENT_TYPES: Final = ("*", "verification.completed")

@@ -8,8 +8,18 @@ from typing import Final
 
 import pytest
 
+from outside_client import (
+    HOOK,
+    IDENTITIES,
+    PERSON,
+    UNKNOWN,
+    VERIFICATIONS,
+    WEBHOOKS,
+    Answer,
+    OutsideClient,
+    Wire,
+)
 from running_service import Running
-from strangers import HOOK, IDENTITIES, PERSON, UNKNOWN, VERIFICATIONS, WEBHOOKS, Answer, Stranger, Wire
 
 PATHS: Final = [IDENTITIES, VERIFICATIONS, WEBHOOKS]
 DEEP: Final = 50_000
@@ -82,7 +92,7 @@ def check_problem(answer: Answer, *statuses: int) -> None:
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_bodies_that_break_readers(client: Stranger, name: str) -> None:
+def test_bodies_that_break_readers(client: OutsideClient, name: str) -> None:
     """Each is refused by every operation that takes a body."""
     for path in PATHS:
         check_problem(client.ask("POST", path, BODIES[name]), 400, 422)
@@ -91,7 +101,7 @@ def test_bodies_that_break_readers(client: Stranger, name: str) -> None:
     check_problem(client.ask("POST", f"{WEBHOOKS}/{UNKNOWN}/test", BODIES[name]), *empty)
 
 
-def test_ten_megabytes(service: Running, client: Stranger) -> None:
+def test_ten_megabytes(service: Running, client: OutsideClient) -> None:
     """What is too large is refused with 413, announced or not, and the client gets to read it."""
     large = b'{"firstName":"' + b"a" * 10_000_000 + b'"}'
     for path in PATHS:
@@ -104,7 +114,7 @@ def test_ten_megabytes(service: Running, client: Stranger) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_wrong_types_everywhere(client: Stranger, path: str) -> None:
+def test_wrong_types_everywhere(client: OutsideClient, path: str) -> None:
     """Every field with every wrong type is refused with its pointer or, where it is of the right one, taken."""
     right = {IDENTITIES: {}, VERIFICATIONS: {"signals": {}}, WEBHOOKS: HOOK}[path]
     for field in FIELDS[path]:
@@ -120,12 +130,12 @@ def test_wrong_types_everywhere(client: Stranger, path: str) -> None:
         assert refused >= 8, field
 
 
-def head_of(client: Stranger, *lines: str, path: str = IDENTITIES) -> bytes:
+def head_of(client: OutsideClient, *lines: str, path: str = IDENTITIES) -> bytes:
     """The beginning of a POST of JSON."""
     return client.head("POST", path, "Content-Type: application/json", *lines)
 
 
-def chunked_head(client: Stranger, path: str) -> bytes:
+def chunked_head(client: OutsideClient, path: str) -> bytes:
     """The same for a body in chunks."""
     return head_of(client, "Transfer-Encoding: chunked", path=path)
 
@@ -135,7 +145,7 @@ def chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-def test_chunked_bodies(client: Stranger) -> None:
+def test_chunked_bodies(client: OutsideClient) -> None:
     """A body that comes in chunks is read like any other, byte by byte and with a trailer too."""
     body = json.dumps(PERSON).encode()
     pieces = b"".join(chunk(bytes([byte])) for byte in body)
@@ -171,7 +181,7 @@ FRAMES: Final[dict[str, tuple[list[str], bytes]]] = {
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_framing(client: Stranger, name: str) -> None:
+def test_framing(client: OutsideClient, name: str) -> None:
     """A body whose end is not clear is refused and ends its connection: nothing can hide behind it."""
     lines, body = FRAMES[name]
     hidden = client.head("GET", "/health/live")
@@ -183,7 +193,7 @@ def test_framing(client: Stranger, name: str) -> None:
         assert wire.answer() is None
 
 
-def test_a_body_that_never_comes_ends_with_its_client(client: Stranger) -> None:
+def test_a_body_that_never_comes_ends_with_its_client(client: OutsideClient) -> None:
     """A client that announces more than it sends and goes away leaves nothing behind."""
     with Wire(client.port) as wire:
         wire.send(head_of(client, "Content-Length: 100"), b"{")
@@ -206,7 +216,7 @@ HEADS: Final[dict[str, bytes]] = {
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_heads(client: Stranger, name: str) -> None:
+def test_heads(client: OutsideClient, name: str) -> None:
     """What is no request is refused and its connection ends."""
     with Wire(client.port) as wire:
         wire.send(HEADS[name])
@@ -233,7 +243,7 @@ PLACES: Final = [
 
 @pytest.mark.parametrize("path", PLACES)
 @pytest.mark.parametrize("method", ["GET", "POST", "TRACE", "OPTIONS", "CONNECT", "BREW"])
-def test_places_and_methods(client: Stranger, method: str, path: str) -> None:
+def test_places_and_methods(client: OutsideClient, method: str, path: str) -> None:
     """Paths and methods that are none are refused by a status that the interface has."""
     with Wire(client.port) as wire:
         wire.send(client.head(method, path, "Connection: close", "Content-Length: 0"))
@@ -242,7 +252,7 @@ def test_places_and_methods(client: Stranger, method: str, path: str) -> None:
         check_problem(answer, 400, 404, 405)
 
 
-def test_credentials_that_come_twice_are_none(client: Stranger) -> None:
+def test_credentials_that_come_twice_are_none(client: OutsideClient) -> None:
     """A header of credentials that comes twice, even with the same value, is refused."""
     for name, value in client.credentials.items():
         with Wire(client.port) as wire:
@@ -265,7 +275,7 @@ HEADERS: Final[dict[str, tuple[list[str], int]]] = {
 
 
 @pytest.mark.parametrize("name", HEADERS)
-def test_headers(client: Stranger, name: str) -> None:
+def test_headers(client: OutsideClient, name: str) -> None:
     """Headers that mean nothing, or two things, are refused."""
     lines, status = HEADERS[name]
     with Wire(client.port) as wire:
@@ -275,7 +285,7 @@ def test_headers(client: Stranger, name: str) -> None:
         check_problem(answer, status)
 
 
-def test_a_pipeline(client: Stranger) -> None:
+def test_a_pipeline(client: OutsideClient) -> None:
     """Requests that are sent without waiting are answered one after the other, in their order."""
     made = head_of(client, "Content-Length: 2") + b"{}"
     asked = client.head("GET", f"{IDENTITIES}/{UNKNOWN}")
@@ -286,7 +296,7 @@ def test_a_pipeline(client: Stranger) -> None:
     assert [answer.status for answer in answers if answer is not None] == [201, 404, 200] * 20
 
 
-def test_a_refused_request_in_a_pipeline(client: Stranger) -> None:
+def test_a_refused_request_in_a_pipeline(client: OutsideClient) -> None:
     """After a body that was refused unread the next request of the connection is still found."""
     large = b"a" * 300_000
     refused = (
@@ -313,7 +323,7 @@ def damaged(request: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def test_any_damage(client: Stranger) -> None:
+def test_any_damage(client: OutsideClient) -> None:
     """Right requests with any bytes changed are answered or cut off, and are never a fault or a hang."""
     body = json.dumps(PERSON).encode()
     requests = [

@@ -11,19 +11,19 @@ from typing import Any, Final
 
 import pytest
 
-from rough_receiver import flood, hang, redirect, refuse, rough, trickle
-from running_service import PROGRAM, until
-from strangers import (
+from outside_client import (
     DATABASE,
     IDENTITIES,
     PERSON,
     WEBHOOKS,
     Answer,
-    Stranger,
+    OutsideClient,
     new_credentials,
     open_service,
     port_of,
 )
+from rough_receiver import flood, hang, redirect, refuse, rough, trickle
+from running_service import PROGRAM, until
 from webhook_receiver import receiving
 
 PRIVATE: Final = "private.example"
@@ -111,7 +111,7 @@ def seen(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[See
         paths = [str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {"PYTHONPATH": os.pathsep.join(paths)}
         service = stack.enter_context(open_service(folder, sealed, *words, environment=environment))
-        clients = [Stranger(port_of(service), new_credentials(folder)) for _ in range(2)]
+        clients = [OutsideClient(port_of(service), new_credentials(folder)) for _ in range(2)]
         shared = {
             "hanging": clients[0],
             "flooding": clients[0],

@@ -11,8 +11,8 @@ from applying import RateController, applying
 from balancer import Balancer
 from fleet import Deliverer, Fleet, Replica, Site
 from kill_run import Scene, playing
+from outside_client import VERIFICATIONS, WEBHOOKS, OutsideClient, new_credentials
 from running_service import until
-from strangers import VERIFICATIONS, WEBHOOKS, Stranger, new_credentials
 
 BRISK: Final = RateController(threads=4, pause=0.005)
 CREDIT: Final = 50
@@ -65,14 +65,14 @@ def test_quota_and_keys_hold_across_a_restart(scene: Scene) -> None:
         for replica in scene.fleet.replicas:
             until(lambda: len(balancer.ports()) == 2, "both to be ready")
             for port in balancer.ports():
-                answer = Stranger(port, credentials).ask("POST", VERIFICATIONS, body, key)
+                answer = OutsideClient(port, credentials).ask("POST", VERIFICATIONS, body, key)
                 spent += 1
                 first = first or answer
                 assert (answer.status, answer.body) == (201, first.body)
                 assert ("idempotency-replayed" in answer.headers) == (spent > 1)
             restart(balancer, replica)
         began = time.monotonic()
-        clients = [Stranger(port, credentials) for port in balancer.ports()]
+        clients = [OutsideClient(port, credentials) for port in balancer.ports()]
         statuses = [clients[place % 2].ask("GET", WEBHOOKS).status for place in range(CREDIT + 20)]
     assert time.monotonic() - began < 86400 / CREDIT  # until the next token
     assert (statuses.count(200), statuses.count(429)) == (CREDIT - spent, 20 + spent)

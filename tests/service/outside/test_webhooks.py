@@ -9,18 +9,18 @@ from typing import Any, Final
 
 import asyncpg
 
-from running_service import running, until
-from scoring_model.service.keys.keyring import generate_master_key
-from strangers import (
+from outside_client import (
     IDENTITIES,
     PERSON,
     VERIFICATIONS,
     WEBHOOKS,
-    Stranger,
+    OutsideClient,
     new_credentials,
     open_service,
     port_of,
 )
+from running_service import running, until
+from scoring_model.service.keys.keyring import generate_master_key
 from webhook_receiver import Receiver, receiving
 
 CANARY: Final = "Zqxcanary"
@@ -36,7 +36,7 @@ SIGNALS: Final = {"deviceId": f"{CANARY}-device", "vpn": True}
 DEVELOPMENT: Final = ("--development", "--no-request-log")
 
 
-def hook_at(receiver: Receiver, client: Stranger) -> dict[str, Any]:
+def hook_at(receiver: Receiver, client: OutsideClient) -> dict[str, Any]:
     """A new webhook of a client that leads to a receiver."""
     return client.made(WEBHOOKS, {"destinationUrl": receiver.url, "active": True})
 
@@ -52,7 +52,7 @@ def test_each_event_arrives_once_and_thin(sealed: Path, tmp_path: Path) -> None:
         receiving() as receiver,
         open_service(tmp_path, sealed, *DEVELOPMENT, "--workers", 2) as service,
     ):
-        client = Stranger(port_of(service), new_credentials(tmp_path))
+        client = OutsideClient(port_of(service), new_credentials(tmp_path))
         hook = hook_at(receiver, client)
         identity = client.made(IDENTITIES, PERSONAL)
         body = {"identityId": identity["id"], "signals": SIGNALS, "subjectId": f"{CANARY}-subject"}
@@ -83,7 +83,7 @@ def test_a_receiver_that_fails_first_is_told_again(sealed: Path, tmp_path: Path)
         receiving(lambda place: 500 if place == 0 else 204) as receiver,
         open_service(tmp_path, sealed, *DEVELOPMENT) as service,
     ):
-        client = Stranger(port_of(service), new_credentials(tmp_path))
+        client = OutsideClient(port_of(service), new_credentials(tmp_path))
         hook = hook_at(receiver, client)
         client.made(f"{WEBHOOKS}/{hook['id']}/test", None)
         until(lambda: len(receiver.taken) == 2, "the second attempt")
@@ -102,7 +102,7 @@ def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path
     with receiving() as receiver:
         receiver.open.clear()
         with running(tmp_path, *words, **options) as service:
-            client = Stranger(port_of(service), new_credentials(tmp_path, store_url))
+            client = OutsideClient(port_of(service), new_credentials(tmp_path, store_url))
             hook = hook_at(receiver, client)
             made = [client.made(IDENTITIES, PERSON)["id"] for _ in range(20)]
             until(lambda: len(receiver.taken) >= 5, "some attempts")

@@ -51,7 +51,7 @@ class Lookups:
 
     A system look-up can't be cancelled, so a name whose DNS server hangs keeps its thread until the resolver gives up.
     A client may begin another look-up while it has fewer under way than there are free threads: alone it gets half of
-    them, and a client that begins to deliver finds some free. Others wait for a thread. The threads are daemons, so that
+    them, and a client that begins to deliver finds some free. Others wait. The threads are daemons, so that
     a service that stops does not wait for them.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A service as strangers meet it: real processes, clients with credentials, requests as bytes on a socket."""
+"""A service as clients meet it: real processes, credentials, requests as bytes on a socket."""
 
 import json
 import socket
@@ -55,7 +55,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Stranger:
+class OutsideClient:
     """Somebody with credentials, or without.
 
     Parameters
