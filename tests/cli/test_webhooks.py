@@ -119,22 +119,6 @@ def test_deliveries_are_listed_by_what_is_asked_for(capsys: pytest.CaptureFixtur
     assert "s3cret" not in said + json.dumps(everything)
 
 
-@pytest.mark.parametrize("status", ["DEAD", "DELIVERED", "DROPPED"])
-def test_what_is_settled_can_wait_again(capsys: pytest.CaptureFixture[str], client: str, status: str) -> None:
-    """A replayed delivery is due now, as if never attempted, under its id; a second replay is refused."""
-    hook, event = webhook_row(), event_row(waiting=0)
-    settled: dict[str, Any] = {"status": status, "attempts": 10, "finished_at": 20, "answered": 500}
-    row = delivery_row(event=event.id, webhook=hook.id, **settled)
-    write_to(URL, hook, event, row)
-    again = json.loads(done(capsys, "webhooks", "replay", message_id(row.id)))
-    assert again == {"again": [message_id(row.id)], "refused": {}}
-    (line,) = listed(capsys, "deliveries")
-    assert (line["id"], line["status"], line["attempts"]) == (message_id(row.id), "WAITING", 0)
-    assert line["finishedAt"] is None
-    assert line["dueAt"] > "2020"
-    assert "waits already" in refused(capsys, "webhooks", "replay", to_text(row.id))
-
-
 def test_an_event_is_replayed_to_all_that_had_it(capsys: pytest.CaptureFixture[str], client: str) -> None:
     """Its deliveries wait again but for those to webhooks that are inactive or deleted, which are told."""
     hooks = [webhook_row(), webhook_row(active=0), webhook_row()]

@@ -6,14 +6,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from aiohttp import web
 from standardwebhooks.webhooks import Webhook
 
 from delivery_use import Sent, World, tell
 from scoring_model.service.core.rows import EventRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.schedule import DELAYS, DISABLE_AFTER, HOUR, SECOND
-from scoring_model.service.delivery.sender import AiohttpSender, Reply
+from scoring_model.service.delivery.sender import Reply
 from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from scoring_model.service.webhooks.webhook import new_secret
 from service_use import START, table
@@ -73,19 +72,6 @@ def test_webhooks_75_hours_until_a_dead_letter(store_url: str) -> None:
         assert stamps == [at // SECOND for at in instants]
         world.clock.advance(100 * 3600)
         assert await world.round() == 0
-
-    tell(store_url, story)
-
-
-def test_webhooks_retry_after_is_waited_for(store_url: str) -> None:
-    """A receiver that asks for an hour gets no attempt before."""
-
-    async def story(world: World) -> None:
-        world.sender.reply = Reply(503, "3600")
-        await world.hook()
-        await world.events()
-        await world.round()
-        assert HOUR <= (await world.row()).due_at - START <= 1.2 * HOUR
 
     tell(store_url, story)
 
@@ -270,59 +256,3 @@ def test_webhooks_a_sender_that_raises_fails_the_attempt(
 
     tell(store_url, story)
     assert "told by" not in caplog.text
-
-
-def test_webhooks_rotation_holds_for_what_waits(store_url: str) -> None:
-    """Each attempt is signed by the secrets of its instant: both during the overlap, then the new one alone."""
-
-    async def story(world: World) -> None:
-        world.sender.reply = Reply(500)
-        await world.hook(old_secret=new_secret(), old_secret_until=START + SECOND)
-        await world.events()
-        await world.round()
-        world.clock.advance(10)
-        await world.round()
-        signatures = [sent.headers["webhook-signature"].split() for sent in world.sender.sent]
-        assert [len(some) for some in signatures] == [2, 1]
-
-    tell(store_url, story)
-
-
-def test_webhooks_a_real_receiver_verifies_what_arrives(store_url: str) -> None:
-    """Over a real connection: each event arrives, after a failure under the same id, signed for who verifies it."""
-    secret, got = new_secret(), list[tuple[str, Any]]()
-
-    async def receive(request: web.Request) -> web.Response:
-        body = await request.read()
-        read = Webhook(secret).verify(body, dict(request.headers))
-        got.append((request.headers["webhook-id"], read["data"]["sequence"]))
-        return web.Response(status=503 if len(got) == 1 else 200)
-
-    async def story(world: World) -> None:
-        app = web.Application()
-        app.router.add_post("/hook", receive)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        world.clock.at = time.time_ns() // 1000
-        try:
-            await world.hook(runner.addresses[0][0] + f":{runner.addresses[0][1]}", secret=secret)
-            async with world.store.writing([]) as transaction:
-                (hook,) = await transaction.webhooks_of([world.client])
-                url = hook.destination_url.replace("https", "http")
-                await transaction.update_webhook(hook._replace(destination_url=url))
-            events = await world.events(5)
-            async with AiohttpSender(development=True) as sender:
-                deliverer = world.another(sender)
-                await world.round(deliverer)
-                world.clock.advance(10)
-                await world.round(deliverer)
-        finally:
-            await runner.cleanup()
-        assert sorted(sequence for _, sequence in got[1:]) == sorted(event.sequence for event in events)
-        assert len(got) == 6
-        assert len(set(got)) == 5
-        assert await world.statuses() == {"DELIVERED": 5}
-
-    tell(store_url, story)

@@ -34,31 +34,6 @@ def test_webhooks_several_processes_send_everything_once(store_url: str) -> None
     tell(store_url, story)
 
 
-def test_webhooks_a_hanging_receiver_holds_up_nobody(store_url: str) -> None:
-    """However much waits for one that hangs, and before the others: they get all of theirs meanwhile."""
-    limits = DeliveryLimits(
-        interval=0.01, gather=0.0, grace=0.05, at_once=20, per_destination=8, taken=40, batch=20
-    )
-
-    async def story(world: World) -> None:
-        world.sender.by_host |= {"hanging.example": never, "HANGING.example:443": never}
-        await world.hook("hanging.example")
-        await world.hook("HANGING.example:443", event_types='["identity.*"]')
-        await world.events(60)
-        async with running(world.deliverer):
-            await eventually(lambda: len(world.sender.to("hanging.example")) > 0)
-            await world.hook("quick.example", event_types='["verification.*"]')
-            await world.events(200, type="verification.passed")
-            await eventually(lambda: len(world.sender.to("quick.example")) == 200)
-        both = world.sender.most["hanging.example"] + world.sender.most["HANGING.example:443"]
-        assert both <= 4
-        statuses = await world.statuses()
-        assert statuses["DELIVERED"] == 200
-        assert statuses["WAITING"] == 320
-
-    tell(store_url, story, limits=limits)
-
-
 def test_webhooks_no_more_at_once_than_allowed(store_url: str) -> None:
     """Attempts are bounded per destination and in all, and everything is sent in the end."""
     limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=9, per_destination=5, taken=60, batch=30)

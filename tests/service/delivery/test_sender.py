@@ -215,29 +215,6 @@ def test_slow_receivers_get_their_time_and_no_more(answer: Answer) -> None:
     )
 
 
-def test_a_receiver_that_hangs_slows_no_other() -> None:
-    """While many attempts hang, others go through."""
-
-    async def run() -> None:
-        async with receiving(hang) as slow, receiving(OK) as quick, AiohttpSender(development=True) as sender:
-            waiting = [
-                asyncio.create_task(sender.send(slow.url, HEADERS, BODY, client=1)) for _ in range(150)
-            ]
-            for _ in range(20):
-                assert await sender.send(quick.url, HEADERS, BODY, client=1) == Reply(200)
-            while slow.peers < len(waiting):
-                await asyncio.sleep(0.01)
-            assert not any(task.done() for task in waiting)
-            for task in waiting:
-                task.cancel()
-            assert all(
-                isinstance(result, asyncio.CancelledError)
-                for result in await asyncio.gather(*waiting, return_exceptions=True)
-            )
-
-    asyncio.run(run())
-
-
 @pytest.mark.parametrize(
     "begin",
     [

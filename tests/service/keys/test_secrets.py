@@ -99,16 +99,6 @@ def test_webhooks_what_was_sealed_opens_again(associated_data: bytes, plaintext:
             secrets.open(where, sealed)
 
 
-def test_webhooks_every_changed_bit_is_refused() -> None:
-    """No bit of what was sealed can be flipped."""
-    sealed = SECRETS.seal(b"here", b"whsec")
-    for bit in range(8 * len(sealed)):
-        changed = bytearray(sealed)
-        changed[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(Unreadable):
-            SECRETS.open(b"here", bytes(changed))
-
-
 def test_wrapped_root_names_its_master_key() -> None:
     """The wrapped root secret begins with the id of its master key, and any of the source opens it."""
     wrapped = SECRETS.wrap(Keyring(OLD))
