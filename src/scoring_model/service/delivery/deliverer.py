@@ -17,7 +17,7 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
-from scoring_model.service.delivery.fair_queue import FairQueue, Job
+from scoring_model.service.delivery.fair_queue import FairQueue, LeasedDelivery
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.delivery.rate_controller import TICK, RateController
 from scoring_model.service.delivery.results import Result, ResultWriter
@@ -155,10 +155,10 @@ class Deliverer:
             events, self._last_fanned_out = await fan_out(
                 transaction, now=now, limit=batch, after=self._last_fanned_out
             )
-            leased = await self._lease(transaction, now, room, batch) if batch > 0 else []
-        self._is_full, self._lacks_room = len(leased) == limits.batch, batch < limits.batch
-        self._take([Job._make(one) for one in leased], now)
-        return events + len(leased)
+            found = await self._lease(transaction, now, room, batch) if batch > 0 else []
+        self._is_full, self._lacks_room = len(found) == limits.batch, batch < limits.batch
+        self._take([LeasedDelivery._make(one) for one in found], now)
+        return events + len(found)
 
     async def finished(self) -> None:
         """Wait until nothing is under way and all results are written."""
@@ -206,17 +206,17 @@ class Deliverer:
         if self._lacks_room:
             self._woken.set()
 
-    def _take(self, jobs: Sequence[Job], now: int) -> None:
+    def _take(self, deliveries: Sequence[LeasedDelivery], now: int) -> None:
         """Queue leased deliveries and begin to send."""
         wanted = []
-        for job in jobs:
-            if job.webhook.active or job.event.type == EventType.WEBHOOK_TEST:
-                wanted.append(job)
+        for leased in deliveries:
+            if leased.webhook.active or leased.event.type == EventType.WEBHOOK_TEST:
+                wanted.append(leased)
             else:  # the webhook was made inactive while its deliveries were being written
-                row = job.delivery._replace(
+                row = leased.delivery._replace(
                     status=DeliveryStatus.DROPPED.value, leased_until=None, finished_at=now
                 )
-                self._results.add(Result(row, job.webhook))
+                self._results.add(Result(row, leased.webhook))
         self._queue.add(wanted)
         if self._rate_controller.limits and self._ticking is None and self._queue.held:
             self._ticking = asyncio.create_task(self._tick())
@@ -226,10 +226,10 @@ class Deliverer:
         while self._queue.waiting and not self._ending:
             if not self._rate_controller.begin(at=time.monotonic()):
                 return
-            job = self._queue.next(until=self._clock.now() + ATTEMPT)
-            if job is None:
+            leased = self._queue.next(until=self._clock.now() + ATTEMPT)
+            if leased is None:
                 return
-            task = asyncio.create_task(self._attempt(job))
+            task = asyncio.create_task(self._attempt(leased))
             self._attempts.add(task)
             task.add_done_callback(self._attempts.discard)
 
@@ -245,29 +245,29 @@ class Deliverer:
         finally:
             self._ticking = None
 
-    async def _attempt(self, job: Job) -> None:
+    async def _attempt(self, leased: LeasedDelivery) -> None:
         began, answered = time.monotonic(), False
         try:
-            reply = await self._send(job)
+            reply = await self._send(leased)
             answered = reply.status is not None
             now = self._clock.now()
-            decision = after_attempt(job.delivery, job.webhook, reply, now=now, rng=self._rng)
-            self._results.add(_result(job, reply, decision, now))
+            decision = after_attempt(leased.delivery, leased.webhook, reply, now=now, rng=self._rng)
+            self._results.add(_result(leased, reply, decision, now))
             if decision.disable is not None:
-                self._queue.drop(job.webhook.id)  # disabling drops them in the database
+                self._queue.drop(leased.webhook.id)  # disabling drops them in the database
         finally:
-            if self._queue.done(job, answered=answered, seconds=time.monotonic() - began):
+            if self._queue.done(leased, answered=answered, seconds=time.monotonic() - began):
                 self._woken.set()
             self._begin()
 
-    async def _send(self, job: Job) -> Reply:
+    async def _send(self, leased: LeasedDelivery) -> Reply:
         try:
             now = self._clock.now()
-            body = payload(job.event)
-            secrets = secrets_of(job.webhook, self._secrets, now=now)
-            headers = signed_headers(message_id(job.delivery.id), body, secrets, now=now)
+            body = payload(leased.event)
+            secrets = secrets_of(leased.webhook, self._secrets, now=now)
+            headers = signed_headers(message_id(leased.delivery.id), body, secrets, now=now)
             async with asyncio.timeout(ATTEMPT / SECOND):  # the sender's own timeout is shorter
-                url, client = destination_of(job.webhook, self._secrets), job.webhook.client
+                url, client = destination_of(leased.webhook, self._secrets), leased.webhook.client
                 return await self._sender.send(url, headers, body, client=client)
         except Exception as error:
             log_fault("sending a delivery", error)
@@ -275,8 +275,8 @@ class Deliverer:
 
     async def _end(self) -> None:
         self._ending = True
-        for job in self._queue.clear():
-            self._results.add(Result(job.delivery._replace(leased_until=None), job.webhook))
+        for leased in self._queue.clear():
+            self._results.add(Result(leased.delivery._replace(leased_until=None), leased.webhook))
         try:
             async with asyncio.timeout(self._limits.grace):
                 await self.finished()
@@ -289,15 +289,15 @@ class Deliverer:
             await asyncio.gather(*left, return_exceptions=True)
 
 
-def _result(job: Job, reply: Reply, decision: RetryDecision, now: int) -> Result:
+def _result(leased: LeasedDelivery, reply: Reply, decision: RetryDecision, now: int) -> Result:
     arrived = succeeded(reply)
-    row = job.delivery._replace(
+    row = leased.delivery._replace(
         status=decision.status.value,
-        attempts=job.delivery.attempts + 1,
+        attempts=leased.delivery.attempts + 1,
         due_at=decision.due_at,
         leased_until=None,
         finished_at=None if decision.status is DeliveryStatus.WAITING else now,
         answered=reply.status,
         excerpt=None if arrived or reply.excerpt is None else reply.excerpt[:EXCERPT_LENGTH],
     )
-    return Result(row, job.webhook, arrived, decision.disable)
+    return Result(row, leased.webhook, arrived, decision.disable)

@@ -28,7 +28,7 @@ _FEWEST: Final = 2  # attempts at once to the slowest
 _REMEMBERED: Final = 2_000  # lanes, beyond which those without deliveries are forgotten
 
 
-class Job(NamedTuple):
+class LeasedDelivery(NamedTuple):
     """A leased delivery with all that an attempt needs."""
 
     delivery: DeliveryRow
@@ -54,7 +54,7 @@ class Lane:
     most: int
     at_once: int
     running: int = 0
-    waiting: deque[Job] = field(default_factory=deque)
+    waiting: deque[LeasedDelivery] = field(default_factory=deque)
 
     @property
     def held(self) -> int:
@@ -171,16 +171,16 @@ class FairQueue:
                 turns.append((client, webhooks))
         return dict(given)
 
-    def add(self, jobs: Sequence[Job]) -> None:
+    def add(self, deliveries: Sequence[LeasedDelivery]) -> None:
         """Take leased deliveries."""
-        for job in jobs:
-            client, lane = self._of(job)
+        for leased in deliveries:
+            client, lane = self._of(leased)
             if not lane.waiting:
                 client.lanes.append(lane)
-            lane.waiting.append(job)
+            lane.waiting.append(leased)
             self._count(client, waiting=1)
 
-    def next(self, *, until: int) -> Job | None:
+    def next(self, *, until: int) -> LeasedDelivery | None:
         """Begin an attempt; `done` must follow.
 
         Parameters
@@ -190,13 +190,13 @@ class FairQueue:
             again later.
         """
         for number, client in self._clients.items():
-            job = self._next_of(client, until)
-            if job is not None:
+            leased = self._next_of(client, until)
+            if leased is not None:
                 self._clients[number] = self._clients.pop(number)  # all others come first now
-                return job
+                return leased
         return None
 
-    def done(self, job: Job, *, answered: bool, seconds: float) -> bool:
+    def done(self, leased: LeasedDelivery, *, answered: bool, seconds: float) -> bool:
         """End an attempt.
 
         Parameters
@@ -211,7 +211,7 @@ class FairQueue:
         bool
             Whether more is due of its client, for which there was no room before.
         """
-        client, lane = self._of(job)
+        client, lane = self._of(leased)
         lane.running -= 1
         self._attempts_to[lane.destination] -= 1
         self._count(client, running=-1)
@@ -221,9 +221,9 @@ class FairQueue:
 
     def drop(self, webhook: bytes) -> None:
         """Let go of what waits here for a webhook."""
-        self._let_go(lambda job: job.webhook.id == webhook)
+        self._let_go(lambda leased: leased.webhook.id == webhook)
 
-    def clear(self) -> list[Job]:
+    def clear(self) -> list[LeasedDelivery]:
         """Let go of all that waits here; returns it."""
         return self._let_go(lambda _: True)
 
@@ -234,16 +234,16 @@ class FairQueue:
             found[webhook.client].append((webhook, self._lane(webhook.client, webhook.destination_url)))
         return deque((client, found[client]) for client in in_turn(found, after=self._last_leased))
 
-    def _next_of(self, client: Client, until: int) -> Job | None:
+    def _next_of(self, client: Client, until: int) -> LeasedDelivery | None:
         for _ in range(len(client.lanes)):
             if client.running >= self._at_once - self._running:
                 return None
             lane = client.lanes.popleft()
-            job = self._begin(client, lane, until) if self._may_begin(client, lane) else None
+            leased = self._begin(client, lane, until) if self._may_begin(client, lane) else None
             if lane.waiting:
                 client.lanes.append(lane)
-            if job is not None:
-                return job
+            if leased is not None:
+                return leased
         return None
 
     def _may_begin(self, client: Client, lane: Lane) -> bool:
@@ -253,23 +253,23 @@ class FairQueue:
             and lane.running < self._at_once - self._running - client.running
         )
 
-    def _begin(self, client: Client, lane: Lane, until: int) -> Job | None:
+    def _begin(self, client: Client, lane: Lane, until: int) -> LeasedDelivery | None:
         while lane.waiting:
-            job = lane.waiting.popleft()
+            leased = lane.waiting.popleft()
             self._count(client, waiting=-1)
-            if (job.delivery.leased_until or 0) >= until:
+            if (leased.delivery.leased_until or 0) >= until:
                 lane.running += 1
                 self._attempts_to[lane.destination] += 1
                 self._count(client, running=1)
-                return job
+                return leased
         return None
 
-    def _let_go(self, condition: Callable[[Job], bool]) -> list[Job]:
+    def _let_go(self, condition: Callable[[LeasedDelivery], bool]) -> list[LeasedDelivery]:
         found = []
         for client in self._clients.values():
             for lane in client.lanes:
-                gone = [job for job in lane.waiting if condition(job)]
-                lane.waiting = deque(job for job in lane.waiting if not condition(job))
+                gone = [leased for leased in lane.waiting if condition(leased)]
+                lane.waiting = deque(leased for leased in lane.waiting if not condition(leased))
                 self._count(client, waiting=-len(gone))
                 found += gone
             client.lanes = deque(lane for lane in client.lanes if lane.waiting)
@@ -281,8 +281,8 @@ class FairQueue:
         self._waiting += waiting
         self._running += running
 
-    def _of(self, job: Job) -> tuple[Client, Lane]:
-        webhook = job.webhook
+    def _of(self, leased: LeasedDelivery) -> tuple[Client, Lane]:
+        webhook = leased.webhook
         return self._clients[webhook.client], self._lane(webhook.client, webhook.destination_url)
 
     def _lane(self, client: int, url: str) -> Lane:
