@@ -118,7 +118,7 @@ def test_attempts_get_their_grace(sqlite_url: str, key: str, receiver: Receiver)
     assert (row.status, row.attempts, row.answered) == ("DELIVERED", 1, 200)
 
 
-def test_an_error_that_ends_a_deliverer_is_told(
+def test_an_error_that_ends_a_deliverer_is_logged(
     sqlite_url: str, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its type and places are in the log, its text is not, and who waits for the task gets it."""

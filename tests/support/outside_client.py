@@ -91,8 +91,10 @@ class OutsideClient:
 
     def head(self, method: str, path: str, *lines: str) -> bytes:
         """The beginning of a request, for those who write bytes; `lines` are further headers."""
-        told = [f"{name}: {value}" for name, value in self.credentials.items()]
-        return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: a", *told, *lines, "", ""]).encode("latin-1")
+        credentials = [f"{name}: {value}" for name, value in self.credentials.items()]
+        return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: a", *credentials, *lines, "", ""]).encode(
+            "latin-1"
+        )
 
 
 def answer_of(response: HTTPResponse) -> Answer:

@@ -91,10 +91,10 @@ def test_webhooks_410_disables_and_tells_the_others(store_url: str) -> None:
         kept = await world.kept(gone)
         assert (kept.active, kept.disabled_reason, kept.updated_at) == (0, "gone", world.clock.at)
         assert {row.status for row in await world.rows(gone)} == {DeliveryStatus.DROPPED}
-        told = [json.loads(sent.body) for sent in world.sender.to("other.example")]
-        (disabled,) = [body for body in told if body["type"] == "webhook.disabled"]
+        bodies = [json.loads(sent.body) for sent in world.sender.to("other.example")]
+        (disabled,) = [body for body in bodies if body["type"] == "webhook.disabled"]
         assert disabled["data"]["disabledReason"] == "gone"
-        assert len(told) == 5
+        assert len(bodies) == 5
         assert {row.status for row in await world.rows(other)} == {DeliveryStatus.DELIVERED}
         world.clock.advance(100 * 3600)
         await world.events(1)
@@ -134,7 +134,7 @@ def test_webhooks_120_hours_of_failures_disable(store_url: str) -> None:
     ids=["leads elsewhere", "made inactive", "deleted"],
 )
 def test_webhooks_a_410_of_the_past_disables_nothing(store_url: str, changes: dict[str, Any] | None) -> None:
-    """What a client changed while an attempt was under way stays as the client wants it, and nobody is told."""
+    """What a client changed while an attempt was under way stays as the client wants it, without an event."""
 
     async def story(world: World) -> None:
         hook = await world.hook()
@@ -220,7 +220,7 @@ def test_webhooks_a_deleted_webhook_gets_nothing(store_url: str) -> None:
 def test_webhooks_secrets_that_do_not_open_fail_the_attempt(
     store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing is sent unsigned; the fault is told without a secret, and other webhooks get theirs."""
+    """Nothing is sent unsigned; the fault is logged without a secret, and other webhooks get theirs."""
 
     async def story(world: World) -> None:
         bad = await world.hook("bad.example")
@@ -244,7 +244,7 @@ def test_webhooks_a_sender_that_raises_fails_the_attempt(
 
     async def story(world: World) -> None:
         async def broken(_: Sent) -> Reply:
-            raise ValueError("told by a receiver")
+            raise ValueError("said by a receiver")
 
         world.sender.reply = broken
         await world.hook()
@@ -252,7 +252,7 @@ def test_webhooks_a_sender_that_raises_fails_the_attempt(
         await world.round()
         row = await world.row()
         assert (row.status, row.attempts) == (DeliveryStatus.WAITING, 1)
-        assert "told by" not in (row.excerpt or "")
+        assert "said by" not in (row.excerpt or "")
 
     tell(store_url, story)
-    assert "told by" not in caplog.text
+    assert "said by" not in caplog.text

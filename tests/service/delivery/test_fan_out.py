@@ -93,7 +93,7 @@ def test_webhooks_a_test_goes_to_its_webhook_alone(active: int) -> None:
     assert not got(hook("*", "webhook.test"), event)
 
 
-def test_webhooks_others_are_told_of_a_disabled_one() -> None:
+def test_webhooks_others_are_notified_of_a_disabled_one() -> None:
     """`webhook.disabled` goes to those of the client's other webhooks that want it."""
     disabled = hook()
     event = event_row(type="webhook.disabled", resource=disabled.id)

@@ -49,7 +49,7 @@ def test_webhooks_no_more_at_once_than_allowed(store_url: str) -> None:
         await world.events(100)
         async with running(world.deliverer):
             await eventually(lambda: len(world.sender.sent) == 200)
-        # Whoever is alone begins while what is under way is less than what is free.
+        # A single client begins while less is under way than is free.
         most = world.sender.most
         assert 2 <= most["0.example"] <= 3
         assert 2 <= most["1.example"] <= 3
@@ -142,7 +142,7 @@ def test_webhooks_stopping_does_not_wait_for_ever(store_url: str) -> None:
 
 
 def test_webhooks_an_event_is_sent_at_its_commit(store_url: str) -> None:
-    """Whoever commits an event in the same process need not wait for the next look, which would come in an hour."""
+    """An event of the same process does not wait for the next poll, which would come in an hour."""
     limits = DeliveryLimits(interval=3_600, gather=0.0)
 
     async def story(world: World) -> None:

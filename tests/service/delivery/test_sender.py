@@ -158,7 +158,7 @@ def test_the_attempt_arrives_as_it_was_given() -> None:
         ),
     ],
 )
-def test_the_answer_is_told(answer: bytes, reply: Reply) -> None:
+def test_the_answer_is_reported(answer: bytes, reply: Reply) -> None:
     """Webhooks, delivery: status, Retry-After and a cleaned beginning of the body are what stays of an answer."""
     assert answered(answer)[0] == reply
 
@@ -241,7 +241,7 @@ def test_gigabytes_are_not_read(begin: bytes) -> None:
     assert written < MOST_BODY + 32 * 2**20
 
 
-def test_a_long_refusal_is_told_in_short() -> None:
+def test_a_long_refusal_is_reported_in_short() -> None:
     """Of a body only a short beginning stays, in characters and not in bytes."""
     body = "é\u202e".encode() * MOST_BODY
     reply, _ = answered(b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -262,7 +262,7 @@ def test_a_long_refusal_is_told_in_short() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
     ],
 )
-def test_what_is_no_answer_is_told_in_our_words(answer: bytes) -> None:
+def test_what_is_no_answer_is_reported_in_our_words(answer: bytes) -> None:
     """Headers are read to a bound, and what is no HTTP is a failure without a status."""
     reply, _ = answered(answer)
     assert reply == Reply(None, None, "the answer was no HTTP, or its headers were too long")
@@ -457,7 +457,7 @@ def test_wrong_certificates_get_nothing(tls: Callable[[], ssl.SSLContext], excer
 
 
 def test_what_speaks_no_tls_gets_nothing() -> None:
-    """A server of another protocol is told apart from one with a bad certificate."""
+    """A server of another protocol is distinguished from one with a bad certificate."""
 
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.example ready\r\n")
@@ -619,7 +619,7 @@ def test_the_proxy_never_hears_of_a_refused_address() -> None:
 
 
 def test_a_proxy_that_refuses_is_asked_for_the_next_address() -> None:
-    """A tunnel that is refused is tried to another address of the name, and the refusal is told if all are."""
+    """A tunnel that is refused is tried to another address of the name, and the refusal is reported if all are."""
 
     async def run() -> None:
         async with receiving(OK, tls=server_tls("hook.example")) as receiver:

@@ -120,6 +120,6 @@ def test_webhooks_payload_is_compact_json(kind: EventType) -> None:
 
 
 def test_webhooks_payload_is_a_function_of_the_event() -> None:
-    """Two attempts send the same bytes; whether the event still waits is not told."""
+    """Two attempts send the same bytes; whether the event still waits is not in them."""
     event = event_row(data='{"id":"x"}')
     assert payload(event) == payload(event._replace(waiting=0))

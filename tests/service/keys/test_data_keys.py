@@ -159,7 +159,7 @@ def test_source_that_does_not_help_is_left_alone_for_a_while() -> None:
 
 
 def test_learning_reads_only_for_what_is_unknown() -> None:
-    """A vault that is told of a rotation takes the new key; of what it knows, or can't find, it says nothing."""
+    """A vault that learns of a rotation takes the new key; a known or unknown key changes nothing."""
     source = _Source(Keyring(NEW, (OLD,)))
     vault = Vault(Keyring(OLD), reload=source)
     vault.learn(OLD.id)

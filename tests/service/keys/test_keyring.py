@@ -96,7 +96,7 @@ def test_first_line_is_current_and_comments_say_nothing() -> None:
 
 
 def test_unknown_id_is_named() -> None:
-    """A key that the source lacks is told by its id."""
+    """An error names a missing key by its id."""
     missing = KeyEncryptionKey(OTHER).id
     with pytest.raises(UnknownMasterKey, match=missing.hex()) as caught:
         Keyring(KeyEncryptionKey(SECRET)).find(missing)
@@ -112,7 +112,7 @@ def test_keys_do_not_show() -> None:
         assert secret.hex() not in shown
 
 
-def test_all_bad_lines_are_told_at_once_and_none_is_shown() -> None:
+def test_all_bad_lines_are_reported_at_once_and_none_is_shown() -> None:
     """Errors name the lines and the rule, never what stands there."""
     almost = LINE[:-4]
     with pytest.raises(MasterKeyError) as caught:
@@ -186,12 +186,16 @@ def test_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_command_is_run_without_a_shell() -> None:
     """What a command prints is read; what a shell would make of its arguments is not made."""
-    told = "import sys; print('# ' + sys.argv[1]); print(sys.argv[2])"
-    assert load_master_keys(_command(told, "$(exit 3); `x` > y", LINE)).primary == KeyEncryptionKey(SECRET)
+    printing = "import sys; print('# ' + sys.argv[1]); print(sys.argv[2])"
+    assert load_master_keys(_command(printing, "$(exit 3); `x` > y", LINE)).primary == KeyEncryptionKey(
+        SECRET
+    )
 
 
-def test_failing_command_is_told_without_its_arguments_and_output(capfd: pytest.CaptureFixture[str]) -> None:
-    """A command that fails, prints no keys or can't be found is told by its program alone."""
+def test_failing_command_is_reported_without_its_arguments_and_output(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A command that fails, prints no keys or can't be found is named by its program alone."""
     token = "token-of-the-operator"
     for body, why in (
         (f"import sys; print('{LINE}'); print('{LINE}', file=sys.stderr); sys.exit(3)", "status 3"),
@@ -230,7 +234,7 @@ def _wait_until_gone(process: int) -> None:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
         except FileNotFoundError:
             return
-        if state == "Z":  # dead; whoever adopted it has not looked yet
+        if state == "Z":  # dead, but not yet reaped by its new parent
             return
         time.sleep(0.01)
     raise AssertionError("the child still runs")

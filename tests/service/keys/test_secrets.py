@@ -112,7 +112,7 @@ def test_wrapped_root_names_its_master_key() -> None:
 
 
 def test_a_database_keeps_its_secret(store_url: str) -> None:
-    """A root secret is made once, and found again by whoever has the master key."""
+    """A root secret is made once, and found again with the master key."""
 
     async def twice(store: Store) -> tuple[Secrets, Secrets]:
         return await load_or_create(store, Keyring(OLD)), await load_or_create(store, Keyring(NEW, (OLD,)))

@@ -1,4 +1,4 @@
-"""Webhooks from outside: real processes, a real receiver that checks by the public library, and what it is told."""
+"""Webhooks from outside: real processes, a real receiver that checks with the public library, and what it gets."""
 
 import asyncio
 import sqlite3
@@ -61,11 +61,11 @@ def test_each_event_arrives_once_and_thin(sealed: Path, tmp_path: Path) -> None:
         until(lambda: len(receiver.taken) >= 4, "four deliveries")
         assert service.stop() == 0
     assert set(seen(receiver).values()) == {1}
-    told = {event["type"]: event for event in (taken.verified(hook["secret"]) for taken in receiver.taken)}
+    events = {event["type"]: event for event in (taken.verified(hook["secret"]) for taken in receiver.taken)}
     outcome = f"verification.{verification['scoringOutcome'].lower()}"
-    assert sorted(told) == sorted(["identity.created", "identity.validated", outcome, "webhook.test"])
-    assert all(event.keys() == {"type", "timestamp", "data"} for event in told.values())
-    data = {kind: event["data"] for kind, event in told.items()}
+    assert sorted(events) == sorted(["identity.created", "identity.validated", outcome, "webhook.test"])
+    assert all(event.keys() == {"type", "timestamp", "data"} for event in events.values())
+    data = {kind: event["data"] for kind, event in events.items()}
     # The fourth event of the client is `verification.completed`, which only those get that name it.
     assert [data[kind].pop("sequence") for kind in ("identity.created", "identity.validated")] == [1, 2]
     assert {data[outcome].pop("sequence"), data["webhook.test"].pop("sequence")} <= {3, 4, 5}
@@ -94,7 +94,7 @@ def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path
         receiver.open.set()
         asyncio.run(end_leases(store_url))
         with running(tmp_path, *words, **options) as service:
-            until(lambda: told(receiver) == wanted and settled(store_url), "all that was acknowledged")
+            until(lambda: reported(receiver) == wanted and settled(store_url), "all that was acknowledged")
             assert service.stop() == 0
     assert all(taken.verified(hook["secret"]) for taken in receiver.taken)
     # A delivery has one id, whoever sends it.
@@ -102,7 +102,7 @@ def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path
     assert max(seen(receiver).values()) == 2
 
 
-def told(receiver: Receiver) -> set[tuple[str, str]]:
+def reported(receiver: Receiver) -> set[tuple[str, str]]:
     """Type and resource of all events that came."""
     return {(taken.event["type"], taken.event["data"]["id"]) for taken in list(receiver.taken)}
 

@@ -359,7 +359,7 @@ def test_dropping_and_settling_at_once_block_nobody_for_good(postgres_url: str) 
 
 
 def test_the_last_success_never_moves_back(store_url: str) -> None:
-    """The latest success counts, whoever tells of it when; telling of it is no change of the webhook."""
+    """The latest success counts, in whichever order they are reported; a report is no change of the webhook."""
     row, other = webhook_row(succeeded_at=50), webhook_row(succeeded_at=1)
 
     async def story(store: Store) -> None:
@@ -370,7 +370,7 @@ def test_the_last_success_never_moves_back(store_url: str) -> None:
             await transaction.touch_webhook(row.id, 60)
             await transaction.touch_webhook(new_id(), 60)
             assert await transaction.webhook(1, row.id) == row._replace(succeeded_at=60)
-            # As it was read before the success was told.
+            # As it was read before the success was reported.
             await transaction.update_webhook(row._replace(description=b"d"))
             changed = row._replace(description=b"d", succeeded_at=60)
             assert await transaction.webhook(1, row.id) == changed

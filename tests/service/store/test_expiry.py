@@ -70,7 +70,7 @@ def test_old_links_go_stretch_by_stretch(store_url: str, limit: int) -> None:
         async with store.writing([]) as transaction:
             found = await transaction.histories(hashes, since=0, cap=10)
             assert found == [[(9, b"p", None)]] * 3
-            await transaction.link_labels(hashes[:1], 5, packed((20, 1)))  # of what is gone nothing is told
+            await transaction.link_labels(hashes[:1], 5, packed((20, 1)))  # deleted ones get no labels
             assert await transaction.newest(hashes[:1]) == 9
         assert (await walk(store, Expiring.LINKS, limit, links=100))[2] == 3
         async with store.writing([]) as transaction:
@@ -159,7 +159,7 @@ def test_an_event_stays_as_long_as_a_delivery_of_it(store_url: str, limit: int) 
         assert {row.id for row in await table(store_url, EventRow)} == {
             row.id for row in (young, untold, waited, dead)
         }
-        # Once both of its deliveries are old enough it is told to go, but it does not go before them.
+        # Once both of its deliveries are old enough it counts as old, but is not deleted before them.
         cutoffs["dead_letters"] = 31
         assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 0)
         for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS):
