@@ -1,4 +1,4 @@
-"""What is old is found and deleted a stretch at a time, on both databases, and nothing else is."""
+"""What is old is found and deleted a range at a time, on both databases, and nothing else is."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ SETTLED = (DeliveryStatus.DELIVERED, DeliveryStatus.DROPPED, DeliveryStatus.DEAD
 
 
 async def walk(store: Store, kind: Expiring, limit: int = 100, **cutoffs: int) -> tuple[int, int, int]:
-    """Walk through a kind: how many stretches that took, and how many rows it found and deleted."""
+    """Walk through a kind: how many ranges that took, and how many rows it found and deleted."""
     given_cutoffs = Cutoffs(**{**KEPT, **cutoffs})
     after: tuple[bytes | int, ...] | None = None
     walked = found = deleted = 0
@@ -56,8 +56,8 @@ def over(event: EventRow, status: str, at: int) -> DeliveryRow:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 100])
-def test_old_links_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the key_range, what is before the instant is deleted, labels too, and nothing else."""
+def test_old_links_go_range_by_range(store_url: str, limit: int) -> None:
+    """Whatever the size of the ranges, what is before the instant is deleted, labels too, and nothing else."""
     hashes = [bytes([h]) * 16 for h in (1, 2, 3)]
     links = [
         LinkRow(value, t, b"p", packed((t, 1)) if t == 5 else None) for value in hashes for t in (1, 5, 9)
@@ -97,8 +97,8 @@ def test_label_times_stay_as_long_as_they_count(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 6, 100])
-def test_old_answers_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the key_range, answers from before the instant are deleted and no others."""
+def test_old_answers_go_range_by_range(store_url: str, limit: int) -> None:
+    """Whatever the size of the ranges, answers from before the instant are deleted and no others."""
     rows = [idempotency_row(digest=bytes([n]) * 32, created_at=n) for n in range(1, 7)]
 
     async def story(store: Store) -> None:
@@ -228,7 +228,7 @@ def test_any_outbox_is_left_with_what_the_rules_keep(
 
 
 async def count(store: Store, kind: Expiring, limit: int, **cutoffs: int) -> int:
-    """How many of a kind are old, found a stretch at a time."""
+    """How many of a kind are old, found a range at a time."""
     after: tuple[bytes | int, ...] | None = None
     found = 0
     while True:
@@ -256,13 +256,13 @@ def test_a_walk_ends_where_nothing_can_be_old(store_url: str) -> None:
     tell(store_url, story)
 
 
-def test_what_is_kept_for_ever_is_not_walked(store_url: str) -> None:
-    """Without an instant there is no stretch: an error, and never everything."""
+def test_what_never_expires_is_not_swept(store_url: str) -> None:
+    """Without a cutoff there is no range: an error, and never everything."""
 
     async def story(store: Store) -> None:
         for kind in Expiring:
             async with store.reading() as reader:
-                with pytest.raises(ValueError, match="for ever"):
+                with pytest.raises(ValueError, match="never expire"):
                     await reader.key_range(kind, Cutoffs(**KEPT), None, 10)
 
     tell(store_url, story)
