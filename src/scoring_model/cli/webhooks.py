@@ -10,7 +10,8 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, now, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.webhooks.deliveries import Delivery, DeliveryStatus
+    from scoring_model.service.core.rows import DeliveryStatus
+from scoring_model.service.webhooks.deliveries import Delivery
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
@@ -36,7 +37,7 @@ def deliveries(
     as_json: Json = False,
 ) -> None:
     """Show deliveries, the oldest first, never what was sent or where to."""
-    from scoring_model.service.webhooks.deliveries import DeliveryStatus
+    from scoring_model.service.core.rows import DeliveryStatus
 
     known = [one.value for one in DeliveryStatus]
     if status is not None and status not in known:
@@ -55,7 +56,7 @@ def dead_letters(
     as_json: Json = False,
 ) -> None:
     """Show deliveries whose attempts are used up, the oldest first. `webhooks replay` sends one again."""
-    from scoring_model.service.webhooks.deliveries import DeliveryStatus
+    from scoring_model.service.core.rows import DeliveryStatus
 
     _show(
         database,

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.delivery.schedule import (
     DELAYS,
     DISABLE_AFTER,
@@ -23,7 +24,6 @@ from scoring_model.service.delivery.schedule import (
     succeeded,
 )
 from scoring_model.service.delivery.sender import Reply
-from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from service_use import START
 from stored_rows import delivery_row, webhook_row
 

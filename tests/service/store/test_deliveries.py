@@ -8,9 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.core.store import DueWebhook, Duplicate, Store
-from scoring_model.service.webhooks.deliveries import DeliveryStatus
 from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 

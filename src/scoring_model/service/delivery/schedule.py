@@ -11,9 +11,8 @@ from enum import StrEnum
 from random import Random
 from typing import Final
 
-from scoring_model.service.core.rows import DeliveryRow, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, WebhookRow
 from scoring_model.service.delivery.sender import Reply
-from scoring_model.service.webhooks.deliveries import DeliveryStatus
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND

@@ -3,9 +3,8 @@
 from functools import cache
 from typing import Final
 
-from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.store.statements import Each, columns, for_each, select, update_by_id
-from scoring_model.service.webhooks.deliveries import DeliveryStatus
 
 _WAITING: Final = "SELECT client FROM events WHERE waiting = 1"
 WAITING_CLIENTS: Final = (

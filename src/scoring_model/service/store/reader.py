@@ -55,14 +55,13 @@ class SqlReader(ABC):
         """Run a statement for many keys; returns the rows of all."""
 
     async def _all(self, kind: type[R], statement: str, *arguments: object) -> list[R]:
-        return [kind._make(row) for row in await self._rows(statement, *arguments)]
+        return _made(kind, await self._rows(statement, *arguments))
 
     async def _first(self, kind: type[R], statement: str, *arguments: object) -> R | None:
-        rows = await self._rows(statement, *arguments)
-        return kind._make(rows[0]) if rows else None
+        return next(iter(await self._all(kind, statement, *arguments)), None)
 
     async def _all_of(self, kind: type[R], statement: Each, keys: Sequence[Values]) -> list[R]:
-        return [kind._make(row) for row in await self._each(statement, keys)]
+        return _made(kind, await self._each(statement, keys))
 
     async def fact(self, name: str) -> bytes | None:
         rows = await self._rows(sql.FACT, name)
@@ -338,6 +337,10 @@ class SqlTransaction(SqlReader):
 
     async def revoke_client(self, client: int, at: int) -> None:
         await self._rows(sql.REVOKE_CLIENT, client, at)
+
+
+def _made(kind: type[R], rows: Sequence[Values]) -> list[R]:
+    return cast("list[R]", [kind._make(row) for row in rows])
 
 
 def _beginning_with(first: int) -> tuple[bytes, bytes]:

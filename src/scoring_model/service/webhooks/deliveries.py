@@ -1,20 +1,10 @@
 """Deliveries as operators see them: listed, and replayed."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from scoring_model.contract.event import EventType
-from scoring_model.service.core.rows import DeliveryRow, EventRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow
 from scoring_model.service.core.store import Store, Transaction
-
-
-class DeliveryStatus(StrEnum):
-    """State of a delivery. Only an operator sets a settled one to WAITING again."""
-
-    WAITING = "WAITING"
-    DELIVERED = "DELIVERED"
-    DEAD = "DEAD"  # no attempt is left
-    DROPPED = "DROPPED"  # its webhook was made inactive, disabled or deleted
 
 
 class NotReplayed(ValueError):
