@@ -25,16 +25,16 @@ from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.store import Past, Reader
 from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.request import canonical_values
 from scoring_model.service.store import open_store
 
 
 async def check_answers(
-    filled: Filled, scorer: Scorer, masters: Keyring, answers: Sequence[str]
+    filled: Filled, scorer: Scorer, keyring: Keyring, answers: Sequence[str]
 ) -> tuple[int, int]:
     """Compare answers with what the scorer decides; end with the first that differs.
 
@@ -43,7 +43,7 @@ async def check_answers(
     filled : Filled
     scorer : Scorer
         Of the bundle that served.
-    masters : MasterKeys
+    keyring : Keyring
     answers : sequence of str
         Bodies of 201.
 
@@ -53,8 +53,8 @@ async def check_answers(
     """
     store = await open_store(filled.url)
     try:
-        linker = Linker(await load_or_create(store, masters), scorer.matrix.link_keys)
-        checker = _Checker(filled, scorer, linker, Persons(Vault(masters)))
+        linker = Linker(await load_or_create(store, keyring), scorer.matrix.link_keys)
+        checker = _Checker(filled, scorer, linker, Persons(Vault(keyring)))
         with_reasons = 0
         async with store.reading() as reader:
             for text in answers:

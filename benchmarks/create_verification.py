@@ -74,7 +74,7 @@ class Bench:
     running : Running
     filled : Filled
     scorer : Scorer
-    masters : MasterKeys
+    keyring : Keyring
     server : Server or None
         Of the database.
     visits : Visits
@@ -86,14 +86,14 @@ class Bench:
         running: Any,
         filled: Filled,
         scorer: Scorer,
-        masters: Keyring,
+        keyring: Keyring,
         server: Server | None,
         visits: Visits,
     ) -> None:
         self._running = running
         self._filled = filled
         self._scorer = scorer
-        self._masters = masters
+        self._keyring = keyring
         self._server = server
         self._visits = visits
 
@@ -105,7 +105,7 @@ class Bench:
     def check(self, load: Load) -> str:
         """Compare answers with the scorer's own."""
         compared, explained = asyncio.run(
-            check_answers(self._filled, self._scorer, self._masters, load.answers)
+            check_answers(self._filled, self._scorer, self._keyring, load.answers)
         )
         return f"{compared} answers are the scorer's own, {explained / compared:.1%} of them with reasons"
 
@@ -142,7 +142,7 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
         folder = Path(name)
         add_master_key(folder / "master.key")
         source = f"file:{folder / 'master.key'}"
-        masters = load_master_keys(source)
+        keyring = load_master_keys(source)
         with database(store, folder) as (url, server):
             print(f"\n{store}, {kind}: {options.rows:,} link records, {options.customers:,} bodies")
             print_disk(folder)
@@ -150,7 +150,7 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
                 fill(
                     url,
                     bundle,
-                    masters,
+                    keyring,
                     rows=options.rows,
                     customers=options.customers,
                     identities=kind == "identities",
@@ -159,7 +159,7 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
             visits = Visits(filled.bodies, headers=filled.headers, keys=True)
             path = rehearsed(bundle, visits, folder, serve_on, database=url, master_key=source)
             with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:
-                bench = Bench(running, filled, Scorer.load(path), masters, server, visits)
+                bench = Bench(running, filled, Scorer.load(path), keyring, server, visits)
                 print(f"first {bench.check(bench.load(WARM_SECONDS))}", flush=True)
                 idle = bench.load(WARM_SECONDS, connections=1)
                 print(f"1 connection: {idle}")

@@ -50,9 +50,8 @@ from benchmarks.waiting_events import delivered, kept, new_webhook, waiting, wri
 from running_service import PROGRAM
 from scoring_model.bundle import Bundle
 from scoring_model.service.core.rows import EventRow
-from scoring_model.service.delivery.payload import payload
-from scoring_model.service.delivery.signing import message_id, signed_headers
-from scoring_model.service.delivery.worker import DeliveryLimits
+from scoring_model.service.delivery.deliverer import DeliveryLimits
+from scoring_model.service.delivery.signing import message_id, payload, signed_headers
 from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 from scoring_model.service.store import migrate
 from scoring_model.service.webhooks.webhook import new_secret
@@ -74,7 +73,7 @@ class World:
     ----------
     url, key : str
         Of the database, and where its master keys are.
-    masters : MasterKeys
+    keyring : Keyring
     client : int
         Whose webhook it is.
     folder : Path
@@ -85,7 +84,7 @@ class World:
 
     url: str
     key: str
-    masters: Keyring
+    keyring: Keyring
     client: int
     folder: Path
     receiver: str
@@ -107,20 +106,20 @@ def world(
         folder = Path(name)
         add_master_key(folder / "master.key")
         key = f"file:{folder / 'master.key'}"
-        masters = load_master_keys(key)
+        keyring = load_master_keys(key)
         with database(store, folder) as (url, _), counting(secret) as receiver:
-            prepared = asyncio.run(migrate(url)) if prepare is None else prepare(url, masters)
+            prepared = asyncio.run(migrate(url)) if prepare is None else prepare(url, keyring)
             caller, _ = asyncio.run(new_client(url))
             found = World(
                 url=url,
                 key=key,
-                masters=masters,
+                keyring=keyring,
                 client=caller.client,
                 folder=folder,
                 receiver=receiver,
                 secret=secret,
             )
-            asyncio.run(new_webhook(url, masters, client=found.client, destination=found.hook, secret=secret))
+            asyncio.run(new_webhook(url, keyring, client=found.client, destination=found.hook, secret=secret))
             yield found, prepared
 
 
@@ -220,7 +219,7 @@ def arrival_times(store: str, harm: str | None, samples: int) -> list[float]:
     with ExitStack() as stack:
         here, _ = stack.enter_context(world(store, load_on))
         if harm is not None:
-            doing = harmful(harm, here.url, here.masters, receiver=here.receiver, secret=here.secret)
+            doing = harmful(harm, here.url, here.keyring, receiver=here.receiver, secret=here.secret)
             stack.enter_context(doing)
         stack.enter_context(delivering(here, deliver_on, resolving(here.folder)))
         for number in range(1, samples + 2):  # the first waits for the process to start
@@ -263,12 +262,12 @@ def measure_drain(store: str, bundle: Bundle, options: argparse.Namespace) -> di
     """Create verifications without and with events that wait, in turns."""
     serve_on, load_on = two_cores()
 
-    def prepare(url: str, masters: Keyring) -> Filled:
+    def prepare(url: str, keyring: Keyring) -> Filled:
         return asyncio.run(
             fill(
                 url,
                 bundle,
-                masters,
+                keyring,
                 rows=options.rows,
                 customers=options.customers,
                 identities=False,

@@ -28,10 +28,10 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
 from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.keys.vault import DataKey, Vault
 from scoring_model.service.store import migrate, open_store
 
 SPAN: Final = 90 * 86_400_000_000
@@ -91,7 +91,7 @@ async def new_client(url: str) -> tuple[Caller, dict[str, str]]:
 
 
 async def fill(
-    url: str, bundle: Bundle, masters: Keyring, *, rows: int, customers: int, identities: bool
+    url: str, bundle: Bundle, keyring: Keyring, *, rows: int, customers: int, identities: bool
 ) -> Filled:
     """Make the tables, a client, its customers and their history.
 
@@ -101,7 +101,7 @@ async def fill(
         An empty database.
     bundle : Bundle
         Says what ties records together.
-    masters : MasterKeys
+    keyring : Keyring
     rows : int
         Link records of the history.
     customers : int
@@ -117,12 +117,12 @@ async def fill(
     caller, headers = await new_client(url)
     store = await open_store(url)
     try:
-        secrets = await load_or_create(store, masters)
+        secrets = await load_or_create(store, keyring)
     finally:
         await store.close()
     linker = Linker(secrets, bundle.contents.features.link_keys)
     hot = linker.link(caller.history_scope, caller.client, {f"signals.{NETWORK}": HOT_NETWORK}).hashes[-1][1]
-    maker = _Maker(linker, Vault(masters), caller)
+    maker = _Maker(linker, Vault(keyring), caller)
     requests: list[dict[str, Any]] = []
     people: list[_Customer] = []
     for body in _chosen(customers, identities=identities):

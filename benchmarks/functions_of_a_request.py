@@ -59,7 +59,7 @@ async def _record(bundle: Path, url: str, recorder: Recorder) -> None:
     client = await create_client(store, name="one", permissions=frozenset(Permission), now=now)
     keyring = Keyring(KeyEncryptionKey(bytes(32)))
     service = await open_service(
-        store, bundle=bundle, masters=lambda: keyring, clock=SystemClock(), background=False
+        store, bundle=bundle, keyring=lambda: keyring, clock=SystemClock(), background=False
     )
     settings = HttpSettings(access_log=True)
     app = create_app(service, settings, clock=SystemClock())

@@ -44,7 +44,7 @@ def resolving(folder: Path) -> Mapping[str, str]:
 
 
 @contextmanager
-def harmful(harm: str, url: str, masters: Keyring, *, receiver: str, secret: str) -> Iterator[None]:
+def harmful(harm: str, url: str, keyring: Keyring, *, receiver: str, secret: str) -> Iterator[None]:
     """Write such a client into a database; its receivers run as long as the context.
 
     Parameters
@@ -53,7 +53,7 @@ def harmful(harm: str, url: str, masters: Keyring, *, receiver: str, secret: str
         One of `HARMS`.
     url : str
         Of the database.
-    masters : MasterKeys
+    keyring : Keyring
     receiver : str
         Base URL of one that is quick.
     secret : str
@@ -64,7 +64,7 @@ def harmful(harm: str, url: str, masters: Keyring, *, receiver: str, secret: str
         client, _ = await new_client(url)
         for number in range(WEBHOOKS):
             destination = f"http://{number}.{domain}:{port}/harm"
-            await new_webhook(url, masters, client=client.client, destination=destination, secret=secret)
+            await new_webhook(url, keyring, client=client.client, destination=destination, secret=secret)
         await write_waiting(url, client=client.client, count=EVENTS)
 
     if harm == "hanging receivers":

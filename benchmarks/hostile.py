@@ -26,9 +26,9 @@ from benchmarks.cores import on_core, resident_mebibytes, two_cores
 from benchmarks.served_bundle import served_bundle
 from benchmarks.service_process import serving
 
+from outside_client import WEBHOOKS, OutsideClient, new_credentials, port_of
 from running_service import Running
 from scoring_model.service.keys.keyring import add_master_key
-from strangers import WEBHOOKS, Stranger, new_credentials, port_of
 
 MOST_MEBIBYTES: Final = 400.0
 MOST_SECONDS: Final = 1.0
@@ -165,7 +165,7 @@ def attacked(name: str, port: int, credentials: bytes) -> Iterator[None]:
         process.join()
 
 
-def beside(service: Running, client: Stranger, seconds: float) -> tuple[list[float], float]:
+def beside(service: Running, client: OutsideClient, seconds: float) -> tuple[list[float], float]:
     """Ask honestly for a while: the seconds of each request, and the most MiB that the service held."""
     took, most, end = [], 0.0, time.monotonic() + seconds
     while time.monotonic() < end:
@@ -180,7 +180,7 @@ def beside(service: Running, client: Stranger, seconds: float) -> tuple[list[flo
     return took, most
 
 
-def measure(name: str, service: Running, client: Stranger, seconds: float) -> bool:
+def measure(name: str, service: Running, client: OutsideClient, seconds: float) -> bool:
     """Print what one attack costs; whether all bounds hold."""
     credentials = b"".join(f"{key}: {value}\r\n".encode() for key, value in client.credentials.items())
     with attacked(name, client.port, credentials):
@@ -214,7 +214,7 @@ def main() -> None:
             serving(folder, server_core, *words, bundle=bundle, database=database, master_key=key) as service,
             on_core(client_core),
         ):
-            client = Stranger(port_of(service), new_credentials(folder, database))
+            client = OutsideClient(port_of(service), new_credentials(folder, database))
             print(f"{'':28}{'requests':>8}{'failed':>8}{'p50 ms':>10}{'p99 ms':>10}{'MiB':>10}")
             held = [
                 measure(name, service, client, options.seconds) for name in options.attack or list(ATTACKS)

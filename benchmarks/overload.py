@@ -273,11 +273,11 @@ def measure(store: str, bundle: Bundle, options: argparse.Namespace) -> list[Ver
         folder = Path(name)
         add_master_key(folder / "master.key")
         source, path = f"file:{folder / 'master.key'}", bundle.save(folder / "bundle")
-        masters = load_master_keys(source)
+        keyring = load_master_keys(source)
         with database(store, folder) as (url, _):
             print(f"\n{store}: {options.rows:,} link records", flush=True)
             filled = asyncio.run(
-                fill(url, bundle, masters, rows=options.rows, customers=options.customers, identities=False)
+                fill(url, bundle, keyring, rows=options.rows, customers=options.customers, identities=False)
             )
             _, other = asyncio.run(new_client(url))
             with serving(folder, serve_on, bundle=path, database=url, master_key=source) as running:

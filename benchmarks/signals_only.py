@@ -97,20 +97,20 @@ def measure_service(bundle: Bundle, options: argparse.Namespace) -> Load:
         folder = Path(name)
         add_master_key(folder / "master.key")
         source = f"file:{folder / 'master.key'}"
-        masters = load_master_keys(source)
+        keyring = load_master_keys(source)
         url = f"sqlite:///{folder / 'scoring.db'}"
-        filled = asyncio.run(fill(url, bundle, masters, rows=0, customers=CUSTOMERS, identities=False))
+        filled = asyncio.run(fill(url, bundle, keyring, rows=0, customers=CUSTOMERS, identities=False))
         bodies = [_signals_alone(body["signals"]) for body in filled.bodies]
         visits = Visits(bodies, headers=filled.headers, keys=False)
         path = rehearsed(bundle, visits, folder, serve_on, database=url, master_key=source)
         scorer = Scorer.load(path)
         with serving(folder, serve_on, bundle=path, database=url, master_key=source) as service:
             address = service.url + CREATE
-            _check(visits.drive(address, seconds=WARM_SECONDS), filled, scorer, masters)
+            _check(visits.drive(address, seconds=WARM_SECONDS), filled, scorer, keyring)
             found = measure(
                 lambda seconds: visits.drive(address, seconds=seconds), options, "ours, all of it"
             )
-            _check(found, filled, scorer, masters)
+            _check(found, filled, scorer, keyring)
             return found
 
 
@@ -172,8 +172,8 @@ def _signals_alone(signals: dict[str, object]) -> dict[str, object]:
     return {"signals": {name: value for name, value in signals.items() if name != NETWORK}}
 
 
-def _check(load: Load, filled: Filled, scorer: Scorer, masters: Keyring) -> None:
-    compared, explained = asyncio.run(check_answers(filled, scorer, masters, load.answers))
+def _check(load: Load, filled: Filled, scorer: Scorer, keyring: Keyring) -> None:
+    compared, explained = asyncio.run(check_answers(filled, scorer, keyring, load.answers))
     print(f"  {compared} answers are the scorer's own, {explained / compared:.1%} of them with reasons")
 
 

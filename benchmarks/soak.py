@@ -201,9 +201,9 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
     serve_on, load_on = two_cores()
     bundle = served_bundle()
 
-    def prepare(url: str, masters: Keyring) -> Filled:
+    def prepare(url: str, keyring: Keyring) -> Filled:
         return asyncio.run(
-            fill(url, bundle, masters, rows=options.rows, customers=options.customers, identities=False)
+            fill(url, bundle, keyring, rows=options.rows, customers=options.customers, identities=False)
         )
 
     with world(options.store, load_on, prepare) as (here, filled):
@@ -214,7 +214,7 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
             asyncio.run(
                 new_webhook(
                     here.url,
-                    here.masters,
+                    here.keyring,
                     client=client,
                     destination=here.hook,
                     secret=here.secret,

@@ -53,10 +53,10 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     serve_on, load_from = two_cores()
     add_master_key(folder / "master.key")
     source = f"file:{folder / 'master.key'}"
-    masters = load_master_keys(source)
+    keyring = load_master_keys(source)
     url = f"sqlite:///{folder / 'scoring.db'}"
     bundle = served_bundle()
-    filled = asyncio.run(fill(url, bundle, masters, rows=options.rows, customers=CUSTOMERS, identities=False))
+    filled = asyncio.run(fill(url, bundle, keyring, rows=options.rows, customers=CUSTOMERS, identities=False))
     path = bundle.save(folder / "bundles" / "served")
     seconds, idle = [], []
     with on_core(load_from):
@@ -78,7 +78,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
                     keys=True,
                 )
                 loaded = resident_mebibytes(service.process.pid)
-    compared, _ = asyncio.run(check_answers(filled, Scorer.load(path), masters, load.answers))
+    compared, _ = asyncio.run(check_answers(filled, Scorer.load(path), keyring, load.answers))
     print(f"{compared} answers are the scorer's own, of {load.requests:,}")
     print(f"first start {seconds[0]:.2f} s; the others {', '.join(f'{s:.2f}' for s in seconds[1:])} s")
     return {

@@ -17,14 +17,14 @@ from scoring_model.service.core.rows import EventRow, WebhookRow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.webhook import secret_place
+from scoring_model.service.webhooks.webhook import associated_data
 
 MODEL: Final = "0123456789ab"
 
 
 async def new_webhook(
     url: str,
-    masters: Keyring,
+    keyring: Keyring,
     *,
     client: int,
     destination: str,
@@ -37,7 +37,7 @@ async def new_webhook(
     ----------
     url : str
         Of a database with all tables.
-    masters : MasterKeys
+    keyring : Keyring
     client : int
     destination, secret : str
     event_types : str
@@ -45,11 +45,11 @@ async def new_webhook(
     """
     store = await open_store(url)
     try:
-        secrets = await load_or_create(store, masters)
+        secrets = await load_or_create(store, keyring)
     finally:
         await store.close()
     resource, now = ids.new_id(1), time.time_ns() // 1000
-    sealed = secrets.seal(secret_place(resource), secret.encode())
+    sealed = secrets.seal(associated_data("secret", resource), secret.encode())
     row = WebhookRow(
         id=resource,
         client=client,

@@ -16,9 +16,9 @@ from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.ids import first_of
 from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow, Row, VerificationRow
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
-from scoring_model.service.keys.vault import Vault
-from scoring_model.service.retention.retention import note_window
+from scoring_model.service.retention.sweep import note_window
 from scoring_model.service.scoring.request import pack_stored
 from service_use import table
 from store_story import tell, write_to
@@ -116,7 +116,7 @@ def test_each_age_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert pruned(capsys, "--events-after", "10d")["pruned"]["events"] == 3
 
 
-def test_people_are_told_each_kind_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_kind_has_a_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     """What was not asked for has none; what a run that changes nothing says can't be mistaken."""
     write_to(URL, *outbox(30))
     _, said, _ = run(capsys, "--dry-run")
@@ -128,7 +128,7 @@ def test_people_are_told_each_kind_on_a_line(capsys: pytest.CaptureFixture[str])
     assert "1  dead letters deleted\n" in said
 
 
-def test_ages_that_are_none_are_told_together(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ages_that_are_none_are_reported_together(capsys: pytest.CaptureFixture[str]) -> None:
     """By the names of their options, before anything is deleted."""
     write_to(URL, *outbox(30))
     code, said, error = run(capsys, "--dead-after", "soon", "--signals-after", "-1d", "--events-after", "30d")
@@ -142,7 +142,7 @@ def test_ages_that_are_none_are_told_together(capsys: pytest.CaptureFixture[str]
 def test_links_are_left_where_no_bundle_was_served(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody knows how long they count; that is told, and the rest is done."""
+    """It is unknown how long they count; that is reported, and the rest is deleted."""
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     assert main(["database", "migrate", "--database", URL]) == 0

@@ -24,9 +24,9 @@ from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import Purpose
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.request import pack_stored
 from scoring_model.service.store import open_store
 from service_use import blob, opened
@@ -158,9 +158,9 @@ def read_table(bundle: Path, path: Path) -> RecordTable:
 async def past_verdicts(url: str, bundle: Path, key: Path) -> list[bytes]:
     """Give a new database verdicts that the old bundles made, three each; their ids."""
     await (await open_store(url, create=True)).close()
-    masters = load_master_keys(f"file:{key}")
+    keyring = load_master_keys(f"file:{key}")
     made = []
-    async with opened(url, bundle, masters=lambda: masters) as world:
+    async with opened(url, bundle, keyring=lambda: keyring) as world:
         caller = await world.client()
         for protocol, old in ((1, FIRST), (2, SECOND)):
             sealed = read_bundle(old)
@@ -170,7 +170,7 @@ async def past_verdicts(url: str, bundle: Path, key: Path) -> list[bytes]:
                 found = (await world.verify(caller, signals={"vpn": True})).resource
                 row = await world.row(found.id)
                 async with world.store.reading() as reader:
-                    person = await Persons(Vault(masters)).key_of(reader, row.key_id)
+                    person = await Persons(Vault(keyring)).key_of(reader, row.key_id)
                 assert person is not None
                 packed = golden.rows[place].tobytes()
                 payload = person.seal(

@@ -18,8 +18,7 @@ from scoring_model.service.core.store import Store
 from scoring_model.service.delivery.signing import message_id
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from scoring_model.service.webhooks.webhook import new_secret
 from store_story import tell, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row
@@ -112,32 +111,16 @@ def test_deliveries_are_listed_by_what_is_asked_for(capsys: pytest.CaptureFixtur
     assert listed(capsys, "dead-letters", "--client", other) == []
     page = listed(capsys, "deliveries", "--limit", 1, "--after", everything[0]["id"])
     assert ids(page) == [rows[1].id]
-    code, said, told = run(capsys, "webhooks", "deliveries", "--limit", 2)
+    code, said, message = run(capsys, "webhooks", "deliveries", "--limit", 2)
     assert (code, len(said.splitlines())) == (0, 2)
     assert "DEAD  10 attempts" in said
     assert "answered 500  (oh [red]no)" in said
-    assert f"--after {message_id(rows[1].id)}" in told
+    assert f"--after {message_id(rows[1].id)}" in message
     assert "s3cret" not in said + json.dumps(everything)
 
 
-@pytest.mark.parametrize("status", ["DEAD", "DELIVERED", "DROPPED"])
-def test_what_is_settled_can_wait_again(capsys: pytest.CaptureFixture[str], client: str, status: str) -> None:
-    """A replayed delivery is due now, as if never attempted, under its id; a second replay is refused."""
-    hook, event = webhook_row(), event_row(waiting=0)
-    settled: dict[str, Any] = {"status": status, "attempts": 10, "finished_at": 20, "answered": 500}
-    row = delivery_row(event=event.id, webhook=hook.id, **settled)
-    write_to(URL, hook, event, row)
-    again = json.loads(done(capsys, "webhooks", "replay", message_id(row.id)))
-    assert again == {"again": [message_id(row.id)], "refused": {}}
-    (line,) = listed(capsys, "deliveries")
-    assert (line["id"], line["status"], line["attempts"]) == (message_id(row.id), "WAITING", 0)
-    assert line["finishedAt"] is None
-    assert line["dueAt"] > "2020"
-    assert "waits already" in refused(capsys, "webhooks", "replay", to_text(row.id))
-
-
 def test_an_event_is_replayed_to_all_that_had_it(capsys: pytest.CaptureFixture[str], client: str) -> None:
-    """Its deliveries wait again but for those to webhooks that are inactive or deleted, which are told."""
+    """Its deliveries wait again but for those to webhooks that are inactive or deleted, which are reported."""
     hooks = [webhook_row(), webhook_row(active=0), webhook_row()]
     event = event_row(waiting=0)
     rows = [
@@ -166,7 +149,7 @@ def test_a_test_is_replayed_to_an_inactive_webhook(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["replay", "01890a5d-ac96-774b-bcce-b302099a8057"], "no delivery has this id, and no event"),
         (["replay", "msg_zz"], "an id must be a UUID, or msg_"),
@@ -175,11 +158,11 @@ def test_a_test_is_replayed_to_an_inactive_webhook(capsys: pytest.CaptureFixture
         (["dead-letters", "--webhook", "x"], "an id must be"),
     ],
 )
-def test_what_can_not_be_found_is_told(
-    capsys: pytest.CaptureFixture[str], client: str, words: list[str], told: str
+def test_unknown_ids_are_reported(
+    capsys: pytest.CaptureFixture[str], client: str, words: list[str], message: str
 ) -> None:
     """The error names what is wrong."""
-    assert told in refused(capsys, "webhooks", *words)
+    assert message in refused(capsys, "webhooks", *words)
 
 
 def waiting_test(url: str) -> str:
@@ -252,17 +235,17 @@ def test_this_machine_is_dialled_when_a_setting_names_it(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--egress-networks", "inside"], "egress_networks.0 must be an address"),
         (["--egress-proxy", "socks5://u:s3cret@h"], "egress_proxy must be a URL such as http://"),
         (["--shutdown-grace", "soon"], "duration"),
     ],
 )
-def test_what_a_deliverer_can_not_use_is_told(
-    capsys: pytest.CaptureFixture[str], client: str, words: list[str], told: str
+def test_settings_that_a_deliverer_can_not_use_are_reported(
+    capsys: pytest.CaptureFixture[str], client: str, words: list[str], message: str
 ) -> None:
     """Settings that break a rule end it before it begins; a password is not repeated."""
     error = refused(capsys, "deliver", *words)
-    assert told in error
+    assert message in error
     assert "s3cret" not in error

@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from either_client import Either, Kind
+from outside_client import new_credentials, open_service
 from running_service import Running
 from scoring_model.client import Address, NotFound
 from scoring_peer import Time
-from strangers import new_credentials, open_service
 
 PERSON: Final[dict[str, Any]] = {
     "first_name": "Marta",

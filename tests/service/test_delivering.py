@@ -11,14 +11,15 @@ from typing import Final
 import httpx
 import pytest
 
+from outside_client import IDENTITIES, PERSON, WEBHOOKS
 from scoring_model.contract.event import EventType
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.rows import DeliveryRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.delivering import delivering
-from scoring_model.service.delivery import worker as deliverers
-from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
+from scoring_model.service.delivery import deliverer as deliverers
+from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
 from scoring_model.service.egress import Egress
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
@@ -28,9 +29,8 @@ from scoring_model.service.run import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
 from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.webhook import new_secret, secret_place
+from scoring_model.service.webhooks.webhook import associated_data, new_secret
 from stored_rows import event_row, new_id, webhook_row
-from strangers import IDENTITIES, PERSON, WEBHOOKS
 from webhook_receiver import Receiver, receiving
 
 HERE: Final = Egress(development=True)
@@ -55,7 +55,7 @@ def key(tmp_path: Path) -> str:
 async def write_test(store: Store, key: str, receiver: Receiver) -> None:
     """Write a test of a webhook."""
     secrets, resource = await load_or_create(store, load_master_keys(key)), new_id()
-    sealed = secrets.seal(secret_place(resource), new_secret().encode())
+    sealed = secrets.seal(associated_data("secret", resource), new_secret().encode())
     kind, data = EventType.WEBHOOK_TEST.value, webhook_data(resource)
     async with store.writing([]) as transaction:
         await transaction.insert([webhook_row(id=resource, destination_url=receiver.url, secret=sealed)])
@@ -118,7 +118,7 @@ def test_attempts_get_their_grace(sqlite_url: str, key: str, receiver: Receiver)
     assert (row.status, row.attempts, row.answered) == ("DELIVERED", 1, 200)
 
 
-def test_an_error_that_ends_a_deliverer_is_told(
+def test_an_error_that_ends_a_deliverer_is_logged(
     sqlite_url: str, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its type and places are in the log, its text is not, and who waits for the task gets it."""

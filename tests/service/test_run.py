@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 
+from outside_client import new_credentials
 from running_service import Running, is_alive, running, start, until
 from scoring_model.bundle.reader import read_manifest
 from scoring_model.service.bundles import BundlesMissing
@@ -21,7 +22,6 @@ from scoring_model.service.keys.keyring import generate_master_key
 from scoring_model.service.run import AddressUnavailable, base_url, listen, prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import SchemaMissing, open_store
-from strangers import new_credentials
 from webhook_receiver import Receiver, receiving
 
 HEAVY: Final = "numba pyarrow pandas lightgbm sklearn sqlalchemy alembic"

@@ -9,9 +9,9 @@ from string import ascii_lowercase
 from typing import Any, Final
 
 from ledger import ACKNOWLEDGED, Entry, Ledger
+from outside_client import IDENTITIES, PERSON, VERIFICATIONS, Answer
 from persistent import NeverAnswered, Persistent
 from running_service import SECONDS
-from strangers import IDENTITIES, PERSON, VERIFICATIONS, Answer
 
 _DEVICES: Final = 60
 """Devices are shared, so that there is history."""

@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, Row, WebhookRow
-from scoring_model.service.delivery.sending import Reply, Sender
-from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
+from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
+from scoring_model.service.delivery.sender import Reply, Sender
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.webhook import new_secret, secret_place
+from scoring_model.service.webhooks.webhook import associated_data, new_secret
 from service_use import START, HeldStore, SetClock
 from stored_rows import client_row, event_row, new_id, webhook_row
 
@@ -109,7 +109,7 @@ class World:
         """A new webhook of the client, with secrets that open."""
         resource = new_id()
         secrets = {
-            name: SECRETS.seal(secret_place(resource), changes.pop(name, new_secret()).encode())
+            name: SECRETS.seal(associated_data("secret", resource), changes.pop(name, new_secret()).encode())
             for name in ("secret", "old_secret")
             if name == "secret" or name in changes
         }

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from outside_client import OutsideClient
 from running_service import PROGRAM, SECONDS, is_alive, start, until
-from strangers import Stranger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class Replica:
         if self.port is None:
             return False
         try:
-            return Stranger(self.port).ask("GET", "/health/ready").status == 200
+            return OutsideClient(self.port).ask("GET", "/health/ready").status == 200
         except OSError:
             return False
 

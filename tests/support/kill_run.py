@@ -16,10 +16,10 @@ from fleet import Deliverer, Fleet, Replica, Site
 from killing import Instants, Killer, look_for
 from ledger import Entry, Ledger
 from losses import Audit, add_webhook, audit, is_settled
+from outside_client import new_credentials
 from persistent import Persistent
 from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 from service_use import select
-from strangers import new_credentials
 from webhook_receiver import Receiver, receiving
 
 SETTLED_SECONDS: Final = 180.0
@@ -38,7 +38,7 @@ class Scene:
     Parameters
     ----------
     site : Site
-    masters : MasterKeys
+    keyring : Keyring
     fleet : Fleet
     receiver : Receiver
     credentials : sequence of mapping
@@ -46,7 +46,7 @@ class Scene:
     """
 
     site: Site
-    masters: Keyring
+    keyring: Keyring
     fleet: Fleet
     receiver: Receiver
     credentials: Sequence[Mapping[str, str]]
@@ -72,7 +72,7 @@ class Scene:
 
     def audit(self, ledger: Ledger) -> Audit:
         """What was lost."""
-        return audit(self.site, self.masters, ledger, self.receiver, self.fleet.ports)
+        return audit(self.site, self.keyring, ledger, self.receiver, self.fleet.ports)
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def playing(folder: Path, bundle: Path, database: str, fleet: Callable[[Site], F
         credentials = [new_credentials(folder, database) for _ in range(CLIENTS)]
         scene = Scene(
             site=site,
-            masters=load_master_keys(source),
+            keyring=load_master_keys(source),
             fleet=started,
             receiver=receiver,
             credentials=credentials,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from strangers import IDENTITIES, VERIFICATIONS, Answer
+from outside_client import IDENTITIES, VERIFICATIONS, Answer
 
 ACKNOWLEDGED: Final = (201, 202)
 

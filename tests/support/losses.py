@@ -15,6 +15,7 @@ from unittest import mock
 
 from fleet import Site
 from ledger import Entry, Ledger
+from outside_client import WEBHOOKS
 from persistent import NeverAnswered, Persistent
 from scoring_model.contract.ids import from_text, to_text
 from scoring_model.scorer.decider import Decider
@@ -34,7 +35,6 @@ from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.scoring import replay as replaying
 from scoring_model.service.store import open_store
 from service_use import select, table
-from strangers import WEBHOOKS
 from webhook_receiver import Receiver, Taken
 
 EVENT_TYPES: Final = ("*", "verification.completed")
@@ -120,7 +120,7 @@ def is_settled(url: str) -> bool:
 
 def audit(
     site: Site,
-    masters: Keyring,
+    keyring: Keyring,
     ledger: Ledger,
     receiver: Receiver,
     ports: Callable[[], Sequence[int]],
@@ -130,7 +130,7 @@ def audit(
     Parameters
     ----------
     site : Site
-    masters : MasterKeys
+    keyring : Keyring
     ledger : Ledger
     receiver : Receiver
         Where a webhook of every client leads.
@@ -139,7 +139,7 @@ def audit(
     """
     rows = asyncio.run(_read(site.database))
     entries, taken = ledger.entries, list(receiver.taken)
-    replayed, unlike = asyncio.run(_replay(site, masters, ledger.verifications))
+    replayed, unlike = asyncio.run(_replay(site, keyring, ledger.verifications))
     repeated, forgotten = _repeat(entries, ledger, ports)
     losses = [
         *ledger.faults,
@@ -279,7 +279,7 @@ def _untold(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
                 yield f"event {told} arrived as {arrived[message_id(delivery.id)]}"
 
 
-async def _replay(site: Site, masters: Keyring, entries: Sequence[Entry]) -> tuple[int, list[str]]:
+async def _replay(site: Site, keyring: Keyring, entries: Sequence[Entry]) -> tuple[int, list[str]]:
     """Decide once more about every verdict; how many were the same, and what was not as it has to be."""
     found: list[str] = []
     same = 0
@@ -290,7 +290,7 @@ async def _replay(site: Site, masters: Keyring, entries: Sequence[Entry]) -> tup
             find = cache(BundleShelf(site.shelf).find)
             for entry in entries:
                 try:
-                    result = await replaying.replay(store, masters, _bytes(entry), find=find)
+                    result = await replaying.replay(store, keyring, _bytes(entry), find=find)
                 except replaying.NotReplayable as error:
                     found.append(f"verification {entry.id} has no verdict: {error}")
                     continue

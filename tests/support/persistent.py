@@ -8,8 +8,8 @@ from http.client import HTTPException
 from typing import Final
 
 from ledger import Ledger
+from outside_client import Answer, OutsideClient
 from running_service import SECONDS
-from strangers import Answer, Stranger
 
 AGAIN_SECONDS: Final = 0.1
 """Between two attempts, at the most."""
@@ -72,7 +72,7 @@ class Persistent:
         if not ports:
             return None
         try:
-            answer = Stranger(self._rng.choice(ports), self.credentials).ask(method, path, body, headers)
+            answer = OutsideClient(self._rng.choice(ports), self.credentials).ask(method, path, body, headers)
         except ConnectionRefusedError:
             return None  # nothing was sent
         except (OSError, HTTPException):

@@ -53,7 +53,7 @@ async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
     service = await open_service(
         store,
         bundle=Path(settings.bundle),
-        masters=lambda: MASTERS,
+        keyring=lambda: MASTERS,
         clock=settings.clock,
         limits=QueueLimits(scoring_seconds=settings.scoring_seconds, commit_seconds=PATIENCE),
     )

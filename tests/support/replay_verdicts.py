@@ -17,7 +17,7 @@ from scoring_model.scorer import Scorer
 from scoring_model.service.core.store import Store
 from scoring_model.service.identities.export import export_records
 from scoring_model.service.identities.persons import Persons
-from scoring_model.service.keys.vault import Vault
+from scoring_model.service.keys.data_keys import Vault
 
 
 class Verdict(NamedTuple):

@@ -31,9 +31,9 @@ from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.identities.identity import assess, parse_identity
 from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.secrets import Secrets, load_or_create
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
@@ -248,7 +248,7 @@ async def opened(
     clock: SetClock | None = None,
     limits: QueueLimits | None = None,
     work: bool = False,
-    masters: Callable[[], Keyring] = lambda: MASTERS,
+    keyring: Callable[[], Keyring] = lambda: MASTERS,
 ) -> AsyncIterator[World]:
     """Open a service over a database, one of several perhaps.
 
@@ -260,7 +260,7 @@ async def opened(
     limits : QueueLimits, optional
     work : bool
         Whether what is PENDING is finished by itself.
-    masters : callable
+    keyring : callable
     """
     clock = clock or SetClock()
     store = HeldStore(await open_store(url))
@@ -268,12 +268,12 @@ async def opened(
         service = await open_service(
             store,
             bundle=bundle,
-            masters=masters,
+            keyring=keyring,
             clock=clock,
             limits=limits,
             background=work,
         )
-        secrets = await load_or_create(store, masters())
+        secrets = await load_or_create(store, keyring())
         try:
             yield World(url, bundle, store, service, clock, secrets)
         finally:

@@ -39,11 +39,11 @@ class Taken:
 
     @property
     def event(self) -> Any:
-        """What it tells."""
+        """The event."""
         return json.loads(self.body)
 
     def verified(self, secret: str) -> Any:
-        """What it tells, if the public library finds that the secret signed it; else it raises."""
+        """The event, if the public library verifies its signature; else it raises."""
         return Webhook(secret).verify(self.body, dict(self.headers))
 
 

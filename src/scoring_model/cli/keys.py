@@ -60,17 +60,17 @@ async def _rotate(store: Store, source: str, *, progress: Callable[[int], None])
     from scoring_model.service.keys.rotation import finished
     from scoring_model.service.keys.rotation import rotate as wrap_anew
 
-    masters = load_master_keys(source)
+    keyring = load_master_keys(source)
     kind, _, rest = source.partition(":")
     if kind == "file":
-        if await finished(store, masters):
+        if await finished(store, keyring):
             add_master_key(Path(rest))
             console.report(f"{rest} has a new key on top: copy it to every machine that serves this database")
-            masters = load_master_keys(source)
+            keyring = load_master_keys(source)
         else:
             console.report("an earlier rotation was not ended: going on with it")
-    elif await finished(store, masters):
+    elif await finished(store, keyring):
         console.report(
             "everything is wrapped by the first key of the source: to rotate, put a new one before it"
         )
-    return await wrap_anew(store, masters, progress=progress)
+    return await wrap_anew(store, keyring, progress=progress)

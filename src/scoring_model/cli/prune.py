@@ -53,7 +53,7 @@ def prune(
     """
     from scoring_model.service.retention.pruning import OldSignals
     from scoring_model.service.retention.pruning import prune as prune_store
-    from scoring_model.service.retention.retention import Ages
+    from scoring_model.service.retention.sweep import Ages
 
     given = {
         "--delivered-after": delivered_after,
@@ -64,16 +64,18 @@ def prune(
     ages = _durations({option: text for option, text in given.items() if text is not None})
     signals = None
     if signals_after is not None:
-        signals = OldSignals(age=ages["--signals-after"], masters=masters_of(database, master_key))
+        signals = OldSignals(age=ages["--signals-after"], keyring=masters_of(database, master_key))
     kept = Ages(
         deliveries=ages["--delivered-after"],
         dead_letters=ages["--dead-after"],
         events=ages["--events-after"],
     )
-    with _progress(dry=dry_run) as report:
+    with _progress(dry=dry_run) as progress:
         pruned = with_store(
             database,
-            lambda store: prune_store(store, kept, now=now(), signals=signals, dry=dry_run, told=report),
+            lambda store: prune_store(
+                store, kept, now=now(), signals=signals, dry=dry_run, progress=progress
+            ),
         )
     _show(pruned, dry=dry_run, as_json=as_json)
 

@@ -50,8 +50,8 @@ def replay(
     resource = from_text(verification)
     if resource is None:
         raise ValueError("a verification is called by a UUID")
-    masters = masters_of(database, master_key)
-    outcome = str(with_store(database, lambda store: _replay(store, masters, resource, bundles)))
+    keyring = masters_of(database, master_key)
+    outcome = str(with_store(database, lambda store: _replay(store, keyring, resource, bundles)))
     if as_json:
         console.say_json({"verificationId": verification, "replay": outcome})
     else:
@@ -59,7 +59,7 @@ def replay(
     raise typer.Exit(CODES[outcome])
 
 
-async def _replay(store: Store, masters: Keyring, resource: bytes, bundles: Path | None) -> Replay:
+async def _replay(store: Store, keyring: Keyring, resource: bytes, bundles: Path | None) -> Replay:
     from scoring_model.service.bundles import BundleShelf, BundlesMissing, read_bundle_directory
     from scoring_model.service.scoring.replay import replay as decide_again
 
@@ -71,4 +71,4 @@ async def _replay(store: Store, masters: Keyring, resource: bytes, bundles: Path
             raise BundlesMissing(directory, ((model_version, policy_version or ""),))
         return path
 
-    return await decide_again(store, masters, resource, find=find)
+    return await decide_again(store, keyring, resource, find=find)

@@ -10,8 +10,8 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, now, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.webhooks.deliveries import Delivery
-    from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+    from scoring_model.service.core.rows import DeliveryStatus
+from scoring_model.service.webhooks.deliveries import Delivery
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
@@ -37,7 +37,7 @@ def deliveries(
     as_json: Json = False,
 ) -> None:
     """Show deliveries, the oldest first, without contents and addresses."""
-    from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+    from scoring_model.service.core.rows import DeliveryStatus
 
     known = [one.value for one in DeliveryStatus]
     if status is not None and status not in known:
@@ -56,7 +56,7 @@ def dead_letters(
     as_json: Json = False,
 ) -> None:
     """Show deliveries without attempts left, the oldest first. `webhooks replay` sends one again."""
-    from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+    from scoring_model.service.core.rows import DeliveryStatus
 
     _show(
         database,

@@ -65,11 +65,11 @@ async def delivering(
         It ends by itself only with an error.
     """
     from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
     from scoring_model.service.delivery.sender import AiohttpSender
-    from scoring_model.service.delivery.worker import Deliverer, DeliveryLimits
     from scoring_model.service.keys.keyring import load_master_keys
     from scoring_model.service.keys.secrets import load_or_create
-    from scoring_model.service.webhooks.sealing import seal_migrated
+    from scoring_model.service.webhooks.webhook import seal_migrated
 
     secrets = await load_or_create(store, load_master_keys(master_source))
     await seal_migrated(store, secrets)

@@ -147,7 +147,7 @@ async def _open_service(settings: ServiceSettings, store: Store) -> Service:
         store,
         bundle=settings.bundle,
         public_key=None if settings.public_key is None else load_public_key(settings.public_key),
-        masters=lambda: load_master_keys(settings.master_source),
+        keyring=lambda: load_master_keys(settings.master_source),
         clock=SystemClock(),
         limits=QueueLimits(
             batch=settings.max_batch,

@@ -18,13 +18,12 @@ from scoring_model.service.core.store import WHOLE_DATABASE, Store, StoreUnavail
 from scoring_model.service.idempotency import IdempotencyStore
 from scoring_model.service.identities.identities import Identities
 from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.rotation import follow
 from scoring_model.service.keys.secrets import Secrets, load_or_create
-from scoring_model.service.keys.vault import Vault
-from scoring_model.service.retention.housekeeping import Housekeeping, warn_of_short_history
-from scoring_model.service.retention.retention import note_window
+from scoring_model.service.retention.sweep import Housekeeping, note_window, warn_of_short_history
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.scoring.pending import PendingWork
@@ -32,7 +31,7 @@ from scoring_model.service.scoring.readiness import ReadinessCheck
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.scoring.verifications import Sentences, Verifications
 from scoring_model.service.webhooks.endpoints import Webhooks
-from scoring_model.service.webhooks.sealing import seal_migrated
+from scoring_model.service.webhooks.webhook import seal_migrated
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -97,7 +96,7 @@ async def open_service(
     *,
     bundle: Path,
     public_key: "Ed25519PublicKey | None" = None,
-    masters: Callable[[], Keyring],
+    keyring: Callable[[], Keyring],
     clock: Clock,
     limits: QueueLimits | None = None,
     development: bool = False,
@@ -112,7 +111,7 @@ async def open_service(
     bundle : Path
     public_key : Ed25519PublicKey, optional
         Whose signature the bundle must carry.
-    masters : callable
+    keyring : callable
         Reads the keyring.
     clock : Clock
     limits : QueueLimits, optional
@@ -129,7 +128,7 @@ async def open_service(
         When it links records in another way than the history in the store.
     """
     scorer = Scorer.load(bundle, public_key=public_key)
-    keys = masters()
+    keys = keyring()
     secrets = await load_or_create(store, keys)
     await seal_migrated(store, secrets)
     await _agree_on_links(store, scorer)
@@ -139,7 +138,7 @@ async def open_service(
     service = _assemble(
         store=store,
         scorer=scorer,
-        vault=Vault(keys, reload=masters),
+        vault=Vault(keys, reload=keyring),
         secrets=secrets,
         clock=clock,
         limits=limits or QueueLimits(),

@@ -7,7 +7,7 @@ import pytest
 
 from linked_use import AMOUNT
 from scoring_model.service.core.resources import Caller
-from scoring_model.service.keys.amount_masks import Masks
+from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import World, applicants, opened, tell, together
 

@@ -93,15 +93,6 @@ def test_webhooks_a_completed_verification_has_an_outcome() -> None:
         events_of_verification(VerificationStatus.COMPLETED, None)
 
 
-def test_webhooks_the_payload_of_a_verification_is_thin() -> None:
-    """It has the members of the contract in their order, and nothing of a person."""
-    data = numbered(verification_data(ROW), 7)
-    assert data == (
-        '{"id":"00010203-0405-0607-0809-0a0b0c0d0e0f","identityId":"00000000-0000-0000-0000-000000000000",'
-        '"status":"COMPLETED","scoringOutcome":"STEPPED_UP","scoringScore":512,"modelVersion":"m-1","sequence":7}'
-    )
-
-
 def test_webhooks_what_a_verification_lacks_is_null() -> None:
     """A fault has all members, those without a value null."""
     row = ROW._replace(identity_id=None, status="ERROR", outcome=None, score=None, model_version=None)

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.core.rows import IdempotencyRow
-from scoring_model.service.retention.housekeeping import warn_of_short_history
-from scoring_model.service.retention.retention import KEPT_SINCE, kept_since
+from scoring_model.service.retention.sweep import KEPT_SINCE, kept_since, warn_of_short_history
 from scoring_model.service.scoring.score import SKEW
 from service_use import HOUR, START, World, table, tell
 

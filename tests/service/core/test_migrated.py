@@ -8,15 +8,15 @@ import pytest
 
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.scoring.replay import Replay, replay
-from scoring_model.service.store import migrate, migration
-from scoring_model.service.store.migration import script
+from scoring_model.service.store import migrate, migrations
+from scoring_model.service.store.migrations import script
 from service_use import MASTERS, World, applicants, file_of, opened, tell
 
 
 def put_back(path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy a database into one of version 0003."""
     with monkeypatch.context() as patched, closing(sqlite3.connect(old)) as connection:
-        patched.setattr(migration, "HEAD", "0003")
+        patched.setattr(migrations, "HEAD", "0003")
         connection.executescript(script("sqlite", None))
         connection.execute("ATTACH ? AS new", (str(path),))
         tables = [

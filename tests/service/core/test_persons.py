@@ -7,12 +7,12 @@ import pytest
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import IdentityRow
 from scoring_model.service.identities.persons import Persons, seal_reference
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
-from scoring_model.service.keys.vault import Vault
 from service_use import MASTERS, World, applicants, opened, signals_of, table, tell
 from stored_rows import pending_row
 
-NEWER = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.current,))
+NEWER = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.primary,))
 
 
 def test_privacy_what_is_sealed_is_bound_to_its_row(store_url: str, sealed: Path) -> None:
@@ -66,7 +66,7 @@ def test_privacy_an_unknown_master_key_is_unavailable_to_those_whom_it_concerns(
         caller = await world.client()
         person, other = [one.identity for one in applicants(sealed)[:2]]
         mine = await world.identity(caller, other)
-        async with opened(store_url, sealed, masters=lambda: NEWER) as ahead:
+        async with opened(store_url, sealed, keyring=lambda: NEWER) as ahead:
             theirs = await ahead.identity(caller, person)
             made = (await ahead.verify(caller, identity=theirs, subject="s")).resource
         for call in (
@@ -96,9 +96,9 @@ def test_privacy_a_service_reads_its_master_keys_again_when_it_meets_a_newer_one
         nonlocal current
         caller = await world.client()
         current = NEWER
-        async with opened(store_url, sealed, masters=lambda: NEWER) as ahead:
+        async with opened(store_url, sealed, keyring=lambda: NEWER) as ahead:
             identity = await ahead.identity(caller, applicants(sealed)[0].identity)
         assert (await world.service.identities.get(caller, identity)).values
         assert (await world.verify(caller, identity=identity)).resource.score is not None
 
-    tell(store_url, sealed, story, masters=lambda: current)
+    tell(store_url, sealed, story, keyring=lambda: current)

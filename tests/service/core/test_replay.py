@@ -196,11 +196,11 @@ def test_a_bundle_that_is_missing_is_named(store_url: str, sealed: Path) -> None
 
 def test_a_verdict_under_a_master_key_that_is_missing_is_told(store_url: str, sealed: Path) -> None:
     """An operator whose source is behind a rotation reads what is missing, not that something is erased."""
-    newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.current,))
+    newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.primary,))
 
     async def story(world: World) -> None:
         caller = await world.client()
-        async with opened(store_url, sealed, masters=lambda: newer) as ahead:
+        async with opened(store_url, sealed, keyring=lambda: newer) as ahead:
             made = (await ahead.verify(caller, signals={"vpn": True})).resource
         with pytest.raises(NotReplayable, match="master key"):
             await replayed(world, made.id)

@@ -18,12 +18,12 @@ from scoring_model.service.core.expiry import Expiring
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
 from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable, Transaction
 from scoring_model.service.idempotency import LIFETIME
-from scoring_model.service.retention import retention
-from scoring_model.service.retention.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
+from scoring_model.service.retention import sweep as retention
+from scoring_model.service.retention.sweep import KEPT_SINCE, Ages, note_window, noted_window, sweep
 from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.store import open_store
 from scoring_model.service.webhooks.deliveries import NotReplayed, replay
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import NewEvent, write_events
 from service_use import START, World, table
 from service_use import tell as tell_world
 from store_story import tell, write
@@ -36,10 +36,10 @@ CUTOFFS = AGES.cutoffs(now=NOW, longest=WINDOW)
 SWEEPER = """
 import asyncio, sys
 from scoring_model.service.core import ids
-from scoring_model.service.retention import retention
+from scoring_model.service.retention import sweep as retention
 from scoring_model.service.store import open_store
 
-retention.STRETCH, retention.PAUSE = 10, 0.02
+retention.BATCH, retention.PAUSE = 10, 0.02
 
 def told(kind, count):
     if count >= 30:
@@ -47,7 +47,7 @@ def told(kind, count):
 
 async def main(url, now):
     store = await open_store(url, seconds=60)
-    await retention.sweep(store, retention.Ages().cutoffs(now=now, longest=None), told=told)
+    await retention.sweep(store, retention.Ages().cutoffs(now=now, longest=None), progress=told)
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
@@ -113,7 +113,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not a row, not a fact; also where stretches are short."""
-    monkeypatch.setattr(retention, "STRETCH", 2)
+    monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE", 0)
 
     async def story(store: Store) -> None:
@@ -155,7 +155,7 @@ def test_an_interrupted_walk_goes_on_when_it_is_run_again(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it stops, an event is never gone before a delivery of it, and in the end the same is left."""
-    monkeypatch.setattr(retention, "STRETCH", 2)
+    monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE", 0)
     staying = rows_at(0, 0)[1]
 
@@ -212,7 +212,7 @@ def test_several_walks_at_a_time_delete_everything_once(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What they say that they deleted is what there was, together."""
-    monkeypatch.setattr(retention, "STRETCH", 7)
+    monkeypatch.setattr(retention, "BATCH", 7)
     monkeypatch.setattr(retention, "PAUSE", 0)
     rows = [row for earlier in range(1, 31) for row in rows_at(0, earlier)[0]]
 

@@ -10,10 +10,10 @@ import pytest
 
 from scoring_model.service.core.rows import ClientRow, PersonKeyRow
 from scoring_model.service.core.store import Store
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.keys.rotation import finished, follow, rotate
 from scoring_model.service.keys.secrets import ROOT_FACT, load_or_create
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.store import open_store
 
 T = TypeVar("T")
@@ -123,8 +123,8 @@ def test_a_rotation_that_stopped_halfway_is_resumed(store_url: str) -> None:
         texts = await _populated(store)
         with pytest.raises(_Stopped):
             await rotate(store, BOTH, progress=stop, batch=5)
-        masters = [row.master_id for row in (await _rows(store, texts)).values()]
-        assert (masters.count(NEW.id), masters.count(OLD.id)) == (10, PERSONS - 10)
+        keyring = [row.master_id for row in (await _rows(store, texts)).values()]
+        assert (keyring.count(NEW.id), keyring.count(OLD.id)) == (10, PERSONS - 10)
         assert not await finished(store, BOTH)
         await _assert_opens(store, texts, Vault(BOTH))
         assert await rotate(store, BOTH, batch=5) == PERSONS - 10
@@ -227,7 +227,7 @@ def test_a_running_server_reads_on_and_learns_the_new_key(store_url: str) -> Non
         texts = await _populated(store)
         server, other = (Vault(BEFORE, reload=lambda: BOTH) for _ in range(2))
         await follow(store, server)
-        assert server.masters == BEFORE
+        assert server.keyring == BEFORE
         await rotate(store, BOTH)
         late = await _add_persons(store, server, 1, 3)
         assert not await finished(store, BOTH)
@@ -260,7 +260,7 @@ def test_a_slow_source_holds_up_nobody(store_url: str) -> None:
             await reader.clients()
         answered.set()
         await following
-        assert server.masters == BOTH
+        assert server.keyring == BOTH
 
     _on(store_url, served)
 

@@ -359,11 +359,11 @@ def test_a_verification_that_can_not_even_be_kept_is_an_error(store_url: str, se
 
 def test_a_person_under_a_master_key_that_is_not_at_hand_is_unavailable(store_url: str, sealed: Path) -> None:
     """Whose key another process wrapped under a newer master key waits for it; the others of the batch do not."""
-    newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.current,))
+    newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.primary,))
 
     async def story(world: World) -> None:
         caller = await world.client()
-        async with opened(store_url, sealed, masters=lambda: newer) as ahead:
+        async with opened(store_url, sealed, keyring=lambda: newer) as ahead:
             await ahead.verify(caller, signals={"vpn": True}, subject="s")
         refused, scored = await together(
             world,

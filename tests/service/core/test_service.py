@@ -239,7 +239,7 @@ def test_a_service_without_the_master_key_of_its_database_does_not_open(store_ur
     tell(store_url, sealed, nothing)
     strange = Keyring(KeyEncryptionKey(bytes(32)))
     with pytest.raises(UnknownMasterKey, match="is not among those of the source"):
-        tell(store_url, sealed, nothing, masters=lambda: strange)
+        tell(store_url, sealed, nothing, keyring=lambda: strange)
 
 
 def test_rate_limit_tokens_are_of_a_client_and_failures_of_an_address(store_url: str, sealed: Path) -> None:

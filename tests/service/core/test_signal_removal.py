@@ -12,12 +12,12 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.identities.export import export_records
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.retention import signal_removal
 from scoring_model.service.retention.pruning import OldSignals, Pruned, prune
-from scoring_model.service.retention.retention import Ages
 from scoring_model.service.retention.signal_removal import Removed, remove_signals
+from scoring_model.service.retention.sweep import Ages
 from scoring_model.service.scoring.replay import Replay, replay
 from service_use import (
     HOUR,
@@ -120,7 +120,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
     store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of several stretches; those without signals do not count."""
-    monkeypatch.setattr(signal_removal, "STRETCH", 2)
+    monkeypatch.setattr(signal_removal, "BATCH", 2)
     told: list[int] = []
 
     async def story(world: World) -> None:
@@ -135,7 +135,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
         assert foretold == Removed(signals=4, unreadable=0)
         assert await rows(world) == before
         done = await remove_signals(
-            world.store, Vault(MASTERS), before=world.clock.now() - AGE, told=told.append
+            world.store, Vault(MASTERS), before=world.clock.now() - AGE, progress=told.append
         )
         assert done == foretold
         assert told == [1, 3, 4]
@@ -293,8 +293,8 @@ def test_signals_stay_unless_an_operator_wants_it_otherwise(store_url: str, seal
             world.store,
             Ages(),
             now=world.clock.now(),
-            signals=OldSignals(age=AGE, masters=MASTERS),
-            told=lambda kind, _: told.append(kind),
+            signals=OldSignals(age=AGE, keyring=MASTERS),
+            progress=lambda kind, _: told.append(kind),
         )
         assert pruned.signals == Removed(signals=1, unreadable=0)
         assert {"links", "events", "signals"} <= set(told)

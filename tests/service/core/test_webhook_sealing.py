@@ -11,8 +11,13 @@ from scoring_model.service.core.store import TRUNCATION_FACT
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
 from scoring_model.service.keys.rotation import rotate
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.sealing import UNSEALED_FACT, destination_of, fields_of, with_fields
-from scoring_model.service.webhooks.webhook import WebhookFields
+from scoring_model.service.webhooks.webhook import (
+    UNSEALED_FACT,
+    WebhookFields,
+    destination_of,
+    fields_of,
+    with_fields,
+)
 from service_use import MASTERS, World, eventually, file_of, opened, select, table, tell
 from store_story import write
 from stored_rows import webhook_row
@@ -63,7 +68,7 @@ async def shown(world: World, caller: Caller, hook: bytes) -> tuple[str, str | N
 
 def test_webhooks_show_what_is_sealed_at_rest(store_url: str, sealed: Path) -> None:
     """Also after a rotation of the master key, which leaves the sealed bytes as they are."""
-    newer = Keyring(KeyEncryptionKey(bytes([7] * 32)), (MASTERS.current,))
+    newer = Keyring(KeyEncryptionKey(bytes([7] * 32)), (MASTERS.primary,))
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -74,7 +79,7 @@ def test_webhooks_show_what_is_sealed_at_rest(store_url: str, sealed: Path) -> N
         assert b"s3cret" not in (row.query or b"s3cret")
         assert b"office" not in (row.description or b"office")
         await rotate(world.store, newer)
-        async with opened(world.url, sealed, masters=lambda: Keyring(newer.current)) as again:
+        async with opened(world.url, sealed, keyring=lambda: Keyring(newer.primary)) as again:
             assert await shown(again, caller, made.id) == (URL, "of the back office")
             assert await table(world.url, WebhookRow) == [row]
 

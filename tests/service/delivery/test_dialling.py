@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from scoring_model.service.delivery.addresses import AddressPolicy
+from scoring_model.service.delivery.address_policy import AddressPolicy
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     MOST_ADDRESSES,
@@ -87,26 +87,6 @@ def test_look_ups_are_bounded_and_the_next_wait_for_their_turn() -> None:
 
     asyncio.run(run())
     assert len(server.asked) == 4
-
-
-def test_names_of_one_client_that_hang_hold_up_no_other_client() -> None:
-    """However many names of a client hang, look-ups of others begin at once and succeed."""
-    server = HangingServer()
-
-    async def run() -> None:
-        lookups = Lookups(server, most=8)
-        slow = [
-            asyncio.create_task(lookups.addresses(f"slow{n}.{client}.example", client=client))
-            for n in range(50)
-            for client in (1, 2)
-        ]
-        for n in range(20):
-            assert await lookups.addresses(f"quick{n}.example", client=3) == ["8.8.8.8"]
-        assert not any(task.done() for task in slow)
-        server.gate.set()
-        assert await asyncio.gather(*slow) == [["8.8.8.8"]] * 100
-
-    asyncio.run(run())
 
 
 def test_a_loop_that_ends_leaves_no_error_behind() -> None:

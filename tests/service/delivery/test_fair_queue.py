@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.core.store import DueWebhook
-from scoring_model.service.delivery.fair_queue import FairQueue, Job, destination_of
+from scoring_model.service.delivery.fair_queue import FairQueue, LeasedDelivery, host_and_port
 from stored_rows import delivery_row, event_row, webhook_row
 
 PLENTY = 1_000
@@ -25,37 +25,37 @@ def due(webhook: WebhookRow, number: int | None = None) -> DueWebhook:
     return DueWebhook(webhook.id, webhook.client, webhook.destination_url, number)
 
 
-def jobs(webhook: WebhookRow, count: int, leased_until: int = 100) -> list[Job]:
+def deliveries(webhook: WebhookRow, count: int, leased_until: int = 100) -> list[LeasedDelivery]:
     """Leased deliveries to a webhook."""
     return [
-        Job(delivery_row(webhook=webhook.id, leased_until=leased_until), event_row(), webhook)
+        LeasedDelivery(delivery_row(webhook=webhook.id, leased_until=leased_until), event_row(), webhook)
         for _ in range(count)
     ]
 
 
-def begun(queue: FairQueue, until: int = 100) -> list[Job]:
+def begun(queue: FairQueue, until: int = 100) -> list[LeasedDelivery]:
     """Begin all that may be begun."""
     found = []
-    while (job := queue.next(until=until)) is not None:
-        found.append(job)
+    while (leased := queue.next(until=until)) is not None:
+        found.append(leased)
     return found
 
 
 def ended(
-    queue: FairQueue, some: Sequence[Job], *, answered: bool = True, seconds: float = 0.1
+    queue: FairQueue, some: Sequence[LeasedDelivery], *, answered: bool = True, seconds: float = 0.1
 ) -> list[bool]:
     """End attempts; whether more was due of the client of each."""
-    return [queue.done(job, answered=answered, seconds=seconds) for job in some]
+    return [queue.done(leased, answered=answered, seconds=seconds) for leased in some]
 
 
-def leased(
+def lease(
     queue: FairQueue, webhooks: Sequence[WebhookRow], *, taken: int, batch: int = PLENTY
 ) -> Counter[int]:
     """Lease what the shares allow when everything is due; how much each client got."""
     shares = queue.shares([due(webhook) for webhook in webhooks], room=taken - queue.held, batch=batch)
     found = Counter[int]()
     for webhook in webhooks:
-        queue.add(jobs(webhook, shares.get(webhook.id, 0)))
+        queue.add(deliveries(webhook, shares.get(webhook.id, 0)))
         found[webhook.client] += shares.get(webhook.id, 0)
     return found
 
@@ -73,8 +73,8 @@ def test_clients_take_turns_where_a_batch_is_too_small_for_all() -> None:
     """Who got nothing of a batch comes first in the next."""
     queue, hooks = FairQueue(at_once=9, per_destination=9), [hook(client=client) for client in range(1, 6)]
     for expected in ({1, 2}, {3, 4}, {5, 1}, {2, 3}):
-        leased(queue, hooks, taken=PLENTY, batch=2)
-        assert {job.webhook.client for job in queue.clear()} == expected
+        lease(queue, hooks, taken=PLENTY, batch=2)
+        assert {leased.webhook.client for leased in queue.clear()} == expected
 
 
 def test_no_more_is_leased_than_is_due() -> None:
@@ -97,28 +97,30 @@ def test_a_client_that_begins_finds_room_whatever_others_hold(
     """
     queue = FairQueue(at_once=at_once, per_destination=2 * at_once)
     others = [hook(f"{n}.{client}.example", client) for client, of in enumerate(greedy, 1) for n in range(of)]
-    leased(queue, others, taken=taken)
+    lease(queue, others, taken=taken)
     begun(queue)
     new = hook("new.example", client=99)
     parts = 3 * (len(greedy) + 1)
-    assert leased(queue, [*others, new], taken=taken)[99] >= max(1, taken // parts)
-    assert Counter(job.webhook.client for job in begun(queue))[99] >= max(1, min(taken, at_once) // parts)
+    assert lease(queue, [*others, new], taken=taken)[99] >= max(1, taken // parts)
+    assert Counter(leased.webhook.client for leased in begun(queue))[99] >= max(
+        1, min(taken, at_once) // parts
+    )
 
 
 def test_a_client_alone_leaves_room_within_its_share() -> None:
     """One of its destinations that hangs does not take what its others need."""
     queue, hanging, quick = FairQueue(at_once=30, per_destination=100), hook(), hook("two.example")
-    assert leased(queue, [hanging], taken=60) == {1: 20}
+    assert lease(queue, [hanging], taken=60) == {1: 20}
     assert len(begun(queue)) == 10
-    assert leased(queue, [hanging, quick], taken=60) == {1: 7}
-    assert {job.webhook.destination_url for job in begun(queue)} == {quick.destination_url}
+    assert lease(queue, [hanging, quick], taken=60) == {1: 7}
+    assert {leased.webhook.destination_url for leased in begun(queue)} == {quick.destination_url}
 
 
 def test_attempts_take_turns() -> None:
     """Clients take turns, and the destinations of each, in the order of the deliveries of each."""
     queue = FairQueue(at_once=100, per_destination=100)
     many, one = [hook(f"{n}.example") for n in range(3)], hook("other.example", client=2)
-    given = {webhook.id: jobs(webhook, 2) for webhook in [*many, one]}
+    given = {webhook.id: deliveries(webhook, 2) for webhook in [*many, one]}
     for some in given.values():
         queue.add(some)
     first, second, third = (given[webhook.id] for webhook in many)
@@ -139,13 +141,13 @@ def test_attempts_take_turns() -> None:
 def test_a_destination_is_shared_by_clients() -> None:
     """One client has at most half of the attempts to a host and port; another begins at once."""
     queue, one, two = FairQueue(at_once=1_000, per_destination=8), hook(), hook(client=2)
-    queue.add(jobs(one, 10))
+    queue.add(deliveries(one, 10))
     some = begun(queue)
     assert len(some) == 4
-    queue.add(jobs(two, 10))
-    assert [job.webhook.client for job in begun(queue)] == [2, 2]
+    queue.add(deliveries(two, 10))
+    assert [leased.webhook.client for leased in begun(queue)] == [2, 2]
     ended(queue, some)
-    assert Counter(job.webhook.client for job in begun(queue)) == {1: 3, 2: 1}
+    assert Counter(leased.webhook.client for leased in begun(queue)) == {1: 3, 2: 1}
 
 
 @pytest.mark.parametrize(("answered", "seconds"), [(False, 0.1), (True, 2.1)])
@@ -155,25 +157,25 @@ def test_the_slow_and_silent_get_fewer_attempts_at_once(*, answered: bool, secon
     Of a slow lane no more is leased than twice as much; that of another client to the same destination is not slow.
     """
     queue, webhook, other = FairQueue(at_once=100, per_destination=16), hook(), hook(client=2)
-    queue.add(jobs(webhook, 16))
+    queue.add(deliveries(webhook, 16))
     some = begun(queue)
     assert len(some) == 8
     ended(queue, some, answered=answered, seconds=seconds)
     assert len(begun(queue)) == 2
     queue.drop(webhook.id)
-    assert leased(queue, [webhook, other], taken=PLENTY, batch=50) == {1: 2, 2: 48}
+    assert lease(queue, [webhook, other], taken=PLENTY, batch=50) == {1: 2, 2: 48}
     ended(queue, some[:2])
     assert queue.running == 0
-    assert Counter(job.webhook.client for job in begun(queue)) == {1: 2, 2: 7}
+    assert Counter(leased.webhook.client for leased in begun(queue)) == {1: 2, 2: 7}
 
 
 def test_the_end_of_an_attempt_says_whether_more_is_due() -> None:
     """It says so once, for a client whose share had no room for all that is due."""
     queue, webhook, other = FairQueue(at_once=100, per_destination=100), hook(), hook(client=2)
-    leased(queue, [webhook], taken=9)
-    queue.add(jobs(other, 2))
+    lease(queue, [webhook], taken=9)
+    queue.add(deliveries(other, 2))
     some = begun(queue)
-    assert Counter(zip((job.webhook.client for job in some), ended(queue, some), strict=True)) == {
+    assert Counter(zip((leased.webhook.client for leased in some), ended(queue, some), strict=True)) == {
         (1, True): 1,
         (1, False): 2,
         (2, False): 2,
@@ -183,7 +185,7 @@ def test_the_end_of_an_attempt_says_whether_more_is_due() -> None:
 def test_no_attempt_outlasts_its_lease() -> None:
     """What has waited so long that its lease would end within the attempt is let go."""
     queue, webhook = FairQueue(at_once=100, per_destination=100), hook()
-    old, new = jobs(webhook, 2, leased_until=99), jobs(webhook, 1, leased_until=100)
+    old, new = deliveries(webhook, 2, leased_until=99), deliveries(webhook, 1, leased_until=100)
     queue.add([old[0], *new, old[1]])
     assert begun(queue, until=100) == new
     assert (queue.held, queue.running) == (1, 1)
@@ -192,8 +194,8 @@ def test_no_attempt_outlasts_its_lease() -> None:
 def test_what_waits_for_a_webhook_is_dropped() -> None:
     """The webhook's own deliveries go, those of its neighbours on the same host stay."""
     queue, gone, stays = FairQueue(at_once=100, per_destination=100), hook(), hook()
-    kept = jobs(stays, 2)
-    queue.add([*jobs(gone, 3), *kept])
+    kept = deliveries(stays, 2)
+    queue.add([*deliveries(gone, 3), *kept])
     queue.drop(gone.id)
     assert queue.held == 2
     assert begun(queue) == kept
@@ -202,7 +204,7 @@ def test_what_waits_for_a_webhook_is_dropped() -> None:
 def test_all_that_waits_is_let_go() -> None:
     """Attempts under way stay."""
     queue, webhook = FairQueue(at_once=100, per_destination=4), hook()
-    given = jobs(webhook, 4)
+    given = deliveries(webhook, 4)
     queue.add(given)
     some = begun(queue)
     assert queue.clear() == given[2:]
@@ -223,4 +225,4 @@ def test_all_that_waits_is_let_go() -> None:
 )
 def test_a_destination_is_a_host_and_a_port(url: str, name: str) -> None:
     """Case, a dot at the end and the port of the scheme make no difference."""
-    assert destination_of(url) == name
+    assert host_and_port(url) == name

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 import pytest
 
 from scoring_model.contract.event import EventType
-from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.delivery.fan_out import MOST_CLIENTS, FannedOut, deliveries_of, fan_out, gets
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 from scoring_model.service.webhooks.webhook import pack_event_types, unpack_event_types, wants
 from service_use import START
 from store_story import tell, write
@@ -93,7 +92,7 @@ def test_webhooks_a_test_goes_to_its_webhook_alone(active: int) -> None:
     assert not got(hook("*", "webhook.test"), event)
 
 
-def test_webhooks_others_are_told_of_a_disabled_one() -> None:
+def test_webhooks_others_are_notified_of_a_disabled_one() -> None:
     """`webhook.disabled` goes to those of the client's other webhooks that want it."""
     disabled = hook()
     event = event_row(type="webhook.disabled", resource=disabled.id)

@@ -6,11 +6,23 @@ import pytest
 
 from delivery_use import Sent, World, WrittenSender, never, running, tell
 from scoring_model.service.core.faults import FAULTS
+from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.delivery.sending import Reply
-from scoring_model.service.delivery.worker import LEASE, DeliveryLimits
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.delivery.deliverer import LEASE, DeliveryLimits
+from scoring_model.service.delivery.sender import Reply
 from service_use import eventually
+
+
+def break_off(world: World) -> asyncio.Event:
+    """Take the database away; the event is set once a transaction was refused."""
+    refused = asyncio.Event()
+
+    async def note() -> None:
+        if world.store.error is not None:
+            refused.set()
+
+    world.store.before_each, world.store.error = note, StoreUnavailable("away")
+    return refused
 
 
 def test_law_10_another_takes_over_when_the_lease_is_over(store_url: str) -> None:
@@ -65,8 +77,8 @@ def test_law_10_results_wait_for_a_database_that_is_away(store_url: str) -> None
         await world.events(5)
         world.sender.reply = Reply(200)
         found = await world.deliverer.step()
-        world.store.error = StoreUnavailable("away")
-        await eventually(lambda: len(world.sender.sent) == 5 and world.deliverer._behind)
+        refused = break_off(world)
+        await eventually(lambda: len(world.sender.sent) == 5 and refused.is_set())
         assert await world.statuses() == {"WAITING": 5}
         world.store.error = None
         await world.deliverer.finished()
@@ -86,8 +98,8 @@ def test_law_10_nothing_is_taken_while_results_wait(store_url: str) -> None:
         await world.hook()
         await world.events(5)
         await world.deliverer.step()
-        world.store.error = StoreUnavailable("away")
-        await eventually(lambda: len(world.sender.sent) == 5 and world.deliverer._behind)
+        refused = break_off(world)
+        await eventually(lambda: len(world.sender.sent) == 5 and refused.is_set())
         world.clock.at += LEASE + 1
         world.store.error = None
         assert await world.deliverer.step() == 0

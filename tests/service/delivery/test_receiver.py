@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from scoring_model.service.delivery.sender import AiohttpSender
-from scoring_model.service.delivery.sending import Reply
+from scoring_model.service.delivery.sender import AiohttpSender, Reply
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "receiver.py"
 SECRET = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.delivery.schedule import (
     DELAYS,
+    DISABLE_AFTER,
     HOUR,
     MINUTE,
-    PATIENCE,
     SECOND,
     DisabledReason,
     RetryDecision,
     after_attempt,
+    requested_delay,
     succeeded,
-    wished,
 )
-from scoring_model.service.delivery.sending import Reply
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.delivery.sender import Reply
 from service_use import START
 from stored_rows import delivery_row, webhook_row
 
@@ -91,7 +91,7 @@ def test_webhooks_delays_stay_within_their_bounds(seed: int, attempts: int) -> N
 def test_webhooks_2xx_is_success(status: int) -> None:
     """Any 2xx ends a delivery, at the last attempt too, however long nothing succeeded."""
     for attempts in (0, LAST):
-        found = verdict(Reply(status), attempts=attempts, idle=2 * PATIENCE)
+        found = verdict(Reply(status), attempts=attempts, idle=2 * DISABLE_AFTER)
         assert found == RetryDecision(status=DeliveryStatus.DELIVERED, due_at=START)
 
 
@@ -134,15 +134,15 @@ def test_webhooks_retry_after_may_be_a_date() -> None:
         later.strftime("%A, %d-%b-%y %H:%M:%S GMT"),
         later.strftime("%a %b %e %H:%M:%S %Y"),
     )
-    assert [wished(form, now=START) for form in forms] == [2 * HOUR] * 3
+    assert [requested_delay(form, now=START) for form in forms] == [2 * HOUR] * 3
     assert verdict(Reply(503, forms[0])).due_at - START == 2 * HOUR
-    assert wished(format_datetime(at - timedelta(days=1), usegmt=True), now=START) == 0
+    assert requested_delay(format_datetime(at - timedelta(days=1), usegmt=True), now=START) == 0
 
 
 @given(st.text(max_size=200) | st.from_regex(r"\A\w{3}, \d{1,4} \w{3} \d{1,6} \d\d:\d\d:\d\d [-+]?\w{1,6}\Z"))
 def test_webhooks_no_retry_after_is_an_error(text: str) -> None:
     """Whatever a receiver sends, nothing raises, and nobody is dialled earlier for it."""
-    assert wished(text, now=START) >= 0
+    assert requested_delay(text, now=START) >= 0
     assert DELAYS[1] <= verdict(Reply(429, text)).due_at - START <= 24 * HOUR
 
 
@@ -155,13 +155,13 @@ def test_webhooks_410_disables_at_once() -> None:
 
 def test_webhooks_120_hours_without_success_disable() -> None:
     """A failure disables from 120 h after the last success on, and no microsecond before."""
-    assert verdict(FAILED, idle=PATIENCE - 1).disable is None
-    assert verdict(FAILED, idle=PATIENCE).disable is DisabledReason.FAILING
-    assert replace(verdict(FAILED, idle=PATIENCE), disable=None) == verdict(FAILED)
-    assert PATIENCE == 120 * HOUR
+    assert verdict(FAILED, idle=DISABLE_AFTER - 1).disable is None
+    assert verdict(FAILED, idle=DISABLE_AFTER).disable is DisabledReason.FAILING
+    assert replace(verdict(FAILED, idle=DISABLE_AFTER), disable=None) == verdict(FAILED)
+    assert DISABLE_AFTER == 120 * HOUR
 
 
 def test_webhooks_a_test_of_an_inactive_one_disables_nothing() -> None:
     """What is inactive already can't be disabled by the failure of a test event."""
     assert verdict(Reply(410), active=0).disable is None
-    assert verdict(FAILED, idle=PATIENCE, active=0).disable is None
+    assert verdict(FAILED, idle=DISABLE_AFTER, active=0).disable is None

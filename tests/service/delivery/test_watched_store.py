@@ -1,4 +1,4 @@
-"""A store that tells of committed events, on real stores."""
+"""A store that reports committed events, on real stores."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,8 +9,7 @@ from scoring_model.contract.event import EventType
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.delivery.watched_store import WatchedStore
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from stored_rows import client_row, new_id, webhook_row
 
 Story = Callable[[WatchedStore, list[str], int], Awaitable[None]]
@@ -36,8 +35,8 @@ def tell(url: str, story: Story) -> None:
 async def write(transaction: Transaction, client: int) -> None:
     """Write an event as the service does."""
     resource = new_id()
-    told = NewEvent(client, EventType.IDENTITY_CREATED, resource, 10, webhook_data(resource))
-    await write_events(transaction, [told])
+    event = NewEvent(client, EventType.IDENTITY_CREATED, resource, 10, webhook_data(resource))
+    await write_events(transaction, [event])
 
 
 async def write_and_fail(store: WatchedStore, client: int) -> None:
@@ -47,8 +46,8 @@ async def write_and_fail(store: WatchedStore, client: int) -> None:
         raise RuntimeError("rolled back")
 
 
-def test_an_event_that_waits_is_told_of_once_it_is_committed(store_url: str) -> None:
-    """Not before, since whoever looked then would not see it; and once for all of a transaction."""
+def test_a_waiting_event_is_reported_once_it_is_committed(store_url: str) -> None:
+    """Not before, when it could not be seen; and once for all of a transaction."""
 
     async def story(store: WatchedStore, rung: list[str], client: int) -> None:
         async with store.writing([]) as transaction:
@@ -63,7 +62,7 @@ def test_an_event_that_waits_is_told_of_once_it_is_committed(store_url: str) -> 
     tell(store_url, story)
 
 
-def test_nothing_else_is_told_of(store_url: str) -> None:
+def test_nothing_else_is_reported(store_url: str) -> None:
     """Neither events of a client without an active webhook, nor other rows, nor what was rolled back."""
 
     async def story(store: WatchedStore, rung: list[str], client: int) -> None:

@@ -101,7 +101,7 @@ async def served(url: str, bundle: Path, limits: QueueLimits) -> AsyncIterator[S
     service = await open_service(
         store,
         bundle=bundle,
-        masters=lambda: MASTERS,
+        keyring=lambda: MASTERS,
         clock=SystemClock(),
         limits=limits,
     )

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from outside_client import OutsideClient, new_credentials, open_service, port_of
 from running_service import Running
-from strangers import Stranger, new_credentials, open_service, port_of
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +23,12 @@ def service(sealed: Path, folder: Path) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def client(service: Running, folder: Path) -> Stranger:
+def client(service: Running, folder: Path) -> OutsideClient:
     """A client with all scopes and a quota that nobody spends."""
-    return Stranger(port_of(service), new_credentials(folder))
+    return OutsideClient(port_of(service), new_credentials(folder))
 
 
 @pytest.fixture(scope="module")
-def neighbour(service: Running, folder: Path) -> Stranger:
+def neighbour(service: Running, folder: Path) -> OutsideClient:
     """Another such client."""
-    return Stranger(port_of(service), new_credentials(folder))
+    return OutsideClient(port_of(service), new_credentials(folder))

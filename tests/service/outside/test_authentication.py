@@ -76,7 +76,7 @@ def test_refusals_cost_the_same(sealed: Path, store_url: str, monkeypatch: pytes
         await revoke(store, made[2].client_id, now=now)
         watched: Any = Watched(store, counted)
         service = await open_service(
-            watched, bundle=sealed, masters=lambda: Keyring(KeyEncryptionKey(bytes(32))), clock=SystemClock()
+            watched, bundle=sealed, keyring=lambda: Keyring(KeyEncryptionKey(bytes(32))), clock=SystemClock()
         )
         app = create_app(service, HttpSettings(access_log=False), clock=SystemClock())
         good, other, gone = ((one.client_id, one.api_key) for one in made)

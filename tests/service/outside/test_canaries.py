@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from strangers import (
+from outside_client import (
     HOOK,
     IDENTITIES,
     UNKNOWN,
     VERIFICATIONS,
     WEBHOOKS,
     Answer,
-    Stranger,
+    OutsideClient,
     Wire,
     new_credentials,
     open_service,
@@ -84,14 +84,14 @@ def broken(value: Any) -> Iterator[Any]:
     yield json.dumps(value)
 
 
-def sent(client: Stranger, canaries: Canaries, *request: Any) -> Answer:
+def sent(client: OutsideClient, canaries: Canaries, *request: Any) -> Answer:
     """Send a request and keep the answer."""
     answer = client.ask(*request)
     canaries.answers.append(answer)
     return answer
 
 
-def use_everything(client: Stranger, other: Stranger, canaries: Canaries) -> None:
+def use_everything(client: OutsideClient, other: OutsideClient, canaries: Canaries) -> None:
     """Every operation, well and badly, with canaries wherever a client can write."""
     made: dict[str, str] = {}
     for path, body in (
@@ -141,9 +141,9 @@ def use_everything(client: Stranger, other: Stranger, canaries: Canaries) -> Non
     assert sent(client, canaries, "DELETE", hook).status == 200
 
 
-def use_badly(client: Stranger, canaries: Canaries) -> None:
+def use_badly(client: OutsideClient, canaries: Canaries) -> None:
     """Without credentials, beside the paths, and with what is no HTTP."""
-    nobody = Stranger(client.port, {"x-client-id": canaries.new(), "x-api-key": canaries.new()})
+    nobody = OutsideClient(client.port, {"x-client-id": canaries.new(), "x-api-key": canaries.new()})
     assert sent(nobody, canaries, "POST", IDENTITIES, canaries.person()).status == 401
     assert sent(client, canaries, "GET", f"/{canaries.new()}/{canaries.new()}").status == 404
     for line in (f"Host {canaries.new()}", f"Content-Length: {canaries.new()}"):
@@ -172,7 +172,7 @@ def used(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Used:
     folder = tmp_path_factory.mktemp("canaries")
     canaries = Canaries()
     with open_service(folder, sealed) as service:
-        client, other = (Stranger(port_of(service), new_credentials(folder)) for _ in range(2))
+        client, other = (OutsideClient(port_of(service), new_credentials(folder)) for _ in range(2))
         use_everything(client, other, canaries)
         # Looked at while it runs too: what erasure takes away must not have been clear before.
         alive = b"".join(path.read_bytes() for path in sorted(folder.glob("scoring.db*")))

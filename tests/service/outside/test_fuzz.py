@@ -6,8 +6,17 @@ from typing import Final
 
 import pytest
 
+from outside_client import (
+    HOOK,
+    IDENTITIES,
+    PERSON,
+    UNKNOWN,
+    VERIFICATIONS,
+    WEBHOOKS,
+    Answer,
+    OutsideClient,
+)
 from running_service import Running
-from strangers import HOOK, IDENTITIES, PERSON, UNKNOWN, VERIFICATIONS, WEBHOOKS, Answer, Stranger
 
 PATHS: Final = [IDENTITIES, VERIFICATIONS, WEBHOOKS]
 DEEP: Final = 50_000
@@ -80,7 +89,7 @@ def check_problem(answer: Answer, *statuses: int) -> None:
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_bodies_that_break_readers(client: Stranger, name: str) -> None:
+def test_bodies_that_break_readers(client: OutsideClient, name: str) -> None:
     """Each is refused by every operation that takes a body."""
     for path in PATHS:
         check_problem(client.ask("POST", path, BODIES[name]), 400, 422)
@@ -90,7 +99,7 @@ def test_bodies_that_break_readers(client: Stranger, name: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_wrong_types_everywhere(client: Stranger, path: str) -> None:
+def test_wrong_types_everywhere(client: OutsideClient, path: str) -> None:
     """Every field with every wrong type is refused with its pointer or, where it is of the right one, taken."""
     right = {IDENTITIES: {}, VERIFICATIONS: {"signals": {}}, WEBHOOKS: HOOK}[path]
     for field in FIELDS[path]:

@@ -10,8 +10,8 @@ from databases import Databases, running_server
 from fleet import Replica, Site
 from kill_run import kill_run, one_machine_and_deliverer, playing, several_machines
 from killing import Instants
+from outside_client import DATABASE, IDENTITIES, PERSON, OutsideClient, new_credentials
 from running_service import SECONDS
-from strangers import DATABASE, IDENTITIES, PERSON, Stranger, new_credentials
 
 KILLS: Final = 4
 SOON: Final = Instants(before=(0.1, 0.8), in_start=(0.0, 0.8))
@@ -53,7 +53,7 @@ def test_a_first_start_that_was_killed(sealed: Path, tmp_path: Path, made: str) 
         replica.kill_all()
         replica.start()
         assert replica.port is not None
-        identity = Stranger(replica.port, new_credentials(tmp_path)).made(IDENTITIES, PERSON)
+        identity = OutsideClient(replica.port, new_credentials(tmp_path)).made(IDENTITIES, PERSON)
         assert identity["status"] == "VALIDATED"
     finally:
         replica.close()

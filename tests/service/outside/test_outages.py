@@ -17,8 +17,8 @@ from fleet import Replica
 from kill_run import Scene, one_machine, playing
 from killing import start_again
 from ledger import Ledger
+from outside_client import IDENTITIES, PERSON, VERIFICATIONS, WEBHOOKS, Answer, OutsideClient
 from running_service import SECONDS, start, until
-from strangers import IDENTITIES, PERSON, VERIFICATIONS, WEBHOOKS, Answer, Stranger
 
 CALM: Final = RateController(pause=0.03)
 SOME: Final = 30
@@ -37,11 +37,11 @@ def only(scene: Scene) -> Replica:
     return replica
 
 
-def stranger(scene: Scene) -> Stranger:
+def stranger(scene: Scene) -> OutsideClient:
     """A client whose requests are not repeated."""
     port = only(scene).port
     assert port is not None
-    return Stranger(port, scene.credentials[0])
+    return OutsideClient(port, scene.credentials[0])
 
 
 def refused(answer: Answer) -> bool:
@@ -54,7 +54,7 @@ def refused(answer: Answer) -> bool:
     return True
 
 
-def asked(client: Stranger) -> list[Answer]:
+def asked(client: OutsideClient) -> list[Answer]:
     """One request of each kind; none of them can be answered without the database, and none leaves anything."""
     return [
         client.ask("GET", "/health/ready"),
@@ -113,7 +113,7 @@ def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str, room: str) -
             for _ in range(2):
                 acknowledged(ledger, SOME)
                 known = ledger.entries[-1]
-                reader = Stranger(client.port, known.credentials)
+                reader = OutsideClient(client.port, known.credentials)
                 with limited(only(scene).pid, 0 if room == "none" else log.stat().st_size):
                     before = ledger.repeated
                     until(lambda before=before: ledger.repeated >= before + 10, "refusals")  # type: ignore[misc]

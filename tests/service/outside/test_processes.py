@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import pytest
 
-from running_service import PROGRAM
-from scoring_model.service.keys.keyring import generate_master_key
-from strangers import (
+from outside_client import (
     IDENTITIES,
     PERSON,
     VERIFICATIONS,
     WEBHOOKS,
-    Stranger,
+    OutsideClient,
     new_credentials,
     open_service,
     port_of,
 )
+from running_service import PROGRAM
+from scoring_model.service.keys.keyring import generate_master_key
 
 BELIEVED: Final = 5.0
 """Seconds for which credentials may be remembered."""
@@ -45,10 +45,10 @@ def both(sealed: Path, postgres_url: str, tmp_path: Path, options: dict[str, Any
         assert "places" not in (tmp_path / "serve.log").read_text()
 
 
-def strangers(ports: list[int], tmp_path: Path, url: str, **settings: str) -> list[Stranger]:
+def strangers(ports: list[int], tmp_path: Path, url: str, **settings: str) -> list[OutsideClient]:
     """One client at both services."""
     credentials = new_credentials(tmp_path, url, **settings)
-    return [Stranger(port, credentials) for port in ports]
+    return [OutsideClient(port, credentials) for port in ports]
 
 
 def test_rate_limit(both: list[int], tmp_path: Path, postgres_url: str) -> None:

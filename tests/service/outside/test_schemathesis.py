@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from outside_client import OutsideClient
 from running_service import Running
-from strangers import Stranger
 
 HOOKS: Final = Path(__file__).parents[2] / "support" / "schemathesis_hooks.py"
 PROGRAM: Final = Path(sys.executable).with_name("schemathesis")
@@ -23,7 +23,7 @@ OPERATIONS: Final = 15
 EXAMPLES: Final = 25
 
 
-def entry(name: str, client: Stranger) -> dict[str, object]:
+def entry(name: str, client: OutsideClient) -> dict[str, object]:
     """Credentials in the form of Web Fuzzing Commons."""
     headers = [{"name": name, "value": value} for name, value in client.credentials.items()]
     return {"name": name, "fixedHeaders": headers}
@@ -44,7 +44,7 @@ def tried(folder: Path, url: str, *words: str) -> subprocess.CompletedProcess[st
 
 
 def test_the_description_is_kept(
-    service: Running, client: Stranger, neighbour: Stranger, tmp_path: Path
+    service: Running, client: OutsideClient, neighbour: OutsideClient, tmp_path: Path
 ) -> None:
     """Examples, edges, random requests and sequences, right and wrong ones, are answered as described."""
     entries = [entry("client", client), entry("neighbour", neighbour)]

@@ -13,8 +13,17 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
+from outside_client import (
+    VERIFICATIONS,
+    Answer,
+    OutsideClient,
+    Wire,
+    answer_of,
+    new_credentials,
+    open_service,
+    port_of,
+)
 from running_service import SECONDS, Running
-from strangers import VERIFICATIONS, Answer, Stranger, Wire, answer_of, new_credentials, open_service, port_of
 
 CLIENTS: Final = 12
 BEFORE: Final = 150
@@ -47,7 +56,7 @@ def body_of(key: str) -> bytes:
     return json.dumps({"signals": {"deviceId": f"d-{key}"}, "subjectId": key}).encode()
 
 
-def keep_asking(client: Stranger, name: str, requests: list[Sent]) -> None:
+def keep_asking(client: OutsideClient, name: str, requests: list[Sent]) -> None:
     """Send one request after the other on a connection that stays open, until one is not answered."""
     connection = HTTPConnection("127.0.0.1", client.port, timeout=SECONDS)
     headers = {**client.credentials, "Content-Type": "application/json"}
@@ -63,7 +72,7 @@ def keep_asking(client: Stranger, name: str, requests: list[Sent]) -> None:
         connection.close()
 
 
-def load(service: Running, client: Stranger) -> tuple[float, list[Sent]]:
+def load(service: Running, client: OutsideClient) -> tuple[float, list[Sent]]:
     """Ask from many threads, and ask the service to stop in the middle; when that was, and all requests."""
     asked: list[list[Sent]] = [[] for _ in range(CLIENTS)]
     threads = [
@@ -81,7 +90,7 @@ def load(service: Running, client: Stranger) -> tuple[float, list[Sent]]:
     return told, [request for requests in asked for request in requests]
 
 
-def stored(client: Stranger, requests: list[Sent]) -> Iterator[str]:
+def stored(client: OutsideClient, requests: list[Sent]) -> Iterator[str]:
     """Ids under the same keys, sent again."""
     for request in requests:
         again = client.ask("POST", VERIFICATIONS, body_of(request.key), {"Idempotency-Key": request.key})
@@ -96,13 +105,13 @@ def test_no_request_is_lost(sealed: Path, tmp_path: Path) -> None:
     """Under load: all that was sent before SIGTERM is answered 201, every 201 is stored, none twice."""
     with open_service(tmp_path, sealed) as service:
         credentials = new_credentials(tmp_path)
-        told, requests = load(service, Stranger(port_of(service), credentials))
+        told, requests = load(service, OutsideClient(port_of(service), credentials))
     before = [request for request in requests if request.at < told]
     assert len(before) >= BEFORE
     assert [request for request in before if request.answer is None or request.answer.status != 201] == []
     assert {request.answer.status for request in requests if request.answer is not None} <= {201, 503}
     with open_service(tmp_path, sealed) as service:
-        client = Stranger(port_of(service), credentials)
+        client = OutsideClient(port_of(service), credentials)
         ids = list(stored(client, requests))
         assert len(set(ids)) == len(requests)
     assert "places" not in service.log.read_text()
@@ -111,7 +120,7 @@ def test_no_request_is_lost(sealed: Path, tmp_path: Path) -> None:
 def test_what_is_under_way_is_finished(sealed: Path, tmp_path: Path) -> None:
     """Requests that arrive together with the signal, on new and on idle connections, are read, waited for, answered."""
     with open_service(tmp_path, sealed) as service:
-        client = Stranger(port_of(service), new_credentials(tmp_path))
+        client = OutsideClient(port_of(service), new_credentials(tmp_path))
         content = body_of("x")
         request = client.head(
             "POST", VERIFICATIONS, "Content-Type: application/json", f"Content-Length: {len(content)}"

@@ -1,4 +1,4 @@
-"""What is old is found and deleted a stretch at a time, on both databases, and nothing else is."""
+"""What is old is found and deleted a range at a time, on both databases, and nothing else is."""
 
 from typing import Any
 
@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from scoring_model.service.core import ids
 from scoring_model.service.core.expiry import Cutoffs, Expiring
-from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, LinkRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 from service_use import select, table
 from store_story import tell, write
 from stored_rows import (
@@ -35,19 +34,19 @@ SETTLED = (DeliveryStatus.DELIVERED, DeliveryStatus.DROPPED, DeliveryStatus.DEAD
 
 
 async def walk(store: Store, kind: Expiring, limit: int = 100, **cutoffs: int) -> tuple[int, int, int]:
-    """Walk through a kind: how many stretches that took, and how many rows it found and deleted."""
+    """Walk through a kind: how many ranges that took, and how many rows it found and deleted."""
     given_cutoffs = Cutoffs(**{**KEPT, **cutoffs})
     after: tuple[bytes | int, ...] | None = None
     walked = found = deleted = 0
     while True:
         async with store.reading() as reader:
-            stretch = await reader.stretch(kind, given_cutoffs, after, limit)
+            key_range = await reader.key_range(kind, given_cutoffs, after, limit)
         async with store.writing([]) as transaction:
-            deleted += await transaction.drop(stretch, given_cutoffs)
-        walked, found = walked + 1, found + stretch.old
-        if stretch.last:
+            deleted += await transaction.drop(key_range, given_cutoffs)
+        walked, found = walked + 1, found + key_range.old
+        if key_range.last:
             return walked, found, deleted
-        after = stretch.through
+        after = key_range.through
 
 
 def over(event: EventRow, status: str, at: int) -> DeliveryRow:
@@ -56,8 +55,8 @@ def over(event: EventRow, status: str, at: int) -> DeliveryRow:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 100])
-def test_old_links_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the stretch, what is before the instant is deleted, labels too, and nothing else."""
+def test_old_links_go_range_by_range(store_url: str, limit: int) -> None:
+    """Whatever the size of the ranges, what is before the instant is deleted, labels too, and nothing else."""
     hashes = [bytes([h]) * 16 for h in (1, 2, 3)]
     links = [
         LinkRow(value, t, b"p", packed((t, 1)) if t == 5 else None) for value in hashes for t in (1, 5, 9)
@@ -70,7 +69,7 @@ def test_old_links_go_stretch_by_stretch(store_url: str, limit: int) -> None:
         async with store.writing([]) as transaction:
             found = await transaction.histories(hashes, since=0, cap=10)
             assert found == [[(9, b"p", None)]] * 3
-            await transaction.link_labels(hashes[:1], 5, packed((20, 1)))  # of what is gone nothing is told
+            await transaction.link_labels(hashes[:1], 5, packed((20, 1)))  # deleted ones get no labels
             assert await transaction.newest(hashes[:1]) == 9
         assert (await walk(store, Expiring.LINKS, limit, links=100))[2] == 3
         async with store.writing([]) as transaction:
@@ -97,8 +96,8 @@ def test_label_times_stay_as_long_as_they_count(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 6, 100])
-def test_old_answers_go_stretch_by_stretch(store_url: str, limit: int) -> None:
-    """Whatever the stretch, answers from before the instant are deleted and no others."""
+def test_old_answers_go_range_by_range(store_url: str, limit: int) -> None:
+    """Whatever the size of the ranges, answers from before the instant are deleted and no others."""
     rows = [idempotency_row(digest=bytes([n]) * 32, created_at=n) for n in range(1, 7)]
 
     async def story(store: Store) -> None:
@@ -159,7 +158,7 @@ def test_an_event_stays_as_long_as_a_delivery_of_it(store_url: str, limit: int) 
         assert {row.id for row in await table(store_url, EventRow)} == {
             row.id for row in (young, untold, waited, dead)
         }
-        # Once both of its deliveries are old enough it is told to go, but it does not go before them.
+        # Once both of its deliveries are old enough it counts as old, but is not deleted before them.
         cutoffs["dead_letters"] = 31
         assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 0)
         for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS):
@@ -228,16 +227,16 @@ def test_any_outbox_is_left_with_what_the_rules_keep(
 
 
 async def count(store: Store, kind: Expiring, limit: int, **cutoffs: int) -> int:
-    """How many of a kind are old, found a stretch at a time."""
+    """How many of a kind are old, found a range at a time."""
     after: tuple[bytes | int, ...] | None = None
     found = 0
     while True:
         async with store.reading() as reader:
-            stretch = await reader.stretch(kind, Cutoffs(**{**KEPT, **cutoffs}), after, limit)
-        found += stretch.old
-        if stretch.last:
+            key_range = await reader.key_range(kind, Cutoffs(**{**KEPT, **cutoffs}), after, limit)
+        found += key_range.old
+        if key_range.last:
             return found
-        after = stretch.through
+        after = key_range.through
 
 
 def test_a_walk_ends_where_nothing_can_be_old(store_url: str) -> None:
@@ -256,14 +255,14 @@ def test_a_walk_ends_where_nothing_can_be_old(store_url: str) -> None:
     tell(store_url, story)
 
 
-def test_what_is_kept_for_ever_is_not_walked(store_url: str) -> None:
-    """Without an instant there is no stretch: an error, and never everything."""
+def test_what_never_expires_is_not_swept(store_url: str) -> None:
+    """Without a cutoff there is no range: an error, and never everything."""
 
     async def story(store: Store) -> None:
         for kind in Expiring:
             async with store.reading() as reader:
-                with pytest.raises(ValueError, match="for ever"):
-                    await reader.stretch(kind, Cutoffs(**KEPT), None, 10)
+                with pytest.raises(ValueError, match="never expire"):
+                    await reader.key_range(kind, Cutoffs(**KEPT), None, 10)
 
     tell(store_url, story)
 
@@ -299,8 +298,8 @@ def test_what_was_taken_up_meanwhile_stays(store_url: str) -> None:
     async def story(store: Store) -> None:
         await write(store, event, row)
         async with store.reading() as reader:
-            dead = await reader.stretch(Expiring.DEAD_LETTERS, cutoffs, None, 10)
-            events = await reader.stretch(Expiring.EVENTS, cutoffs, None, 10)
+            dead = await reader.key_range(Expiring.DEAD_LETTERS, cutoffs, None, 10)
+            events = await reader.key_range(Expiring.EVENTS, cutoffs, None, 10)
         assert (dead.old, events.old) == (1, 1)
         async with store.writing([]) as transaction:
             assert await transaction.deliver_again(row.id, 16)

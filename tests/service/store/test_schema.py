@@ -27,13 +27,13 @@ from scoring_model.service.store import (
     SchemaRefused,
     check_schema,
     migrate,
-    migration,
+    migrations,
     open_store,
     tables,
 )
-from scoring_model.service.store.migration import script
+from scoring_model.service.store.migrations import script
 from scoring_model.service.store.statements import server_types
-from scoring_model.service.webhooks.sealing import UNSEALED_FACT
+from scoring_model.service.webhooks.webhook import UNSEALED_FACT
 from stored_rows import event_row, identity_row, packed, webhook_row
 
 SOURCE = Path(tables.__file__).parent
@@ -192,7 +192,7 @@ def test_no_version_can_be_taken_back(version: str, loss: str) -> None:
 def put_back(url: str, version: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give an empty database the tables of a version."""
     with monkeypatch.context() as patched:
-        patched.setattr(migration, "HEAD", version)
+        patched.setattr(migrations, "HEAD", version)
         if url.startswith("sqlite"):
             path = Path(url.removeprefix("sqlite:///"))
             path.unlink()

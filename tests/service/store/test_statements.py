@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import asyncpg
 import pytest
 
+from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.store import delivery_statements, expiry_statements, statements
 from scoring_model.service.store.postgres import store as on_postgres
 from scoring_model.service.store.sqlite import store as on_sqlite
 from scoring_model.service.store.sqlite.connection import native
 from scoring_model.service.store.statements import Each
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
 FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}
 SORTED = {
@@ -45,7 +45,7 @@ DELIVERIES = {
 EXPIRY = {
     f"EXPIRY {name} {kind.name}": getattr(spec, name)
     for kind, spec in expiry_statements.EXPIRY.items()
-    for name in ("end", "count", "drop", "drop_skipping")
+    for name in ("end", "count", "drop")
 } | {"EXPIRY VERIFICATIONS": expiry_statements.VERIFICATIONS, "EXPIRY RESEAL": expiry_statements.RESEAL}
 
 
@@ -70,7 +70,7 @@ OF_NO_TABLE = (
     "SCAN due",
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
 )
-FOR_SERVERS = "_SKIPPING$|_IN_ORDER$|drop_skipping"
+FOR_SERVERS = "_IN_ORDER$"
 ON_SQLITE = {name: native(one) for name, one, _ in shared() if not re.search(FOR_SERVERS, name)} | {
     "histories": on_sqlite._HISTORY,
     "labels": on_sqlite._LABELS,

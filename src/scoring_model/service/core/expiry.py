@@ -1,15 +1,18 @@
-"""What does not stay for ever: kinds of rows, from when on each is kept, and stretches of their tables."""
+"""Kinds of rows that expire, the instants from which they are kept, and ranges of their keys."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
+Key = tuple[bytes | int, ...]
+"""The primary key of a row."""
+
 
 class Expiring(StrEnum):
-    """Kinds of rows that are deleted when they are old, in the order in which that is done."""
+    """Kinds of rows that are deleted when they are old, in the order of deletion."""
 
     LINKS = "links"
     LABEL_TIMES = "labelTimes"  # the newest label of each link key, see `Transaction.newest`
-    ANSWERS = "answers"  # what requests were answered, for repetitions of them
+    ANSWERS = "answers"  # for idempotent replays
     DELIVERIES = "deliveries"  # delivered or dropped
     DEAD_LETTERS = "deadLetters"
     EVENTS = "events"  # last: an event stays as long as a delivery of it
@@ -17,21 +20,20 @@ class Expiring(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cutoffs:
-    """What is older than these instants is deleted, what is as old is kept.
+    """Instants from which rows are kept, microseconds since 1970-01-01 UTC; None keeps everything.
 
     Parameters
     ----------
     links : int or None
-        Instants of events under link keys, and of their labels. Microseconds since 1970-01-01 UTC, as all
-        here; None where nothing is deleted.
+        By the instants of events under link keys, and of their labels.
     answers : int or None
-        When requests were answered.
+        By the instants of the answers.
     deliveries : int or None
-        When deliveries arrived or were dropped.
+        By the instants at which deliveries arrived or were dropped.
     dead_letters : int or None
-        When deliveries became dead letters.
+        By the instants at which deliveries became dead letters.
     events : int or None
-        When events happened that wait for no webhook and of which no delivery is left.
+        By the instants of events that wait for no webhook and have no delivery left.
     """
 
     links: int | None
@@ -41,7 +43,7 @@ class Cutoffs:
     events: int | None
 
     def of(self, kind: Expiring) -> int | None:
-        """The instant that a kind of rows is kept from."""
+        """The instant from which a kind of rows is kept."""
         return {
             Expiring.LINKS: self.links,
             Expiring.LABEL_TIMES: self.links,
@@ -54,23 +56,22 @@ class Cutoffs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyRange:
-    """A part of a table, in the order of its key.
+    """A part of a table, in the order of its primary key.
 
     Parameters
     ----------
-    kind : Expiring
-    after : tuple of (bytes or int)
-        The key that it begins after.
-    through : tuple of (bytes or int)
-        The last key in it.
+    after : Key
+        The key before the range.
+    through : Key
+        The last key in the range.
     old : int
-        How many of its rows are to be deleted, once all kinds before this one have been.
+        How many of its rows are to be deleted, once the kinds before this one have been.
     last : bool
-        Whether nothing old can lie behind it.
+        Whether no old row can lie behind the range.
     """
 
     kind: Expiring
-    after: tuple[bytes | int, ...]
-    through: tuple[bytes | int, ...]
+    after: Key
+    through: Key
     old: int
     last: bool

@@ -6,6 +6,7 @@ encrypted.
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 
@@ -148,6 +149,15 @@ class WebhookRow(NamedTuple):
     succeeded_at: int  # of the last success; of its creation, or of being enabled again, where that is later
     query: bytes | None  # sealed: the end of the destination, from its question mark on
     since_sequence: int  # it gets the events of its client after this one
+
+
+class DeliveryStatus(StrEnum):
+    """State of a delivery. Only an operator sets a settled one to WAITING again."""
+
+    WAITING = "WAITING"
+    DELIVERED = "DELIVERED"
+    DEAD = "DEAD"  # no attempt is left
+    DROPPED = "DROPPED"  # its webhook was made inactive, disabled or deleted
 
 
 class DeliveryRow(NamedTuple):

@@ -204,10 +204,10 @@ class Reader(Protocol):
         """The instants of link records later than an instant, of the hashes that begin with a byte."""
         ...
 
-    async def stretch(
+    async def key_range(
         self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
     ) -> KeyRange:
-        """Look at a stretch of what expires.
+        """Find the next range of keys of a kind that expires.
 
         Parameters
         ----------
@@ -215,9 +215,9 @@ class Reader(Protocol):
         cutoffs : Cutoffs
             With an instant for this kind.
         after : tuple of (bytes or int), optional
-            The end of the stretch before; None to begin.
+            The end of the range before; None to begin.
         limit : int
-            How many rows the stretch has, old or not, at most.
+            The most rows in the range, old or not.
         """
         ...
 
@@ -319,10 +319,10 @@ class Transaction(Reader, Protocol):
         """Delete recorded answers, by digest: their keys may be used again."""
         ...
 
-    async def drop(self, stretch: KeyRange, cutoffs: Cutoffs) -> int:
-        """Delete what is old in a stretch that `Reader.stretch` found; returns how many rows that were.
+    async def drop(self, key_range: KeyRange, cutoffs: Cutoffs) -> int:
+        """Delete the old rows of a range that `Reader.key_range` found; returns how many.
 
-        Rows that another transaction is changing are left to the next sweep.
+        Rows that others have locked are left to the next sweep.
         """
         ...
 

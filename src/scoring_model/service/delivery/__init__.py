@@ -1,1 +1,1 @@
-"""Delivery of webhooks: the outbox that waits is sent, signed, again and again until it arrives or is dead."""
+"""Delivery of webhooks: events of the outbox are signed and sent, with retries until they arrive or are given up."""

@@ -1,4 +1,4 @@
-"""From a name to a socket: look the name up, check every address, and open sockets to checked ones alone."""
+"""The checked dial: resolve a name, check every address, and open sockets to permitted addresses only."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from scoring_model.service.delivery.addresses import AddressPolicy
+from scoring_model.service.delivery.address_policy import AddressPolicy
 
 MOST_LOOKUPS: Final = 128
-"""Look-ups that may be under way at once; each holds a thread for as long as a server of DNS hangs."""
+"""The most look-ups under way; each occupies a thread as long as a DNS server hangs."""
 
 MOST_ADDRESSES: Final = 8
-"""Addresses of a name that are tried."""
+"""The most addresses of a name that are tried."""
 
 CLIENT: Final[ContextVar[int]] = ContextVar("client")
-"""Whose delivery is being sent: aiohttp passes a resolver nothing but the name."""
+"""The client whose delivery is being sent: aiohttp passes only the name to a resolver."""
 
 Lookup = Callable[[str], Sequence[str]]
-"""Gives the addresses of a name, as text; blocks, and raises `OSError` when there are none."""
+"""Returns the addresses of a name, as text; blocks, and raises `OSError` when there are none."""
 
 Sockaddr = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 SocketInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, Sockaddr]
-"""What `socket.getaddrinfo` gives for one address."""
+"""What `socket.getaddrinfo` returns for one address."""
 
 
 class RefusedAddress(OSError):
@@ -37,26 +37,25 @@ class RefusedAddress(OSError):
 
 
 class UnknownName(OSError):
-    """The name of the destination has no address, or it could not be looked up."""
+    """The name of the destination can't be resolved."""
 
 
 def system_lookup(host: str) -> list[str]:
-    """Look a name up as the system does, its own table of hosts included."""
+    """Resolve a name as the system does, including its hosts file."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
 
 
 class Lookups:
-    """Look-ups in threads of their own, one for each name at a time, shared fairly by clients.
+    """Look-ups in threads of their own, at most one per name at a time, shared fairly by clients.
 
-    Nothing can end a look-up of the system, so a name whose DNS server hangs keeps its thread until the resolver gives
-    up. A client may begin another look-up while it has fewer under way than there are free threads: alone it gets half
-    of them, and a client that begins to deliver finds some free. A look-up beyond that waits for a thread. The threads
-    are daemons, so that a service that stops does not wait for them.
+    A system look-up can't be cancelled, so a name whose DNS server hangs keeps its thread until the resolver gives up.
+    A client may begin another look-up while it has fewer under way than there are free threads: alone it gets half of
+    them, and a client that begins to deliver finds some free. Others wait. The threads are daemons, so that
+    a service that stops does not wait for them.
 
     Parameters
     ----------
-    lookup : callable
     most : int
         Look-ups under way at once, at least 1.
 
@@ -74,25 +73,19 @@ class Lookups:
         self._ended = asyncio.Event()
 
     async def addresses(self, host: str, *, client: int) -> Sequence[str]:
-        """Give the addresses of a name.
-
-        Parameters
-        ----------
-        host : str
-        client : int
-            Whose share of the threads the look-up takes.
+        """Resolve a name, in the client's share of the threads.
 
         Raises
         ------
         UnknownName
-            If it has none, or the system starts no thread.
+            If it has no address, or no thread can be started.
         """
         while (future := self._under_way.get(host)) is None:
             if self._begun_by[client] < self._most - len(self._under_way):
                 future = self._begin(host, client)
                 break
             await self._ended.wait()
-        await asyncio.wait((future,))  # which a cancellation leaves to the others that wait
+        await asyncio.wait((future,))  # cancelling one waiter does not cancel the look-up of others
         return future.result()
 
     def _begin(self, host: str, client: int) -> asyncio.Future[Sequence[str]]:
@@ -112,7 +105,7 @@ class Lookups:
         found: Sequence[str] = ()
         with contextlib.suppress(OSError, UnicodeError):  # the latter for a label too long for IDNA
             found = self._lookup(host)
-        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(_settle, future, found)
 
     def _end(self, host: str, client: int, future: asyncio.Future[Sequence[str]]) -> None:
@@ -120,10 +113,10 @@ class Lookups:
         self._begun_by[client] -= 1
         if not self._begun_by[client]:
             del self._begun_by[client]
-        self._ended.set()  # all that wait look again, in the order in which they came
+        self._ended.set()  # waiters check again, in the order of their arrival
         self._ended = asyncio.Event()
         if not future.cancelled():
-            future.exception()  # seen, though the caller may have gone
+            future.exception()  # retrieved even if the caller is gone
 
 
 def _settle(future: asyncio.Future[Sequence[str]], found: Sequence[str]) -> None:
@@ -136,32 +129,26 @@ def _settle(future: asyncio.Future[Sequence[str]], found: Sequence[str]) -> None
 
 
 class CheckedNames(AbstractResolver):
-    """Looks names up and leaves out every address that may not be dialled.
-
-    Parameters
-    ----------
-    policy : AddressPolicy
-    lookups : Lookups
-    """
+    """Resolves names and drops every address that may not be dialled."""
 
     def __init__(self, policy: AddressPolicy, lookups: Lookups) -> None:
         self._policy = policy
         self._lookups = lookups
 
     async def permitted(self, host: str) -> list[str]:
-        """Give the addresses of a host that may be dialled, at least one.
+        """Return the addresses of a host that may be dialled, at least one.
 
         Parameters
         ----------
         host : str
-            A name, looked up in the share of `CLIENT`; or an address, which is only checked.
+            A name, resolved in the share of `CLIENT`; or an address, which is only checked.
 
         Raises
         ------
         UnknownName
             If the name has no address.
         RefusedAddress
-            If it has some, and none may be dialled.
+            If none of its addresses may be dialled.
         """
         found = (host,) if _is_address(host) else await self._lookups.addresses(host, client=CLIENT.get())
         permitted = [address for address in found if self._policy.permits(address)]
@@ -172,7 +159,7 @@ class CheckedNames(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Give what `permitted` gives as aiohttp wants it."""
+        """Return what `permitted` returns in the form of aiohttp."""
         return [
             ResolveResult(
                 hostname=host,
@@ -186,7 +173,7 @@ class CheckedNames(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _is_address(host: str) -> bool:
@@ -198,10 +185,7 @@ def _is_address(host: str) -> bool:
 
 
 def checked_sockets(policy: AddressPolicy) -> Callable[[SocketInfo], socket.socket]:
-    """Make what opens a socket for one address, the last step before it is dialled.
-
-    Whatever gave the address (a look-up, a literal in a URL, a cache), it is checked here again.
-    """
+    """Make a socket factory that checks the address once more, whether it came from a name, a URL or a cache."""
 
     def open_socket(info: SocketInfo) -> socket.socket:
         family, kind, proto, _, sockaddr = info

@@ -1,8 +1,8 @@
-"""What one process has leased and not sent yet: clients take turns, and so do the destinations of each.
+"""The deliveries that one process has leased: clients take turns, and so do the destinations of each client.
 
-Three things are shared: room for leased deliveries, attempts under way, and attempts to one destination. One rule holds
-for each: one more only while what its user holds is less than what is still free. A client that is alone so gets about
-half of everything, and one that begins to deliver finds some free however greedy the others are.
+Three resources are shared: room for leased deliveries, attempts under way, and attempts to one destination. One rule
+holds for each: a user gets one more only while it holds less than is still free. A single client so gets about half of
+everything, and one that begins to deliver finds some free however greedy the others are.
 
 References
 ----------
@@ -13,23 +13,22 @@ Choudhury, Hahne: Dynamic Queue Length Thresholds for Shared-Memory Packet Switc
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
 from scoring_model.service.core.store import DueWebhook
-from scoring_model.service.delivery.turns import in_turn
 
 SLOW_SECONDS: Final = 2.0
-"""An attempt that takes longer, or gets no answer, slows its lane down."""
+"""An attempt that takes longer, or gets no answer, halves the concurrency of its lane."""
 
 _FEWEST: Final = 2  # attempts at once to the slowest
 _REMEMBERED: Final = 2_000  # lanes, beyond which those without deliveries are forgotten
 
 
-class Job(NamedTuple):
+class LeasedDelivery(NamedTuple):
     """A leased delivery with all that an attempt needs."""
 
     delivery: DeliveryRow
@@ -46,16 +45,16 @@ class Lane:
     destination : str
         Host and port.
     most : int
-        Attempts that may ever be under way.
+        The highest concurrency.
     at_once : int
-        Attempts that may be under way now: fewer after slow ones.
+        Attempts that may be under way now: additive increase, multiplicative decrease.
     """
 
     destination: str
     most: int
     at_once: int
     running: int = 0
-    waiting: deque[Job] = field(default_factory=deque)
+    waiting: deque[LeasedDelivery] = field(default_factory=deque)
 
     @property
     def held(self) -> int:
@@ -81,7 +80,7 @@ class Client:
     Parameters
     ----------
     lanes : deque of Lane
-        Those in which deliveries wait, in the order of their turns.
+        Those in which deliveries wait, the next one first.
     waiting, running : int
         Deliveries without and with an attempt under way.
     is_refused : bool
@@ -140,7 +139,6 @@ class FairQueue:
 
         Parameters
         ----------
-        due : sequence of DueWebhook
         room : int
             How many may be leased beside those that are here.
         batch : int
@@ -173,16 +171,16 @@ class FairQueue:
                 turns.append((client, webhooks))
         return dict(given)
 
-    def add(self, jobs: Sequence[Job]) -> None:
+    def add(self, deliveries: Sequence[LeasedDelivery]) -> None:
         """Take leased deliveries."""
-        for job in jobs:
-            client, lane = self._of(job)
+        for leased in deliveries:
+            client, lane = self._of(leased)
             if not lane.waiting:
                 client.lanes.append(lane)
-            lane.waiting.append(job)
+            lane.waiting.append(leased)
             self._count(client, waiting=1)
 
-    def next(self, *, until: int) -> Job | None:
+    def next(self, *, until: int) -> LeasedDelivery | None:
         """Begin an attempt; `done` must follow.
 
         Parameters
@@ -192,18 +190,17 @@ class FairQueue:
             again later.
         """
         for number, client in self._clients.items():
-            job = self._next_of(client, until)
-            if job is not None:
+            leased = self._next_of(client, until)
+            if leased is not None:
                 self._clients[number] = self._clients.pop(number)  # all others come first now
-                return job
+                return leased
         return None
 
-    def done(self, job: Job, *, answered: bool, seconds: float) -> bool:
+    def done(self, leased: LeasedDelivery, *, answered: bool, seconds: float) -> bool:
         """End an attempt.
 
         Parameters
         ----------
-        job : Job
         answered : bool
             Whether any answer came.
         seconds : float
@@ -214,7 +211,7 @@ class FairQueue:
         bool
             Whether more is due of its client, for which there was no room before.
         """
-        client, lane = self._of(job)
+        client, lane = self._of(leased)
         lane.running -= 1
         self._attempts_to[lane.destination] -= 1
         self._count(client, running=-1)
@@ -224,9 +221,9 @@ class FairQueue:
 
     def drop(self, webhook: bytes) -> None:
         """Let go of what waits here for a webhook."""
-        self._let_go(lambda job: job.webhook.id == webhook)
+        self._let_go(lambda leased: leased.webhook.id == webhook)
 
-    def clear(self) -> list[Job]:
+    def clear(self) -> list[LeasedDelivery]:
         """Let go of all that waits here; returns it."""
         return self._let_go(lambda _: True)
 
@@ -237,16 +234,16 @@ class FairQueue:
             found[webhook.client].append((webhook, self._lane(webhook.client, webhook.destination_url)))
         return deque((client, found[client]) for client in in_turn(found, after=self._last_leased))
 
-    def _next_of(self, client: Client, until: int) -> Job | None:
+    def _next_of(self, client: Client, until: int) -> LeasedDelivery | None:
         for _ in range(len(client.lanes)):
             if client.running >= self._at_once - self._running:
                 return None
             lane = client.lanes.popleft()
-            job = self._begin(client, lane, until) if self._may_begin(client, lane) else None
+            leased = self._begin(client, lane, until) if self._may_begin(client, lane) else None
             if lane.waiting:
                 client.lanes.append(lane)
-            if job is not None:
-                return job
+            if leased is not None:
+                return leased
         return None
 
     def _may_begin(self, client: Client, lane: Lane) -> bool:
@@ -256,23 +253,23 @@ class FairQueue:
             and lane.running < self._at_once - self._running - client.running
         )
 
-    def _begin(self, client: Client, lane: Lane, until: int) -> Job | None:
+    def _begin(self, client: Client, lane: Lane, until: int) -> LeasedDelivery | None:
         while lane.waiting:
-            job = lane.waiting.popleft()
+            leased = lane.waiting.popleft()
             self._count(client, waiting=-1)
-            if (job.delivery.leased_until or 0) >= until:
+            if (leased.delivery.leased_until or 0) >= until:
                 lane.running += 1
                 self._attempts_to[lane.destination] += 1
                 self._count(client, running=1)
-                return job
+                return leased
         return None
 
-    def _let_go(self, condition: Callable[[Job], bool]) -> list[Job]:
+    def _let_go(self, condition: Callable[[LeasedDelivery], bool]) -> list[LeasedDelivery]:
         found = []
         for client in self._clients.values():
             for lane in client.lanes:
-                gone = [job for job in lane.waiting if condition(job)]
-                lane.waiting = deque(job for job in lane.waiting if not condition(job))
+                gone = [leased for leased in lane.waiting if condition(leased)]
+                lane.waiting = deque(leased for leased in lane.waiting if not condition(leased))
                 self._count(client, waiting=-len(gone))
                 found += gone
             client.lanes = deque(lane for lane in client.lanes if lane.waiting)
@@ -284,12 +281,12 @@ class FairQueue:
         self._waiting += waiting
         self._running += running
 
-    def _of(self, job: Job) -> tuple[Client, Lane]:
-        webhook = job.webhook
+    def _of(self, leased: LeasedDelivery) -> tuple[Client, Lane]:
+        webhook = leased.webhook
         return self._clients[webhook.client], self._lane(webhook.client, webhook.destination_url)
 
     def _lane(self, client: int, url: str) -> Lane:
-        destination = destination_of(url)
+        destination = host_and_port(url)
         found = self._lanes.get((client, destination))
         if found is None:
             most = (self._per_destination + 1) // 2
@@ -305,17 +302,23 @@ class FairQueue:
             self._lanes = {name: lane for name, lane in self._lanes.items() if lane.held}
 
 
-def destination_of(url: str) -> str:
-    """Name the host and port that a URL leads to.
-
-    Parameters
-    ----------
-    url : str
-        Absolute, with a host.
+def in_turn(clients: Iterable[int], *, after: int) -> list[int]:
+    """Order clients by their numbers, beginning after the one that was served last.
 
     Examples
     --------
-    >>> destination_of("https://Example.com./hook?x=1"), destination_of("http://[::1]:8080/")
+    >>> in_turn([9, 1, 5], after=1)
+    [5, 9, 1]
+    """
+    return sorted(clients, key=lambda client: (client <= after, client))
+
+
+def host_and_port(url: str) -> str:
+    """Return the host and port of an absolute URL.
+
+    Examples
+    --------
+    >>> host_and_port("https://Example.com./hook?x=1"), host_and_port("http://[::1]:8080/")
     ('example.com:443', '::1:8080')
     """
     parts = urlsplit(url)

@@ -1,7 +1,7 @@
-"""From events to deliveries: one for each webhook that wants the event.
+"""Fan-out: creates a delivery for each webhook that wants an event.
 
-An event is taken while it waits and no longer waits afterwards, all in one transaction. No number says how far this
-has come: events are committed in another order than that of their ids.
+One transaction takes waiting events and marks them as taken. There is no cursor, since events are not committed in the
+order of their ids.
 """
 
 from collections import Counter, defaultdict
@@ -10,35 +10,34 @@ from typing import Final, NamedTuple
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core import ids
-from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.core.store import Transaction
+from scoring_model.service.delivery.fair_queue import in_turn
 from scoring_model.service.delivery.schedule import DELAYS
-from scoring_model.service.delivery.turns import in_turn
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 from scoring_model.service.webhooks.webhook import unpack_event_types, wants
 
 MOST_CLIENTS: Final = 32
-"""Clients whose events one transaction takes."""
+"""The most clients whose events one transaction takes."""
 
 
 class FannedOut(NamedTuple):
-    """How many events were taken, and the client after which the next transaction begins."""
+    """How many events were taken, and the client that was served last."""
 
     events: int
     last: int
 
 
 async def fan_out(transaction: Transaction, *, now: int, limit: int, after: int) -> FannedOut:
-    """Write the deliveries of some events that wait; clients take turns.
+    """Create the deliveries of some waiting events; clients take turns.
 
     Parameters
     ----------
     transaction : Transaction
-        No lock is needed: events that another transaction is taking are left to it.
+        Needs no lock: it skips events that another transaction is taking.
     now : int
         Microseconds since 1970-01-01 UTC.
     limit : int
-        About how many deliveries to write. There are more where each client gets no more than one event.
+        About how many deliveries to create; more if one event per client already exceeds it.
     after : int
         The client that was served last.
     """
@@ -54,10 +53,9 @@ async def fan_out(transaction: Transaction, *, now: int, limit: int, after: int)
 
 
 def event_shares(clients: Sequence[int], webhooks: Sequence[WebhookRow], *, limit: int) -> dict[int, int]:
-    """Divide a number of deliveries evenly: how many events of each client may be taken, at least one.
+    """Divide a number of deliveries evenly among clients: how many events of each to take, at least one.
 
-    An event costs its client as many deliveries as the client has active webhooks, so that many webhooks are no
-    greater share.
+    An event costs its client a delivery per active webhook, so that more webhooks do not give a larger share.
 
     Examples
     --------
@@ -72,21 +70,7 @@ def event_shares(clients: Sequence[int], webhooks: Sequence[WebhookRow], *, limi
 def deliveries_of(
     events: Sequence[EventRow], webhooks: Sequence[WebhookRow], *, now: int
 ) -> list[DeliveryRow]:
-    """Make the deliveries of events.
-
-    Parameters
-    ----------
-    events : sequence of EventRow
-    webhooks : sequence of WebhookRow
-        All of the clients whose events these are.
-    now : int
-        Microseconds since 1970-01-01 UTC.
-
-    Returns
-    -------
-    list of DeliveryRow
-        In the order of the events.
-    """
+    """Create the deliveries of events, in their order; `webhooks` are all webhooks of their clients."""
     found = defaultdict(list)
     for webhook in webhooks:
         found[webhook.client].append((webhook, unpack_event_types(webhook.event_types)))
@@ -99,21 +83,10 @@ def deliveries_of(
 
 
 def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bool:
-    """Whether an event goes to a webhook of its client.
+    """Whether an event goes to a webhook of its client that has these event types.
 
-    Parameters
-    ----------
-    webhook : WebhookRow
-    event : EventRow
-    event_types : sequence of str
-        Of the webhook, unpacked.
-
-    Returns
-    -------
-    bool
-        A test goes to the webhook that it tests, whatever that wants and even when it is inactive; that a webhook
-        was disabled goes to the others. Nothing goes to a webhook that was created or enabled after the event, by the
-        sequence of the client: clocks may step back.
+    A test goes to the webhook that it tests, even an inactive one; that a webhook was disabled goes to the others.
+    No webhook gets events from before it was created or enabled, by the client's sequence: clocks may step back.
     """
     is_its_own = event.resource == webhook.id
     if event.type == EventType.WEBHOOK_TEST:

@@ -1,4 +1,7 @@
-"""When a delivery is tried again, when it is given up, and when its webhook is."""
+"""When a failed delivery is retried, when it becomes a dead letter, and when its webhook is disabled.
+
+Instants are microseconds since 1970-01-01 UTC.
+"""
 
 import re
 from dataclasses import dataclass
@@ -8,9 +11,8 @@ from enum import StrEnum
 from random import Random
 from typing import Final
 
-from scoring_model.service.core.rows import DeliveryRow, WebhookRow
-from scoring_model.service.delivery.sending import Reply
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, WebhookRow
+from scoring_model.service.delivery.sender import Reply
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
@@ -31,12 +33,12 @@ DELAYS: Final = (
 """Microseconds before each attempt, from the end of the one before; the first from the event."""
 
 JITTER: Final = 0.2
-"""Share by which a delay may grow, so that what failed together is not tried again together."""
+"""Share by which a delay may grow, so that deliveries that failed together are not retried together."""
 
 MAX_RETRY_AFTER: Final = 24 * HOUR
-"""The most that a receiver may ask for, microseconds."""
+"""The longest ``Retry-After`` that is honoured, microseconds."""
 
-PATIENCE: Final = 120 * HOUR
+DISABLE_AFTER: Final = 120 * HOUR
 """Microseconds without a success after which a failure disables a webhook."""
 
 _GONE: Final = 410
@@ -60,11 +62,11 @@ class RetryDecision:
     Parameters
     ----------
     status : DeliveryStatus
-        WAITING when there will be another one.
+        WAITING when there will be another attempt.
     due_at : int
-        When that is, microseconds since 1970-01-01 UTC; otherwise the end of this one.
+        When that is; otherwise the end of this attempt.
     disable : DisabledReason or None
-        Why the webhook is to be disabled. What waits for it is dropped then, this delivery included.
+        Why the webhook is to be disabled. Its waiting deliveries are then dropped, this one included.
     """
 
     status: DeliveryStatus
@@ -85,17 +87,9 @@ def after_attempt(
     Parameters
     ----------
     delivery : DeliveryRow
-        As it was before the attempt: `attempts` counts those before.
-    webhook : WebhookRow
-    reply : Reply
+        As it was before the attempt.
     now : int
-        The end of the attempt, microseconds since 1970-01-01 UTC.
-    rng : random.Random
-        Lengthens delays.
-
-    Returns
-    -------
-    Verdict
+        The end of the attempt.
     """
     if succeeded(reply):
         return RetryDecision(status=DeliveryStatus.DELIVERED, due_at=now)
@@ -105,25 +99,18 @@ def after_attempt(
         return RetryDecision(status=DeliveryStatus.DEAD, due_at=now, disable=disable)
     delay = DELAYS[made]
     if reply.status in _BUSY:
-        delay = max(delay, min(wished(reply.retry_after, now=now), MAX_RETRY_AFTER))
+        delay = max(delay, min(requested_delay(reply.retry_after, now=now), MAX_RETRY_AFTER))
     due_at = now + round(delay * (1 + rng.uniform(0, JITTER)))
     return RetryDecision(status=DeliveryStatus.WAITING, due_at=due_at, disable=disable)
 
 
-def wished(retry_after: str | None, *, now: int) -> int:
-    """Read how long a receiver wants to be left alone.
-
-    Parameters
-    ----------
-    retry_after : str or None
-        The header as it came: whole seconds, or a date in any of the three forms of HTTP.
-    now : int
-        Microseconds since 1970-01-01 UTC.
+def requested_delay(retry_after: str | None, *, now: int) -> int:
+    """Read a ``Retry-After``: whole seconds, or a date in any of the three forms of HTTP.
 
     Returns
     -------
     int
-        Microseconds, 0 for a date that is over and for anything that is neither.
+        Microseconds; 0 for a date in the past and for anything else.
 
     References
     ----------
@@ -131,12 +118,12 @@ def wished(retry_after: str | None, *, now: int) -> int:
 
     Examples
     --------
-    >>> wished("120", now=0), wished("Thu, 01 Jan 1970 00:00:30 GMT", now=0), wished("soon", now=0)
-    (120000000, 30000000, 0)
+    >>> requested_delay("120", now=0), requested_delay("Thu, 01 Jan 1970 00:00:30 GMT", now=0)
+    (120000000, 30000000)
     """
     text = (retry_after or "").strip()
     if _SECONDS.fullmatch(text):
-        # More digits than any time has need not be counted.
+        # Longer numbers exceed every limit anyway.
         return int(text[:18]) * SECOND
     try:
         date = parsedate_to_datetime(text)
@@ -149,7 +136,7 @@ def wished(retry_after: str | None, *, now: int) -> int:
 
 def is_stale(webhook: WebhookRow, now: int) -> bool:
     """Whether a webhook has had no success for so long that a failure disables it."""
-    return now - webhook.succeeded_at >= PATIENCE
+    return now - webhook.succeeded_at >= DISABLE_AFTER
 
 
 def _disables(webhook: WebhookRow, reply: Reply, now: int) -> DisabledReason | None:

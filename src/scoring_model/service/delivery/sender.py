@@ -1,17 +1,18 @@
-"""Sends attempts over the internet, and lets no receiver do harm: neither by where it is nor by what it answers."""
+"""Sends attempts over the internet to receivers that are not trusted: neither their addresses nor their answers."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import aiohttp
 from yarl import URL
 
-from scoring_model.service.delivery.addresses import AddressPolicy, Network
+from scoring_model.service.delivery.address_policy import AddressPolicy, IpNetwork
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     CheckedNames,
@@ -22,7 +23,6 @@ from scoring_model.service.delivery.dialling import (
     checked_sockets,
     system_lookup,
 )
-from scoring_model.service.delivery.sending import Reply
 
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 15.0
@@ -33,7 +33,7 @@ EXCERPT_LENGTH: Final = 200
 _EXCERPT_BYTES: Final = 4 * EXCERPT_LENGTH  # a character of UTF-8 has at most four
 _MOST_FIELDS: Final = 64
 _MOST_FIELD_BYTES: Final = 8190
-# Below the 5 s after which common servers close a connection: it is seldom dialled into its end.
+# Below the 5 s after which common servers close an idle connection.
 _IDLE_SECONDS: Final = 4.0
 _TUNNEL_TRIES: Final = 3
 _STANDING: Final = {
@@ -53,29 +53,66 @@ _CERTIFICATE: Final = {
 }
 
 
-class AiohttpSender:
-    """Posts to receivers that nobody trusts.
+@dataclass(frozen=True)
+class Reply:
+    """What came of one attempt.
 
-    Names are looked up and all their addresses checked; only a checked address is dialled, and a connection is
-    used again only for the name that it was opened for. Redirects are answers. Bodies and headers are read to
-    a bound. The environment (proxies, netrc) has no say.
+    Parameters
+    ----------
+    status : int or None
+        HTTP status, 100 to 599, or None when no complete answer came.
+    retry_after : str or None
+        The header ``Retry-After`` as it was sent, at most 200 characters.
+    excerpt : str or None
+        At most 200 printable characters: the beginning of the body of an answer that is no success, or the reason
+        why there was no answer, in our own words.
+    """
+
+    status: int | None
+    retry_after: str | None = None
+    excerpt: str | None = None
+
+
+class Sender(Protocol):
+    """Sends one attempt of a delivery."""
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes, *, client: int) -> Reply:
+        """POST ``body`` to ``url`` once. Follows no redirect and raises nothing but a cancellation.
+
+        Parameters
+        ----------
+        url : str
+            ``https``, or ``http`` in development.
+        headers : mapping of str to str
+            In addition to those that HTTP requires.
+        client : int
+            Whose delivery it is: clients share the capacity for name look-ups.
+        """
+
+
+class AiohttpSender:
+    """Posts to receivers that are not trusted.
+
+    Every address that a name resolves to is checked; only a checked address is dialled, and a connection is reused
+    only for the name that it was opened for. Redirects are not followed. Bodies and headers are read up to a limit.
+    The environment (proxies, netrc) is ignored.
 
     Parameters
     ----------
     networks : iterable of str or networks
-        Special networks that may be dialled all the same.
+        Special networks that may be dialled nevertheless.
     development : bool
         Whether plain http and this machine are allowed.
     proxy : str, optional
-        ``http://[user:password@]host:port``. Every destination is then reached through CONNECT to an address
-        that was looked up and checked here; the proxy itself, which an operator chose, is not checked. Plain
+        ``http://[user:password@]host:port``. Every destination is then reached by CONNECT to an address
+        that was resolved and checked here; the proxy itself, which an operator chose, is not checked. Plain
         http is never sent through it.
     tls : ssl.SSLContext, optional
         By default that of Python with the authorities of the system.
     lookup : callable
         Gives the addresses of a name.
     connect_seconds, total_seconds : float
-        Bounds of the time until the connection stands, and until the answer is read.
+        Timeouts until the connection is established, and until the answer is read.
 
     Raises
     ------
@@ -85,7 +122,7 @@ class AiohttpSender:
 
     def __init__(
         self,
-        networks: Iterable[str | Network] = (),
+        networks: Iterable[str | IpNetwork] = (),
         *,
         development: bool = False,
         proxy: str | None = None,
@@ -123,9 +160,7 @@ class AiohttpSender:
         try:
             async with asyncio.timeout(self._total_seconds):
                 return await self._exchange(URL(url, encoded=True), headers, body)
-        except (
-            Exception
-        ) as error:  # whatever a receiver brings about is its failure, never the deliverer's end
+        except Exception as error:  # a receiver must never end the deliverer
             return Reply(None, excerpt=self._reason(error))
 
     async def _exchange(self, url: URL, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -187,7 +222,7 @@ class AiohttpSender:
         return self._session
 
     def _reason(self, error: Exception) -> str:
-        """Say in our own words why no answer came: what an error says may quote the receiver or a secret."""
+        """Explain in our own words why no answer came: the text of an error may quote the receiver or a secret."""
         cause: BaseException = getattr(error, "os_error", None) or error
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"the certificate {_CERTIFICATE.get(cause.verify_code, 'was not accepted')}"
@@ -207,7 +242,7 @@ def _within(sender: AiohttpSender) -> str:
     return f"no whole answer within {sender._total_seconds:g} s"
 
 
-# From the particular to the general: the first that fits is reported.
+# From the specific to the general: the first match is reported.
 _REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender], str]], ...]] = (
     (RefusedAddress, "no address of the destination may be dialled"),
     (UnknownName, "the name of the destination could not be looked up"),
@@ -257,10 +292,10 @@ async def _beginning(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def cleaned(text: str) -> str:
-    r"""Make an excerpt: at most 200 printable characters, runs of all others a space.
+    r"""Make an excerpt: at most 200 printable characters; runs of others become a space.
 
-    Control characters would write into an operator's terminal, those of direction would disguise what is
-    written, and a database takes no NUL.
+    Control characters could manipulate an operator's terminal, direction marks could disguise the text, and
+    PostgreSQL accepts no NUL.
 
     Examples
     --------

@@ -1,25 +1,33 @@
-"""How receivers know that a delivery is ours: the headers of Standard Webhooks."""
+"""What a receiver gets: the payload of an event, and the headers of Standard Webhooks that prove who sent it."""
 
 import base64
 import hmac
+import json
 from collections.abc import Iterable
 from typing import Final
 
-from scoring_model.service.core.rows import WebhookRow
+from scoring_model.records.times import rfc3339
+from scoring_model.service.core.rows import EventRow, WebhookRow
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.webhook import secret_place
+from scoring_model.service.webhooks.events import numbered
+from scoring_model.service.webhooks.webhook import associated_data
 
 _PREFIX: Final = "whsec_"
 _SECOND: Final = 1_000_000
 
 
-def message_id(delivery: bytes) -> str:
-    """Name a delivery to its receiver: the same at every attempt, and of no other delivery.
+def payload(event: EventRow) -> bytes:
+    """Write the body of a delivery, without personal data: JSON with `type`, `timestamp` (of the event) and `data`.
 
-    Parameters
-    ----------
-    delivery : bytes
-        16 bytes.
+    It depends on the row alone, so that all attempts send the same bytes.
+    """
+    data = numbered(event.data, event.sequence)
+    head = f'{{"type":{json.dumps(event.type)},"timestamp":"{rfc3339(event.created_at)}"'
+    return f'{head},"data":{data}}}'.encode()
+
+
+def message_id(delivery: bytes) -> str:
+    """Return the ``webhook-id`` of a delivery, the same at every attempt.
 
     Examples
     --------
@@ -30,23 +38,16 @@ def message_id(delivery: bytes) -> str:
 
 
 def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: int) -> dict[str, str]:
-    """Sign an attempt.
+    """Sign an attempt: ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``.
 
     Parameters
     ----------
     message : str
         Printable ASCII without a dot.
-    body : bytes
-        As it is sent.
     secrets : iterable of str
-        ``whsec_...``, at least one; each gives a signature.
+        ``whsec_...``, at least one; each adds a signature.
     now : int
-        The start of the attempt, microseconds since 1970-01-01 UTC. Signed in whole seconds.
-
-    Returns
-    -------
-    dict of str to str
-        ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``.
+        Start of the attempt, microseconds since 1970-01-01 UTC; signed in whole seconds.
 
     References
     ----------
@@ -62,31 +63,17 @@ def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: in
 
 
 def secrets_of(webhook: WebhookRow, secrets: Secrets, *, now: int) -> list[str]:
-    """Open the secrets that sign for a webhook.
-
-    Parameters
-    ----------
-    webhook : WebhookRow
-    secrets : Secrets
-        That sealed them.
-    now : int
-        Microseconds since 1970-01-01 UTC.
-
-    Returns
-    -------
-    list of str
-        The present one, and after a rotation the one before until its time is over.
+    """Open the secrets that sign for a webhook: the present one and, for a time after a rotation, the one before.
 
     Raises
     ------
     Unreadable
-        If they were sealed by others.
+        If they were sealed by another root secret.
     """
-    place = secret_place(webhook.id)
     sealed = [webhook.secret]
     if webhook.old_secret is not None and now < (webhook.old_secret_until or 0):
         sealed.append(webhook.old_secret)
-    return [secrets.open(place, one).decode() for one in sealed]
+    return [secrets.open(associated_data("secret", webhook.id), one).decode() for one in sealed]
 
 
 def _signature(secret: str, content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""A store that reports events: a deliverer in the process of a commit need not look for them."""
+"""A store that reports new events, so that a deliverer in the same process need not poll for them."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -9,14 +9,7 @@ from scoring_model.service.core.store import Bucket, Reader, Store, Transaction
 
 
 class WatchedStore(Store):
-    """A store that calls back after each commit of an event that waits.
-
-    Parameters
-    ----------
-    store : Store
-        That does everything.
-    committed : callable
-    """
+    """A store that calls `committed` after each commit of an event that waits for delivery."""
 
     def __init__(self, store: Store, committed: Callable[[], None]) -> None:
         self._store = store
@@ -32,9 +25,9 @@ class WatchedStore(Store):
     ) -> AsyncIterator[Transaction]:
         """See `Store.writing`."""
         async with self._store.writing(history_scopes, wait=wait) as transaction:
-            watched = _Watched(transaction)
+            watched = _WatchedTransaction(transaction)
             yield cast(Transaction, watched)
-        if watched.waits:
+        if watched.has_events:
             self._committed()
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
@@ -46,12 +39,12 @@ class WatchedStore(Store):
         await self._store.close()
 
 
-class _Watched:
-    """A transaction that knows whether an event waits that it has written."""
+class _WatchedTransaction:
+    """A transaction that notes whether it inserts events that wait."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self.waits = False
+        self.has_events = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transaction, name)
@@ -59,4 +52,4 @@ class _Watched:
     async def insert(self, rows: Sequence[Row]) -> None:
         """See `Transaction.insert`."""
         await self._transaction.insert(rows)
-        self.waits = self.waits or any(isinstance(row, EventRow) and row.waiting for row in rows)
+        self.has_events = self.has_events or any(isinstance(row, EventRow) and row.waiting for row in rows)

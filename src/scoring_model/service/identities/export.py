@@ -1,10 +1,10 @@
-"""What the service has scored, as records of a file: to retrain from, and to prove that a file scores alike."""
+"""Exports scored verifications as records of a file, for retraining and for comparing batch with online scores."""
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
-from scoring_model.contract.fields import REFERENCE_FIELDS
+from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS
 from scoring_model.contract.ids import to_text
 from scoring_model.records import normaliser, rfc3339
 from scoring_model.service.core.rows import VerificationRow
@@ -18,29 +18,22 @@ _REFERENCE_BYTES: Final = 16
 
 
 async def export_records(store: Store, persons: Persons, *clients: int) -> AsyncIterator[dict[str, Any]]:
-    """Give the completed verifications of a client as records, in the order of their event times.
+    """Yield the completed verifications of a client as records, in the order of their event times.
 
-    Of clients that share a history all are to be given: each one's records follow those of the one before. What one
-    of them calls a person says nothing to the others, so `subjectId` and `externalId` are then hashed with the
-    client, equal where the client's own are.
-
-    Parameters
-    ----------
-    store : Store
-    persons : Persons
-    *clients : int
+    For a shared history scope pass all of its clients; their records follow each other. Clients name persons
+    independently, so `subjectId` and `externalId` are then hashed with the client.
 
     Yields
     ------
     dict
-        The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and of its latest
-        label `label`, `labelKnownAt` and `labelReportedAt`. Erased persons are left out, and so is what has no field
-        but references: no file may hold that, and no history does. What lost its signals with age is left out too:
-        what would be learnt from the rest is that such signals are missing.
+        The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and those of
+        its latest label (`LABEL_FIELDS`). Left out are erased persons, records that have
+        references only (no file may hold these), and verifications whose signals were removed: a model would learn
+        that these are missing.
     """
     for client in clients:
         async for record in _records_of(store, persons, client):
-            yield _apart(client, record) if len(clients) > 1 else record
+            yield _with_hashed_references(client, record) if len(clients) > 1 else record
 
 
 async def _records_of(store: Store, persons: Persons, client: int) -> AsyncIterator[dict[str, Any]]:
@@ -60,7 +53,7 @@ async def _records_of(store: Store, persons: Persons, client: int) -> AsyncItera
 
 
 async def _values(reader: Reader, persons: Persons, row: VerificationRow) -> dict[str, object]:
-    """What is known of a verification; nothing after erasure, and nothing where a part of it is missing."""
+    """The values of a verification; none after erasure, nor where a part was removed."""
     key = None if row.payload is None else await persons.key_of(reader, row.key_id)
     if key is None:
         return {}
@@ -77,21 +70,21 @@ async def _values(reader: Reader, persons: Persons, row: VerificationRow) -> dic
     return values | {f"signals.{name}": value for name, value in signals.items()}
 
 
-def _apart(client: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record whose references are unlike those of any other client."""
-    apart = dict(record)
+def _with_hashed_references(client: int, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the references by hashes that differ between clients."""
+    hashed = dict(record)
     for field in REFERENCE_FIELDS:
-        # Normalised first, since what is equal after that is one reference, and hashed, since it must stay short.
+        # Normalised first, since equal normalised texts are one reference; hashed, to bound the length.
         reference = None if field not in record else normaliser(field)(record[field])
         if reference is not None:
             text = f"{client} {reference}".encode()
-            apart[field] = hashlib.blake2b(text, digest_size=_REFERENCE_BYTES).hexdigest()
-    return apart
+            hashed[field] = hashlib.blake2b(text, digest_size=_REFERENCE_BYTES).hexdigest()
+    return hashed
 
 
-def _label(told: list[tuple[str, int, int]]) -> dict[str, Any]:
-    """The label that was reported last; one that was withdrawn is none."""
-    if not told or told[-1][0] == _WITHDRAWN:
+def _label(labels: list[tuple[str, int, int]]) -> dict[str, Any]:
+    """The label that was reported last, unless it is a withdrawal."""
+    if not labels or labels[-1][0] == _WITHDRAWN:
         return {}
-    label, known_at, told_at = told[-1]
-    return {"label": label, "labelKnownAt": rfc3339(known_at), "labelReportedAt": rfc3339(told_at)}
+    label, known_at, reported_at = labels[-1]
+    return dict(zip(LABEL_FIELDS, (label, rfc3339(known_at), rfc3339(reported_at)), strict=True))

@@ -12,27 +12,20 @@ from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
 from scoring_model.service.identities.persons import Persons, erase, redacted
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Linker
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
-from scoring_model.service.webhooks.events import events_of_new_identity, identity_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import (
+    NewEvent,
+    events_of_new_identity,
+    identity_data,
+    write_events,
+)
 
 
 class Identities:
-    """The operations on identities.
-
-    Parameters
-    ----------
-    store : Store
-    queue : CommitQueue
-    idempotency : IdempotencyStore
-    persons : Persons
-    vault : Vault
-    linker : Linker
-    clock : Clock
-    """
+    """The operations on identities."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The body of an identity: its fields, what is implausible in them, and how they are kept."""
+"""The body of an identity: parsed, checked for plausibility, and packed for storage."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -27,22 +27,18 @@ REQUIRED: Final = (
 
 
 def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
-    """Check the body of a new identity and bring it into canonical form.
-
-    What a person can't be but what could be written down is no matter of this function: see `assess`.
+    """Check the body of a new identity and return its canonical values; see `assess` for plausibility.
 
     Parameters
     ----------
-    body : mapping of str to object
-        As JSON has it.
     now : int
-        Microseconds since 1970-01-01 UTC; nobody is born after its day.
+        Microseconds since 1970-01-01 UTC; a date of birth is at most its day.
 
     Returns
     -------
     dict of str to object
-        Canonical values by field name, dotted for parts of the address, equal to what the same record in a
-        file gives. What is missing is absent.
+        By field name, dotted for parts of the address, without missing ones; equal to those of the same record
+        in a file.
 
     Raises
     ------
@@ -57,11 +53,10 @@ def _day(now: int) -> str:
 
 
 def assess(values: Mapping[str, object], now: int) -> tuple[IdentityStatus, tuple[Implausible, ...]]:
-    """Say whether an identity is complete and plausible.
+    """Check whether an identity is complete and plausible.
 
-    Implausible are an age below 16 or above 120 full years, and a pair of names neither of which has a letter
-    (one alone may be a dash: many people have a single name). The 29th of February counts as the 1st of March
-    where there is none.
+    Implausible are an age below 16 or above 120 full years, and two names without any letter (one of them may be a
+    dash: many people have a single name). In other years, 29 February counts as 1 March.
 
     Parameters
     ----------
@@ -75,8 +70,7 @@ def assess(values: Mapping[str, object], now: int) -> tuple[IdentityStatus, tupl
     status : IdentityStatus
         INCOMPLETE, which wins, INVALID or VALIDATED.
     implausible : tuple of Implausible
-        All that is implausible, also of an identity that is incomplete; never what is missing. Codes are
-        `too_young`, `too_old` and `no_letter`.
+        Also of an incomplete identity. Codes are `too_young`, `too_old` and `no_letter`.
     """
     implausible = (*_implausible_age(values.get("dob"), now), *_implausible_names(values))
     if any(name not in values for name in REQUIRED):
@@ -105,34 +99,12 @@ def _implausible_names(values: Mapping[str, object]) -> tuple[Implausible, ...]:
 
 
 def pack_identity(values: Mapping[str, object], errors: Sequence[Implausible]) -> bytes:
-    """Write what is kept, and sealed, of an identity.
-
-    Parameters
-    ----------
-    values : mapping of str to object
-        Canonical values.
-    errors : sequence of Implausible
-
-    Returns
-    -------
-    bytes
-        UTF-8 JSON: the values, then pointer and code of each error.
-    """
+    """Pack an identity for storage: UTF-8 JSON of the values, then of pointer and code of each error."""
     return to_json([dict(values), [(error.pointer, error.code) for error in errors]])
 
 
 def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[Implausible, ...]]:
-    """Read what `pack_identity` wrote: equal values of equal types.
-
-    Parameters
-    ----------
-    packed : bytes
-
-    Returns
-    -------
-    values : dict of str to object
-    errors : tuple of Implausible
-    """
+    """Read what `pack_identity` wrote: equal values of equal types."""
     values: dict[str, Any]
     values, errors = from_json(packed)
     if "imageUrls" in values:

@@ -1,4 +1,4 @@
-"""What is sealed under the keys of persons, and their erasure."""
+"""Opens what is sealed under the data keys of persons, and erases persons."""
 
 import base64
 
@@ -9,20 +9,14 @@ from scoring_model.service.core.resources import Identity, Implausible
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Reader, Transaction
 from scoring_model.service.identities.identity import unpack_identity
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
-from scoring_model.service.keys.vault import DataKey, Vault
 from scoring_model.service.scoring.request import unpack_payload
-from scoring_model.service.webhooks.events import identity_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import NewEvent, identity_data, write_events
 
 
 class Persons:
-    """Opens what belongs to persons, and erases them.
-
-    Parameters
-    ----------
-    vault : Vault
-    """
+    """Opens what belongs to persons, and erases them."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -33,7 +27,7 @@ class Persons:
         Raises
         ------
         Unavailable
-            While the master key that wraps it is not at hand.
+            While the keyring lacks the master key that wraps it.
         """
         try:
             return self._vault.open_key(row)
@@ -69,7 +63,7 @@ class Persons:
         return key.open(sealed, table="verifications", column="reference", row=row.id).decode()
 
     def identity(self, row: IdentityRow, key_row: PersonKeyRow | None) -> Identity:
-        """The identity as its client sees it; without its person's key it was erased."""
+        """The identity as its client sees it; without its person's key it is redacted."""
         if row.payload is None or key_row is None:
             return redacted(row)
         values, errors = self.identity_values(row, self.open_key(key_row))
@@ -82,7 +76,7 @@ class Persons:
 
 
 def seal_reference(key: DataKey, resource: bytes, reference: str | None) -> str | None:
-    """Seal an idempotency key, which is whatever text the client chose, for `Persons.reference`."""
+    """Seal an idempotency key, which may be personal data, for `Persons.reference`."""
     if reference is None:
         return None
     sealed = key.seal(reference.encode(), table="verifications", column="reference", row=resource)
@@ -95,9 +89,9 @@ def redacted(row: IdentityRow) -> Identity:
 
 
 async def erase(transaction: Transaction, key_id: bytes, now: int) -> None:
-    """Erase the person whose key this is: the key, and everything that was sealed under it.
+    """Erase a person: the data key and everything that it sealed. Writes an event per identity.
 
-    Every identity of the person says so in an event. Doing it again changes nothing.
+    Repeating it changes nothing.
     """
     living = [row for row in await transaction.identities_of(key_id) if row.status != IdentityStatus.REDACTED]
     await transaction.erase(key_id, now)

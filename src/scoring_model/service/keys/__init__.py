@@ -1,1 +1,1 @@
-"""Keys: the keyring, data keys of persons, hashes of link keys, masks of amounts."""
+"""Keys: the keyring, data keys of persons, hashes of link keys, masks over amounts."""

@@ -1,7 +1,7 @@
-"""Master keys: what wraps every other key, where they come from, and what can be wrong with what they wrapped.
+"""The keyring: master keys (key-encryption keys), which wrap every other key, and where they are read from.
 
-A source is text with one key per line, base64 (RFC 4648, section 4) of 32 bytes: the first wraps, those after
-it only unwrap what they wrapped before. Lines that start with ``#`` and empty lines say nothing.
+A source is text with one key per line, base64 (RFC 4648, section 4) of 32 bytes. The first is the primary key, which
+wraps; the others only unwrap what they wrapped before. Empty lines and lines that start with ``#`` are ignored.
 """
 
 import base64
@@ -33,16 +33,11 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 class MasterKeyError(Exception):
-    """A source of master keys can't be used. The text names the source and the line, never what it says."""
+    """A source of master keys can't be used. The text names the source and the line, never a key."""
 
 
 class UnknownMasterKey(Exception):
-    """Something is wrapped by a master key that the source does not give.
-
-    Parameters
-    ----------
-    master_id : bytes
-    """
+    """The keyring does not have the master key under which something is wrapped."""
 
     def __init__(self, master_id: bytes) -> None:
         super().__init__(f"the master key {master_id.hex()} is not among those of the source")
@@ -50,53 +45,39 @@ class UnknownMasterKey(Exception):
 
 
 class Unreadable(Exception):
-    """What was sealed can't be opened: another key sealed it, at another place, or its bytes were changed."""
+    """A ciphertext does not open: another key or other associated data sealed it, or its bytes were changed."""
 
     def __init__(self) -> None:
-        super().__init__("sealed bytes do not open with this key at this place")
+        super().__init__("the ciphertext does not open with this key and associated data")
 
 
-def seal(cipher: AESGCM, plaintext: bytes, place: bytes) -> bytes:
-    """Encrypt, and bind to a place.
-
-    Parameters
-    ----------
-    cipher : AESGCM
-        One key may seal 2**32 texts, since nonces are random.
-    plaintext : bytes
-    place : bytes
-        Where the result will lie; it opens nowhere else.
-
-    Returns
-    -------
-    bytes
-        Nonce, ciphertext and tag: 28 bytes more than the text.
+def seal(cipher: AESGCM, plaintext: bytes, associated_data: bytes) -> bytes:
+    """Encrypt with AES-256-GCM; adds a nonce and a tag, 28 bytes. Nonces are random: a key may seal 2**32 texts.
 
     References
     ----------
     NIST SP 800-38D (GCM), section 8.2.2 (random nonces of 96 bits) and section 8.3.
     """
     nonce = os.urandom(NONCE_BYTES)
-    return nonce + cipher.encrypt(nonce, plaintext, place)
+    return nonce + cipher.encrypt(nonce, plaintext, associated_data)
 
 
-def unseal(cipher: AESGCM, sealed: bytes, place: bytes) -> bytes:
-    """Decrypt what `seal` returned for the same key and place.
+def unseal(cipher: AESGCM, sealed: bytes, associated_data: bytes) -> bytes:
+    """Decrypt what `seal` returned for the same key and associated data.
 
     Raises
     ------
     Unreadable
-        If anything about it is different.
     """
     try:
-        return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place)
+        return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated_data)
     except (InvalidTag, ValueError):  # ValueError: too short to hold a nonce
         raise Unreadable from None
 
 
 @dataclass(frozen=True)
 class KeyEncryptionKey:
-    """A key that wraps keys.
+    """A master key, which wraps other keys.
 
     Parameters
     ----------
@@ -108,54 +89,39 @@ class KeyEncryptionKey:
 
     @cached_property
     def id(self) -> bytes:
-        """The first 8 bytes of the SHA-256 of the key, by which what it wrapped names it."""
+        """The first 8 bytes of the SHA-256 of the key; stored beside what it wrapped."""
         return hashlib.sha256(self.secret).digest()[:ID_BYTES]
 
     @cached_property
     def _cipher(self) -> AESGCM:
         return AESGCM(self.secret)
 
-    def seal(self, plaintext: bytes, *, place: bytes) -> bytes:
+    def seal(self, plaintext: bytes, *, associated_data: bytes) -> bytes:
         """Wrap a key; see `seal`."""
-        return seal(self._cipher, plaintext, place)
+        return seal(self._cipher, plaintext, associated_data)
 
-    def open(self, sealed: bytes, *, place: bytes) -> bytes:
-        """Unwrap a key.
-
-        Raises
-        ------
-        Unreadable
-            If another key wrapped it, at another place, or its bytes were changed.
-        """
-        return unseal(self._cipher, sealed, place)
+    def open(self, sealed: bytes, *, associated_data: bytes) -> bytes:
+        """Unwrap a key; see `unseal`."""
+        return unseal(self._cipher, sealed, associated_data)
 
 
 @dataclass(frozen=True)
 class Keyring:
-    """All master keys of a source.
+    """The master keys of a source: the primary one, which wraps, and older ones, which only unwrap."""
 
-    Parameters
-    ----------
-    current : MasterKey
-        The one that wraps.
-    older : tuple of MasterKey
-        Those that unwrap what they wrapped before a rotation.
-    """
-
-    current: KeyEncryptionKey
+    primary: KeyEncryptionKey
     older: tuple[KeyEncryptionKey, ...] = ()
 
     @cached_property
     def _by_id(self) -> dict[bytes, KeyEncryptionKey]:
-        return {key.id: key for key in (self.current, *self.older)}
+        return {key.id: key for key in (self.primary, *self.older)}
 
     def find(self, master_id: bytes) -> KeyEncryptionKey:
-        """Find a key by its id.
+        """Return the key of an id.
 
         Raises
         ------
         UnknownMasterKey
-            If the source does not give it.
         """
         try:
             return self._by_id[master_id]
@@ -169,13 +135,9 @@ def load_master_keys(source: str) -> Keyring:
     Parameters
     ----------
     source : str
-        ``file:PATH``, a file that nobody but its owner may read; ``env:NAME``, an environment variable; or
-        ``command:PROGRAM ARGUMENTS``, whose standard output is read. The command is split as a shell would,
-        but none runs it, and it has 10 s.
-
-    Returns
-    -------
-    MasterKeys
+        ``file:PATH``, a file that only its owner may read; ``env:NAME``, an environment variable; or
+        ``command:PROGRAM ARGUMENTS``, whose standard output is read. The command is split as in a shell,
+        runs without one, and has 10 s.
 
     Raises
     ------
@@ -193,22 +155,12 @@ def load_master_keys(source: str) -> Keyring:
 
 
 def parse_master_keys(text: str, *, source: str) -> Keyring:
-    """Read the text of a source.
-
-    Parameters
-    ----------
-    text : str
-    source : str
-        What errors call it.
-
-    Returns
-    -------
-    MasterKeys
+    """Parse the text of a source; errors name `source`.
 
     Raises
     ------
     MasterKeyError
-        If a line is no key, naming all of these lines, or there is none.
+        If there is no key, or lines are no keys: all of these are listed.
     """
     found, problems = [], []
     for number, line in _key_lines(text):
@@ -222,26 +174,15 @@ def parse_master_keys(text: str, *, source: str) -> Keyring:
 
 
 def generate_master_key() -> str:
-    """Make a master key.
-
-    Returns
-    -------
-    str
-        A line of a source, without its end.
-    """
+    """Generate a master key: a line of a source, without its end."""
     return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
 
 def add_master_key(path: Path) -> None:
-    """Put a new current key at the top of a file, which is made where there is none.
+    """Add a new primary key to a file, which is created if missing; its directory must exist.
 
-    A reader meanwhile sees it before or after. Its older lines, its owner and what a symbolic
-    link points to stay; it is readable for its owner alone.
-
-    Parameters
-    ----------
-    path : Path
-        Its folder must exist.
+    The file is replaced atomically. Its older lines, its owner and the target of a symbolic link stay; only the owner
+    can read it.
 
     Raises
     ------
@@ -250,13 +191,13 @@ def add_master_key(path: Path) -> None:
     """
     target = path.resolve()
     try:
-        with _alone(target.parent):
-            _put_on_top(target, source=f"file:{path}")
+        with _locked(target.parent):
+            _add_primary_key(target, source=f"file:{path}")
     except OSError as error:
         raise MasterKeyError(f"file:{path}: {error.strerror}") from None
 
 
-def _put_on_top(path: Path, *, source: str) -> None:
+def _add_primary_key(path: Path, *, source: str) -> None:
     before = path.stat() if path.exists() else None
     text = "" if before is None else _read_file(path)
     if before is not None:
@@ -270,8 +211,8 @@ def _put_on_top(path: Path, *, source: str) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep others who add keys in this folder waiting: of two at once one key would be lost, and all it wraps."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a directory: of two keys that are added at once one would be lost, with all that it wraps."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -282,7 +223,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _read_file(path: Path) -> str:
     try:
-        # Without waiting: a named pipe that nobody writes to would hold the start for ever.
+        # Non-blocking: a named pipe without a writer would block the start for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(handle, "rb") as file:
             _check_mode(path, os.fstat(handle).st_mode)

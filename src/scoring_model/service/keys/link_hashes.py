@@ -1,27 +1,47 @@
-"""What links records: keyed hashes of their link keys, equal where `history.key_of` is, within one pool.
+"""Hashes of link keys, which link the records of a history scope, and masks over the amounts in link rows.
 
-A hash is BLAKE2b (RFC 7693) under the pool's key of the name of the link key, then each normalised part with
-its length before it: neither can a part run into the next, nor one link key meet another. References of a
-client's own say nothing to other clients of its pool, so its number is hashed with them.
+A hash is BLAKE2b (RFC 7693), keyed per history scope, of the name of the link key and of each normalised part, all with
+their lengths before them, so that different link keys never collide. It is equal where `history.key_of` is. A client's
+own references mean nothing to the other clients of its scope, so its number is hashed with them.
+
+An amount has to outlive its person, since others' sums must not change by an erasure, so it can't be sealed under the
+person's key. It is XORed with a pad of 64 bits that only the root secret gives: AES-256 in CBC-MAC over the two blocks
+(hash, instant), under the amount key of the history scope. Over messages of one length that is a pseudorandom function
+(Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694). A pair of hash and instant is the key of a row, so that
+no two rows share a pad. A missing amount is masked like any other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
+from operator import itemgetter
 from struct import Struct
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
+
+from scoring_model.arrays import IntArray
 from scoring_model.contract.fields import REFERENCE_FIELDS
 from scoring_model.history import PERSON, LinkKey
 from scoring_model.history.keys import PERSON_PARTS, SUBJECT
 from scoring_model.history.parts import key_part
+from scoring_model.service.core.store import Past
 from scoring_model.service.keys.secrets import Secrets
 
 HASH_BYTES: Final = 16
 _LENGTH: Final = Struct("<I")
-POOLS: Final = 4096
-"""How many pools' keyed beginnings are kept."""
+MOST_SCOPES: Final = 4096
+"""History scopes whose keyed hashers and ciphers are cached."""
+
+_WORD: Final = np.dtype("<i8")
+_TIME, _AMOUNT = itemgetter(0), itemgetter(3)  # of a `Past`
+_NONE: Final = -(2**63)
+"""Stands for no amount: far more than any has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +51,7 @@ class Links:
     Parameters
     ----------
     person : bytes or None
-        16 bytes, the pseudonym of the person; None where nobody is known.
+        16 bytes, the pseudonym of the person; None where the record identifies nobody.
     hashes : tuple of (str, bytes)
         Name of a link key and 16 bytes, in the order of the link keys; those without a value are left out.
     """
@@ -59,7 +79,6 @@ class Linker:
 
     Parameters
     ----------
-    secrets : Secrets
     link_keys : tuple of LinkKey
         Those of the bundle. The key ``person`` is hashed as the person.
     """
@@ -70,61 +89,43 @@ class Linker:
         used = {part for recipe in (*self._recipes, *self._persons) for part in recipe.parts}
         self._texts = {part: key_part(part).of for part in used}
         # Keying a hash costs as much as hashing: every hash starts from a copy of the keyed one.
-        self._hasher = lru_cache(POOLS)(
-            lambda pool: blake2b(digest_size=HASH_BYTES, key=secrets.link_key(pool))
+        self._hasher = lru_cache(MOST_SCOPES)(
+            lambda scope: blake2b(digest_size=HASH_BYTES, key=secrets.link_key(scope))
         )
 
     def link(
-        self, pool: str, client: int, values: Mapping[str, object], *, person: bytes | None = None
+        self, history_scope: str, client: int, values: Mapping[str, object], *, person: bytes | None = None
     ) -> Links:
         """Hash all link keys of a record.
 
         Parameters
         ----------
-        pool : str
-            Whose history the client shares.
-        client : int
         values : mapping of str to object
             Canonical values by field name.
         person : bytes, optional
-            What `person_key` gave of the same values; found here where it is left out.
-
-        Returns
-        -------
-        Links
+            What `person_key` returned for the same values, if it was called.
         """
         framed: dict[str, bytes | None] = {}
         if person is None:
-            person = self._person(pool, client, values, framed)
+            person = self._person(history_scope, client, values, framed)
         hashes = []
         for recipe in self._recipes:
-            found = person if recipe.name == PERSON else self._hash(recipe, pool, client, values, framed)
+            found = (
+                person if recipe.name == PERSON else self._hash(recipe, history_scope, client, values, framed)
+            )
             if found is not None:
                 hashes.append((recipe.name, found))
         return Links(person, tuple(hashes))
 
-    def person_key(self, pool: str, client: int, values: Mapping[str, object]) -> bytes | None:
-        """Hash the person of a record alone: names and date of birth, else the client's reference.
-
-        Parameters
-        ----------
-        pool : str
-        client : int
-        values : mapping of str to object
-            Canonical values by field name.
-
-        Returns
-        -------
-        bytes or None
-            `Links.person` of the same record.
-        """
-        return self._person(pool, client, values, {})
+    def person_key(self, history_scope: str, client: int, values: Mapping[str, object]) -> bytes | None:
+        """Return `Links.person` alone: the hash of names and date of birth, else of the client's reference."""
+        return self._person(history_scope, client, values, {})
 
     def _person(
-        self, pool: str, client: int, values: Mapping[str, object], framed: dict[str, bytes | None]
+        self, history_scope: str, client: int, values: Mapping[str, object], framed: dict[str, bytes | None]
     ) -> bytes | None:
         for recipe in self._persons:
-            found = self._hash(recipe, pool, client, values, framed)
+            found = self._hash(recipe, history_scope, client, values, framed)
             if found is not None:
                 return found
         return None
@@ -132,7 +133,7 @@ class Linker:
     def _hash(
         self,
         recipe: _Recipe,
-        pool: str,
+        history_scope: str,
         client: int,
         values: Mapping[str, object],
         framed: dict[str, bytes | None],
@@ -150,12 +151,69 @@ class Linker:
             if piece is None:
                 return None
             pieces.append(piece)
-        hasher = self._hasher(pool).copy()
+        hasher = self._hasher(history_scope).copy()
         hasher.update(b"".join(pieces))
         return hasher.digest()
 
 
 def _framed(text: str) -> bytes:
-    # A lone surrogate is no text, but no reason to fail either.
+    # Lone surrogates are accepted.
     encoded = text.encode("utf-8", "surrogatepass")
     return _LENGTH.pack(len(encoded)) + encoded
+
+
+class Masks:
+    """Masks and unmasks amounts."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        # Single blocks are encrypted, never a text of several: the chaining is done here, for many rows at once.
+        self._cipher = lru_cache(MOST_SCOPES)(lambda scope: Cipher(AES(secrets.amount_key(scope)), ECB()))
+
+    def mask(self, history_scope: str, hashes: Sequence[bytes], time: int, units: int | None) -> list[int]:
+        """Mask the amount of one event, for each of its link rows.
+
+        Parameters
+        ----------
+        hashes : sequence of bytes
+            16 bytes each.
+        time : int
+            Event time, microseconds.
+        units : int or None
+            As `Amount.units` gives them.
+
+        Returns
+        -------
+        list of int
+            For each hash 64 bits, as a signed number.
+        """
+        pads = self._pads(history_scope, hashes, [1] * len(hashes), np.full(len(hashes), time, dtype=_WORD))
+        masked: list[int] = (pads ^ (_NONE if units is None else units)).tolist()
+        return masked
+
+    def unmask(self, history_scope: str, pasts: Mapping[bytes, Sequence[Past]]) -> dict[bytes, list[Past]]:
+        """Unmask the amounts in the histories of some hashes of one history scope."""
+        every: Mapping[bytes, Sequence[Any]] = pasts
+        events = list(chain.from_iterable(every.values()))
+        times, masked = (np.fromiter(map(part, events), _WORD, len(events)) for part in (_TIME, _AMOUNT))
+        pads = self._pads(history_scope, list(pasts), [len(past) for past in every.values()], times)
+        units = (pads ^ masked).tolist()
+        if _NONE in units:
+            units = [None if one == _NONE else one for one in units]
+        left = iter(units)  # each history takes as many as it has events
+        return {
+            value: [
+                (time, person, labels, one)
+                for (time, person, labels, _), one in zip(past, left, strict=False)
+            ]
+            for value, past in every.items()
+        }
+
+    def _pads(
+        self, history_scope: str, hashes: Sequence[bytes], counts: Sequence[int], times: IntArray
+    ) -> IntArray:
+        """Pads of the instants under each hash, `counts` of them one hash after the other."""
+        encrypt = self._cipher(history_scope).encryptor().update
+        first = np.frombuffer(encrypt(b"".join(hashes)), dtype=_WORD).reshape(-1, 2)
+        blocks = np.repeat(first, counts, axis=0)
+        blocks[:, 0] ^= times
+        return np.frombuffer(encrypt(blocks.tobytes()), dtype=_WORD)[::2]

@@ -1,10 +1,10 @@
-"""Rotation of the master key, beside servers that go on serving.
+"""Rotation of the master key while servers go on serving.
 
-The order of a rotation: the source gives the new key first and the older ones after it, to every server too
-where servers can't read it again (an environment variable is fixed when a process starts); `rotate` wraps
-everything under the new key; servers learn of it by `follow`, or when they first meet a key under it. What
-they wrapped under the older key meanwhile is for `rotate` once more: the older key may leave the source when
-`finished` says so after all servers have followed.
+The order of a rotation: the source lists the new key first and the older ones after it, for every server too that
+can't read its source again (an environment variable is fixed when a process starts). `rotate` wraps everything under
+the new key. Servers switch to it by `follow`, or when they first meet a key under it; what they wrapped under the
+older key meanwhile needs another `rotate`. The older key may leave the source when `finished` returns True after all
+servers have followed.
 """
 
 import asyncio
@@ -13,44 +13,36 @@ from typing import Final
 
 from scoring_model.service.core.rows import PersonKeyRow
 from scoring_model.service.core.store import Store
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import ID_BYTES, Keyring
 from scoring_model.service.keys.secrets import ROOT_FACT, ROOT_POOL, unwrap
-from scoring_model.service.keys.vault import Vault
 
 BATCH: Final = 500
-"""Keys per transaction: a few milliseconds for which others wait."""
+"""Keys per transaction: other writers wait for a few milliseconds."""
 
 
 async def rotate(
     store: Store,
-    masters: Keyring,
+    keyring: Keyring,
     *,
     progress: Callable[[int], None] | None = None,
     batch: int = BATCH,
 ) -> int:
-    """Wrap the root secret and every person's key under the current master key.
+    """Wrap the root secret and every data key under the primary master key; returns the number of data keys wrapped.
 
-    It may stop at any instant and be run again: what is wrapped already is left as it is.
+    It may stop at any moment and be run again: it skips what is wrapped already.
 
     Parameters
     ----------
-    store : Store
-    masters : MasterKeys
-        The new key first, and all that wrapped before.
     progress : callable or None
-        Called with how many persons' keys have been wrapped by this call, after each transaction.
+        Called after each transaction with the number of data keys wrapped so far.
     batch : int
         Keys per transaction, at least 1.
-
-    Returns
-    -------
-    int
-        How many persons' keys it has wrapped.
 
     Raises
     ------
     UnknownMasterKey
-        If something is wrapped by a key that is not among the master keys.
+        If the keyring lacks a key that wraps something.
     Unreadable
         If a row was changed.
     StoreUnavailable
@@ -58,9 +50,9 @@ async def rotate(
     """
     if batch < 1:
         raise ValueError(f"batch must be at least 1, got {batch}")
-    # The root secret first, since servers learn of the rotation from it.
-    await _rotate_root(store, masters)
-    vault, done = Vault(masters), 0
+    # The root secret first: servers recognise the rotation by it.
+    await _rotate_root(store, keyring)
+    vault, done = Vault(keyring), 0
     while count := await _rotate_batch(store, vault, batch):
         done += count
         if progress is not None:
@@ -68,45 +60,19 @@ async def rotate(
     return done
 
 
-async def finished(store: Store, masters: Keyring) -> bool:
-    """Whether everything is wrapped by the current master key.
-
-    Parameters
-    ----------
-    store : Store
-    masters : MasterKeys
-
-    Returns
-    -------
-    bool
-        False while a rotation has to be run, again or at all.
-
-    Raises
-    ------
-    StoreUnavailable
-    """
-    if await _root_master(store) not in (None, masters.current.id):
+async def finished(store: Store, keyring: Keyring) -> bool:
+    """Whether everything is wrapped by the primary master key, so that no rotation is needed."""
+    if await _root_master(store) not in (None, keyring.primary.id):
         return False
     async with store.writing(()) as transaction:
-        return not await transaction.keys_under_other_masters(masters.current.id, 1)
+        return not await transaction.keys_under_other_masters(keyring.primary.id, 1)
 
 
 async def follow(store: Store, vault: Vault) -> None:
-    """Learn of a rotation that another process ran, so that new persons' keys are wrapped by the new key.
-
-    Parameters
-    ----------
-    store : Store
-    vault : Vault
-        It reads its source again, if the root secret is under a master key that it does not know.
-
-    Raises
-    ------
-    StoreUnavailable
-    """
+    """Follow a rotation that another process ran: new data keys are wrapped by the new primary key."""
     master_id = await _root_master(store)
     if master_id is not None:
-        # The source may be a command that takes seconds, for which no request shall wait.
+        # The source may be a command that takes seconds, and requests must not wait for it.
         await asyncio.to_thread(vault.learn, master_id)
 
 
@@ -116,17 +82,17 @@ async def _root_master(store: Store) -> bytes | None:
     return None if wrapped is None else wrapped[:ID_BYTES]
 
 
-async def _rotate_root(store: Store, masters: Keyring) -> None:
+async def _rotate_root(store: Store, keyring: Keyring) -> None:
     async with store.writing((ROOT_POOL,)) as transaction:
         wrapped = await transaction.fact(ROOT_FACT)
-        if wrapped is not None and wrapped[:ID_BYTES] != masters.current.id:
-            await transaction.set_fact(ROOT_FACT, unwrap(wrapped, masters).wrap(masters))
+        if wrapped is not None and wrapped[:ID_BYTES] != keyring.primary.id:
+            await transaction.set_fact(ROOT_FACT, unwrap(wrapped, keyring).wrap(keyring))
 
 
 async def _rotate_batch(store: Store, vault: Vault, batch: int) -> int:
     async with store.writing(()) as transaction:
         rows: Sequence[PersonKeyRow] = await transaction.keys_under_other_masters(
-            vault.masters.current.id, batch
+            vault.keyring.primary.id, batch
         )
         await transaction.rewrap([vault.rewrap(row) for row in rows])
     return len(rows)

@@ -1,7 +1,7 @@
-"""The root secret of a database, and the keys that come from it.
+"""The root secret of a database, and the keys that are derived from it.
 
-It is made once and kept in the database, wrapped by the master key: links must stay equal for as long as
-there is history, whatever becomes of master keys.
+It is created once and stored in the database, wrapped by the master key: hashes of link keys must stay equal as long
+as there is history, whichever master key wraps.
 """
 
 import hmac
@@ -21,10 +21,10 @@ from scoring_model.service.keys.keyring import ID_BYTES, Keyring, seal, unseal
 ROOT_FACT: Final = "root_secret"
 CHECK_FACT: Final = "root_check"
 ROOT_POOL: Final = ""
-"""The lock under which the root secret is written: no client's pool has this name."""
+"""The lock under which the root secret is written; no history scope has this name."""
 
 _ROOT_BYTES: Final = 32
-_ROOT_PLACE: Final = b"facts\0root_secret"
+_ROOT_ASSOCIATED_DATA: Final = b"facts\0root_secret"
 
 
 class WrongSecret(Exception):
@@ -32,7 +32,7 @@ class WrongSecret(Exception):
 
 
 class Purpose(StrEnum):
-    """What a digest is of. Digests of different purposes have nothing to do with each other."""
+    """What a digest is of; each purpose has a key of its own."""
 
     REQUEST = "request"  # client, method, path and idempotency key
     BODY = "body"  # of a request
@@ -41,7 +41,7 @@ class Purpose(StrEnum):
 
 
 class Secrets:
-    """What comes from a root secret.
+    """Keys, digests and encryption that are derived from a root secret.
 
     Parameters
     ----------
@@ -62,139 +62,83 @@ class Secrets:
 
     @property
     def check(self) -> bytes:
-        """32 bytes that no other root secret gives, and that reveal nothing of this one."""
+        """32 bytes that identify the root secret without revealing it."""
         return self._derive("check")
 
-    def link_key(self, pool: str) -> bytes:
-        """The key that hashes what links the records of a pool.
+    def link_key(self, history_scope: str) -> bytes:
+        """The key, 32 bytes, that hashes the link keys of a history scope."""
+        return self._derive("link", history_scope)
 
-        Parameters
-        ----------
-        pool : str
-
-        Returns
-        -------
-        bytes
-            32 bytes.
-        """
-        return self._derive("link", pool)
-
-    def amount_key(self, pool: str) -> bytes:
-        """The key that masks the amounts in the link rows of a pool.
-
-        Parameters
-        ----------
-        pool : str
-
-        Returns
-        -------
-        bytes
-            32 bytes.
-        """
-        return self._derive("amount", pool)
+    def amount_key(self, history_scope: str) -> bytes:
+        """The key, 32 bytes, that masks the amounts in the link rows of a history scope."""
+        return self._derive("amount", history_scope)
 
     def digest(self, purpose: Purpose, data: bytes, *, size: Literal[16, 32] = 32) -> bytes:
-        """Hash data so that nobody without the root secret can find what it was, or guess and compare.
-
-        Parameters
-        ----------
-        purpose : Purpose
-        data : bytes
-        size : 16 or 32
-            Bytes.
-
-        Returns
-        -------
-        bytes of length size
-        """
+        """Hash data with the key of a purpose, so that it can be neither found nor guessed without the root secret."""
         return blake2b(data, digest_size=size, key=self._digest_keys[purpose]).digest()
 
-    def seal(self, place: bytes, plaintext: bytes) -> bytes:
-        """Encrypt what is the service's own, such as the secrets of webhooks.
+    def seal(self, associated_data: bytes, plaintext: bytes) -> bytes:
+        """Encrypt what belongs to no person, such as the signing secrets of webhooks."""
+        return seal(self._cipher, plaintext, associated_data)
 
-        Parameters
-        ----------
-        place : bytes
-            Table, column and row where it will lie; it opens nowhere else.
-        plaintext : bytes
-
-        Returns
-        -------
-        bytes
-        """
-        return seal(self._cipher, plaintext, place)
-
-    def open(self, place: bytes, sealed: bytes) -> bytes:
-        """Decrypt what `seal` returned for the same place.
+    def open(self, associated_data: bytes, sealed: bytes) -> bytes:
+        """Decrypt what `seal` returned for the same associated data.
 
         Raises
         ------
         Unreadable
-            If another root secret sealed it, at another place, or its bytes were changed.
         """
-        return unseal(self._cipher, sealed, place)
+        return unseal(self._cipher, sealed, associated_data)
 
-    def wrap(self, masters: Keyring) -> bytes:
-        """The root secret under the current master key: the key's id, then what is sealed."""
-        return masters.current.id + masters.current.seal(self._root, place=_ROOT_PLACE)
+    def wrap(self, keyring: Keyring) -> bytes:
+        """The root secret under the primary master key: the key's id, then the ciphertext."""
+        return keyring.primary.id + keyring.primary.seal(self._root, associated_data=_ROOT_ASSOCIATED_DATA)
 
     def _derive(self, use: str, name: str = "") -> bytes:
-        # No use holds a NUL, so that no two pairs give one text.
+        # No use holds a NUL, so that different pairs give different texts.
         information = f"scoring-model\0{use}\0{name}".encode("utf-8", "surrogatepass")
         return HKDF(algorithm=SHA256(), length=32, salt=None, info=information).derive(self._root)
 
 
-def unwrap(wrapped: bytes, masters: Keyring) -> Secrets:
+def unwrap(wrapped: bytes, keyring: Keyring) -> Secrets:
     """Undo `Secrets.wrap`.
 
     Raises
     ------
-    UnknownMasterKey
-        If a master key wrapped it that is not among these.
-    Unreadable
-        If its bytes were changed.
+    UnknownMasterKey, Unreadable
     """
-    master = masters.find(wrapped[:ID_BYTES])
-    return Secrets(master.open(wrapped[ID_BYTES:], place=_ROOT_PLACE))
+    master = keyring.find(wrapped[:ID_BYTES])
+    return Secrets(master.open(wrapped[ID_BYTES:], associated_data=_ROOT_ASSOCIATED_DATA))
 
 
-async def load_or_create(store: Store, masters: Keyring) -> Secrets:
-    """Read the root secret of a database, or make that of a new one.
-
-    Parameters
-    ----------
-    store : Store
-    masters : MasterKeys
-
-    Returns
-    -------
-    Secrets
+async def load_or_create(store: Store, keyring: Keyring) -> Secrets:
+    """Read the root secret of a database, or create that of a new one.
 
     Raises
     ------
     UnknownMasterKey, Unreadable
         If it can't be unwrapped.
     WrongSecret
-        If it is not the one that the database began with, or only one of the two facts about it is there.
+        If it is not the one that the database began with, or one of the two facts about it is missing.
     StoreUnavailable
     """
     async with store.reading() as reader:
         wrapped, check = await _facts(reader)
     if wrapped is None or check is None:
-        return await _create(store, masters)
-    return _checked(wrapped, check, masters)
+        return await _create(store, keyring)
+    return _checked(wrapped, check, keyring)
 
 
-async def _create(store: Store, masters: Keyring) -> Secrets:
-    # Under the lock, since another process may make both facts between two looks at them.
+async def _create(store: Store, keyring: Keyring) -> Secrets:
+    # Under the lock: another process may write both facts between two reads.
     async with store.writing((ROOT_POOL,)) as transaction:
         wrapped, check = await _facts(transaction)
         if wrapped is not None and check is not None:
-            return _checked(wrapped, check, masters)
+            return _checked(wrapped, check, keyring)
         if wrapped is not None or check is not None:
             raise WrongSecret(f"the database lacks the fact {ROOT_FACT if wrapped is None else CHECK_FACT}")
         made = Secrets(os.urandom(_ROOT_BYTES))
-        await transaction.insert([FactRow(ROOT_FACT, made.wrap(masters)), FactRow(CHECK_FACT, made.check)])
+        await transaction.insert([FactRow(ROOT_FACT, made.wrap(keyring)), FactRow(CHECK_FACT, made.check)])
     return made
 
 
@@ -202,8 +146,8 @@ async def _facts(reader: Reader) -> tuple[bytes | None, bytes | None]:
     return await reader.fact(ROOT_FACT), await reader.fact(CHECK_FACT)
 
 
-def _checked(wrapped: bytes, check: bytes, masters: Keyring) -> Secrets:
-    found = unwrap(wrapped, masters)
+def _checked(wrapped: bytes, check: bytes, keyring: Keyring) -> Secrets:
+    found = unwrap(wrapped, keyring)
     if not hmac.compare_digest(found.check, check):
         raise WrongSecret("the root secret of the database is not the one that its history was hashed with")
     return found

@@ -1,1 +1,1 @@
-"""What is kept for how long, and how it is deleted."""
+"""Retention: what is deleted at which age, and how."""

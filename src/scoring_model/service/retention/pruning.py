@@ -1,31 +1,30 @@
-"""Everything that an operator lets be deleted at once: what servers delete too, and signals."""
+"""Commands of operators: delete at once what has expired, remove old signals, and repair link records of the future."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scoring_model.service.core.expiry import Expiring
 from scoring_model.service.core.store import Store
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
-from scoring_model.service.keys.vault import Vault
-from scoring_model.service.retention.retention import Ages, noted_window, sweep
 from scoring_model.service.retention.signal_removal import Removed, remove_signals
-
-Told = Callable[[str, int], None]
+from scoring_model.service.retention.sweep import Ages, noted_window, sweep
+from scoring_model.service.scoring.verdicts import SKEW
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OldSignals:
-    """Which signals are taken out, and what opens them.
+    """Which signals are removed, and the keys that open them.
 
     Parameters
     ----------
     age : int
-        Since the creation of their verifications, in microseconds.
-    masters : MasterKeys
+        Since the creation of their verifications, microseconds.
     """
 
     age: int
-    masters: Keyring
+    keyring: Keyring
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,9 +34,9 @@ class Pruned:
     Parameters
     ----------
     rows : mapping of Expiring to int
-        Rows of each kind; links and what belongs to them are missing where no service ever served the database.
+        Rows of each kind; link records are missing where no service ever served the database.
     signals : Removed or None
-        None where nobody asked for it.
+        None where their removal was not requested.
     """
 
     rows: Mapping[Expiring, int]
@@ -51,41 +50,70 @@ async def prune(
     now: int,
     signals: OldSignals | None = None,
     dry: bool = False,
-    told: Told = lambda kind, count: None,
+    progress: Callable[[str, int], None] = lambda kind, count: None,
 ) -> Pruned:
-    """Delete what is old.
-
-    It may stop at any instant and be run again, beside servers too.
+    """Delete what has expired. It may stop at any moment and be run again, also while servers run.
 
     Parameters
     ----------
-    store : Store
-    ages : Ages
     now : int
         Microseconds since 1970-01-01 UTC.
     signals : OldSignals, optional
-        Signals stay unless this is given.
+        Without it all signals stay.
     dry : bool
-        Whether nothing is changed, only counted.
-    told : callable, optional
-        Called with a kind and how many there were of it so far, after each stretch.
+        Count only.
+    progress : callable, optional
+        Called after each batch with a kind and its count so far.
 
     Raises
     ------
     UnknownMasterKey
-        If a person's key is wrapped by a master key that is not given.
+        If the keyring lacks the master key of a person's key.
     StoreUnavailable
         What was deleted before stays deleted.
     """
     cutoffs = ages.cutoffs(now=now, longest=await noted_window(store))
-    rows = await sweep(store, cutoffs, dry=dry, told=lambda kind, count: told(kind.value, count))
+    rows = await sweep(store, cutoffs, dry=dry, progress=lambda kind, count: progress(kind.value, count))
     removed = None
     if signals is not None:
         removed = await remove_signals(
             store,
-            Vault(signals.masters),
+            Vault(signals.keyring),
             before=now - signals.age,
             dry=dry,
-            told=lambda count: told("signals", count),
+            progress=lambda count: progress("signals", count),
         )
     return Pruned(rows=rows, signals=removed)
+
+
+async def future_links(store: Store, *, now: int, delete: bool = False) -> Mapping[int, int]:
+    """Find link records that are further ahead than clocks may differ (`SKEW`), left by a clock that ran ahead.
+
+    A verification that shares a link key with one is refused as long as the record is ahead of the clock.
+
+    Parameters
+    ----------
+    now : int
+        Microseconds since 1970-01-01 UTC, by a correct clock.
+    delete : bool
+        Whether to delete them with their labels. Verdicts stay.
+
+    Returns
+    -------
+    mapping of int to int
+        How many link records each instant has.
+
+    Raises
+    ------
+    StoreUnavailable
+        What was deleted before stays deleted.
+    """
+    found: Counter[int] = Counter()
+    for first in range(256):  # hashes are uniform: each part is small, so that servers go on
+        if delete:
+            async with store.writing([]) as transaction:
+                found.update(await transaction.delete_future_links(first, now + SKEW))
+        else:
+            async with store.reading() as reader:
+                found.update(await reader.future_links(first, now + SKEW))
+    return found

@@ -1,4 +1,4 @@
-"""Old signals are taken out of what is sealed; subject and feature row stay, and with them verdict and replay."""
+"""Removes old signals from sealed payloads; subject and feature row stay, so that verdicts can be replayed."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -9,16 +9,16 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.ids import AHEAD, first_of
 from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Store
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Unreadable
-from scoring_model.service.keys.vault import DataKey, Vault
-from scoring_model.service.retention.retention import PAUSE
+from scoring_model.service.retention.sweep import PAUSE
 from scoring_model.service.scoring.request import pack_stored, signals_are_gone, unpack_payload
 
-STRETCH: Final = 250
-"""Verifications that one transaction looks at: each that had signals is written anew, a kilobyte."""
+BATCH: Final = 250
+"""Verifications per transaction: each that had signals is rewritten, about a kilobyte."""
 
 SIGNALS_SINCE: Final = "signals_kept_since"
-"""Name of the fact that says what was already seen to: microseconds, in decimal digits."""
+"""Fact with the instant before which no signals are left: microseconds, in decimal digits."""
 
 Payload = tuple[bytes, bytes, bytes]
 
@@ -30,9 +30,9 @@ class Removed:
     Parameters
     ----------
     signals : int
-        Verifications whose signals are gone now, or would be.
+        Verifications whose signals were removed, or would be.
     unreadable : int
-        Verifications that were left alone because what is sealed of them does not open: its bytes were changed.
+        Verifications that were skipped because their payload does not open: its bytes were changed.
     """
 
     signals: int
@@ -40,7 +40,7 @@ class Removed:
 
 
 @dataclass(slots=True)
-class _Stretch:
+class _Batch:
     payloads: list[Payload]
     unreadable: int
     waiting: bool
@@ -53,63 +53,60 @@ async def remove_signals(
     *,
     before: int,
     dry: bool = False,
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Removed:
-    """Take the signals out of verifications that are over and older than an instant.
+    """Remove the signals of settled verifications that are older than an instant.
 
-    It may stop at any instant and be run again. A verification that is still PENDING keeps what it needs.
+    It may stop at any moment and be run again. PENDING verifications keep their signals.
 
     Parameters
     ----------
-    store : Store
-    vault : Vault
-        What is sealed has to be opened, and sealed without them.
     before : int
         Verifications created before it lose their signals. Microseconds since 1970-01-01 UTC.
     dry : bool
-        Whether nothing is changed, only counted.
-    told : callable, optional
-        Called with how many there were so far, after each stretch.
+        Count only.
+    progress : callable, optional
+        Called with the count so far, after each batch.
 
     Raises
     ------
     UnknownMasterKey
-        If a person's key is wrapped by a master key that is not given.
+        If the keyring lacks the master key of a person's key.
     StoreUnavailable
         What was removed before stays removed.
     """
     removed, unreadable, whole = 0, 0, True
-    after = first_of(await _seen_to(store) - AHEAD)
+    after = first_of(await _signals_since(store) - AHEAD)
     while True:
-        stretch = await _look(store, vault, before, after)
-        count = len(stretch.payloads)
-        if stretch.payloads and not dry:
+        batch = await _look(store, vault, before, after)
+        count = len(batch.payloads)
+        if batch.payloads and not dry:
             async with store.writing([]) as transaction:
-                count = len(await transaction.reseal(stretch.payloads))
-        removed, unreadable = removed + count, unreadable + stretch.unreadable
-        whole &= not stretch.waiting and count == len(stretch.payloads)
-        if told is not None:
-            told(removed)
-        if stretch.last is None:
+                count = len(await transaction.reseal(batch.payloads))
+        removed, unreadable = removed + count, unreadable + batch.unreadable
+        whole &= not batch.waiting and count == len(batch.payloads)
+        if progress is not None:
+            progress(removed)
+        if batch.last is None:
             break
-        after = stretch.last
+        after = batch.last
         await asyncio.sleep(PAUSE)
     if whole and not dry:
-        await _note_seen_to(store, before)
+        await _note_signals_since(store, before)
     return Removed(signals=removed, unreadable=unreadable)
 
 
-async def _look(store: Store, vault: Vault, before: int, after: bytes) -> _Stretch:
-    """Find what is to be written in a stretch."""
+async def _look(store: Store, vault: Vault, before: int, after: bytes) -> _Batch:
+    """Read a batch and seal it without signals."""
     async with store.reading() as reader:
-        rows = await reader.verifications(after, STRETCH)
+        rows = await reader.verifications(after, BATCH)
         old = [row for row in rows if row.created_at < before and row.payload is not None]
         over = [row for row in old if row.status != VerificationStatus.PENDING]
         keys = await reader.person_keys(list({row.key_id: None for row in over}))
     opened = {name: _opened(vault, key) for name, key in keys.items()}
     payloads, unreadable = _without_signals(over, opened)
-    more = len(rows) == STRETCH and rows[-1].id < first_of(before + AHEAD)
-    return _Stretch(payloads, unreadable, len(over) < len(old), rows[-1].id if more else None)
+    more = len(rows) == BATCH and rows[-1].id < first_of(before + AHEAD)
+    return _Batch(payloads, unreadable, len(over) < len(old), rows[-1].id if more else None)
 
 
 def _opened(vault: Vault, row: PersonKeyRow) -> DataKey | None:
@@ -139,7 +136,7 @@ def _without_signals(
 
 
 def _resealed(resource: bytes, payload: bytes, key: DataKey) -> bytes | None:
-    """What is sealed, without signals; None where it has none."""
+    """The payload without signals; None where it has none."""
     signals, subject, row = unpack_payload(
         key.open(payload, table="verifications", column="payload", row=resource)
     )
@@ -149,26 +146,20 @@ def _resealed(resource: bytes, payload: bytes, key: DataKey) -> bytes | None:
     return key.seal(packed, table="verifications", column="payload", row=resource)
 
 
-async def _seen_to(store: Store) -> int:
+async def _signals_since(store: Store) -> int:
     async with store.reading() as reader:
         fact = await reader.fact(SIGNALS_SINCE)
     return 0 if fact is None else int(fact)
 
 
-async def _note_seen_to(store: Store, before: int) -> None:
-    if before > await _seen_to(store):
+async def _note_signals_since(store: Store, before: int) -> None:
+    if before > await _signals_since(store):
         async with store.writing([]) as transaction:
             await transaction.set_fact(SIGNALS_SINCE, b"%d" % before)
 
 
 def lost_its_signals(row: VerificationRow, key: DataKey) -> bool:
-    """Whether a verification had signals once that are kept no longer.
-
-    Raises
-    ------
-    Unreadable
-        If what is sealed does not open.
-    """
+    """Whether a verification had signals that were removed; raises `Unreadable` if its payload does not open."""
     if row.payload is None:
         return False
     return signals_are_gone(key.open(row.payload, table="verifications", column="payload", row=row.id))

@@ -15,8 +15,8 @@ from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
-from scoring_model.service.keys.vault import DataKey
 from scoring_model.service.scoring.request import (
     VerificationRequest,
     canonical_values,

@@ -8,7 +8,7 @@ from scoring_model.history import Counts, WindowSpec, count_before
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.core.store import Past, Transaction
-from scoring_model.service.keys.amount_masks import Masks
+from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.candidate import Candidate
 
 

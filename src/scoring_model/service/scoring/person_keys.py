@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import PersonKeyRow
 from scoring_model.service.core.store import Transaction
+from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
-from scoring_model.service.keys.vault import DataKey, Vault
 from scoring_model.service.scoring.candidate import Candidate
 
 KEY_RETRY_SECONDS: Final = 5

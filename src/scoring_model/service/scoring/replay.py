@@ -13,9 +13,9 @@ from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.identities.persons import Persons
+from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
 from scoring_model.service.keys.secrets import Purpose, load_or_create
-from scoring_model.service.keys.vault import Vault
 
 
 class Replay(StrEnum):
@@ -31,14 +31,14 @@ class NotReplayable(ValueError):
 
 
 async def replay(
-    store: Store, masters: Keyring, resource: bytes, *, find: Callable[[str, str | None], Path | None]
+    store: Store, keyring: Keyring, resource: bytes, *, find: Callable[[str, str | None], Path | None]
 ) -> Replay:
     """Decide about a verification again and compare.
 
     Parameters
     ----------
     store : Store
-    masters : MasterKeys
+    keyring : Keyring
     resource : bytes
         Identifier of a verification of any client.
     find : callable
@@ -54,8 +54,8 @@ async def replay(
     ------
     NotReplayable
     """
-    secrets = await load_or_create(store, masters)
-    persons = Persons(Vault(masters))
+    secrets = await load_or_create(store, keyring)
+    persons = Persons(Vault(keyring))
     async with store.reading() as reader:
         row = await reader.verification_by_id(resource)
         if row is None:

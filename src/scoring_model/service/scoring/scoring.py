@@ -16,17 +16,21 @@ from scoring_model.service.core.errors import IdentityNotValidated, RequestError
 from scoring_model.service.core.rows import LinkRow, VerificationRow
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.identities.persons import seal_reference
-from scoring_model.service.keys.amount_masks import Masks
+from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
-from scoring_model.service.keys.vault import Vault
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.history import read_history
 from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.person_keys import PersonKey, PersonKeys, read_keys
 from scoring_model.service.scoring.request import pack_stored
 from scoring_model.service.scoring.score import Score, score
-from scoring_model.service.webhooks.events import events_of_verification, verification_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
+from scoring_model.service.webhooks.events import (
+    NewEvent,
+    events_of_verification,
+    verification_data,
+    write_events,
+)
 
 MAX_ATTEMPTS: Final = 3
 """After so many failed attempts a verification is an ERROR."""

@@ -1,7 +1,6 @@
 """The store: what `service.core.store` asks for, on SQLite and on PostgreSQL."""
 
 from scoring_model.service.store.address import BadAddress, parse_address
-from scoring_model.service.store.durability import NotDurable
 from scoring_model.service.store.opening import (
     AlreadyServed,
     check_durability,
@@ -12,6 +11,7 @@ from scoring_model.service.store.opening import (
 )
 from scoring_model.service.store.schema import (
     HEAD,
+    NotDurable,
     SchemaForeign,
     SchemaMissing,
     SchemaNewer,

@@ -1,11 +1,10 @@
-"""SQL on events that wait and on their deliveries, written as in `statements`."""
+"""SQL on waiting events and on deliveries, written as in `statements`."""
 
 from functools import cache
 from typing import Final
 
-from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
-from scoring_model.service.store.statements import Each, columns, select, update_by_id
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
+from scoring_model.service.store.statements import Each, columns, for_each, select, update_by_id
 
 _WAITING: Final = "SELECT client FROM events WHERE waiting = 1"
 WAITING_CLIENTS: Final = (
@@ -13,7 +12,7 @@ WAITING_CLIENTS: Final = (
     f"SELECT ({_WAITING} AND client > waiting.client ORDER BY client LIMIT 1) FROM waiting "
     "WHERE waiting.client IS NOT NULL) SELECT client FROM waiting WHERE client IS NOT NULL"
 )
-"""One index search for each client, however many events wait."""
+"""One index search per client, however many events wait."""
 
 
 def _events(client: str, most: str) -> str:
@@ -30,7 +29,7 @@ TAKE_EVENTS: Final = Each(
 
 
 def _free(now: str) -> str:
-    """The condition that a delivery waits, is due, and is leased by nobody."""
+    """The condition that a delivery waits, is due and is not leased."""
     return f"status = 'WAITING' AND due_at <= {now} AND (leased_until IS NULL OR leased_until < {now})"
 
 
@@ -41,7 +40,7 @@ SOME_DUE: Final = (
     f"(SELECT webhook FROM deliveries WHERE {_free('$1')} LIMIT $2) AS found GROUP BY webhook) "
     f"AS due {_OF_WEBHOOKS}"
 )
-"""The webhooks of some deliveries that are due, whichever are found first, and how many of these are theirs."""
+"""The webhooks of the first due deliveries that are found, with their numbers of these."""
 
 _TARGET: Final = "SELECT webhook FROM deliveries WHERE status = 'WAITING' AND webhook >"
 NEXT_DUE: Final = (
@@ -51,7 +50,7 @@ NEXT_DUE: Final = (
     # A server would join EXISTS, and read everything that is due.
     f"WHERE (SELECT 1 FROM deliveries WHERE webhook = due.webhook AND {_free('$1')} LIMIT 1) = 1 LIMIT $2"
 )
-"""The next webhooks after an id for which anything is due: two index searches for each, however much that is."""
+"""The next webhooks after an id with due deliveries: two index searches each, however many are due."""
 
 
 def _due(webhook: str, most: str, now: str) -> str:
@@ -67,25 +66,24 @@ LEASE: Final = Each(
     "unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS share(webhook, most, now) CROSS JOIN LATERAL "
     f"({_due('share.webhook', 'share.most', 'share.now')} FOR UPDATE SKIP LOCKED) AS leased)) RETURNING id",
 )
-"""By webhook, its share, and the two instants, which are the same for all."""
+"""By webhook and its share; the two instants are the same for all."""
 
 _TOGETHER: Final = ", ".join((columns(DeliveryRow, "d."), columns(EventRow, "e."), columns(WebhookRow, "w.")))
-_LEASED: Final = (
+LEASED: Final = for_each(
     f"SELECT {_TOGETHER} FROM deliveries d JOIN events e ON e.id = d.event "
-    "JOIN webhooks w ON w.id = d.webhook WHERE d.id ="
+    "JOIN webhooks w ON w.id = d.webhook WHERE d.id"
 )
-LEASED: Final = Each(f"{_LEASED} $1", f"{_LEASED} any($1::bytea[])")
 
 SETTLE: Final = update_by_id(
     DeliveryRow, "id", ("event", "webhook", "client", "created_at"), "AND deliveries.status = 'WAITING'"
 )
 _DROP: Final = "UPDATE deliveries SET status = 'DROPPED', leased_until = NULL, finished_at ="
 _OF_WEBHOOK: Final = "webhook = $1 AND status = 'WAITING'"
-DROP: Final = f"{_DROP} $2 WHERE {_OF_WEBHOOK}"
-DROP_IN_ORDER: Final = (
-    f"{_DROP} $2 WHERE id = any(ARRAY(SELECT id FROM deliveries WHERE {_OF_WEBHOOK} ORDER BY id FOR UPDATE))"
+DROP: Final = Each(
+    f"{_DROP} $2 WHERE {_OF_WEBHOOK}",
+    # Other transactions may be settling some of them: all lock in the order of the ids.
+    f"{_DROP} $2 WHERE id = any(ARRAY(SELECT id FROM deliveries WHERE {_OF_WEBHOOK} ORDER BY id FOR UPDATE))",
 )
-"""Others may be settling some of them: all lock in the order of the ids."""
 LOCK_IN_ORDER: Final = "SELECT id FROM deliveries WHERE id = any($1::bytea[]) ORDER BY id FOR UPDATE"
 
 _DELIVERY: Final = ", ".join((columns(DeliveryRow, "d."), columns(EventRow, "e.")))
@@ -105,9 +103,9 @@ def deliveries(status: str | None, *, client: bool, webhook: bool) -> str:
     Parameters
     ----------
     status : str or None
-        Of those that are wanted. It is part of the text, as indexes hold those of one status.
+        The only status to return. It is part of the text, since indexes are partial by status.
     client, webhook : bool
-        Whether only those of a client, to a webhook, are wanted: the next arguments.
+        Whether to filter by client and webhook: the next arguments.
 
     Raises
     ------

@@ -1,51 +1,48 @@
-"""SQL that finds and deletes what is old, written as in `statements`.
+"""SQL that finds and deletes expired rows, written as in `statements`.
 
-What is old is found by walking along the key: an index of instants would cost every request another page. Where the
-key is an identifier, it shows by itself how far there can be anything old.
+A sweep walks along the primary key: an index of instants would cost every request another page. Identifiers grow with
+time, so that the walk over them ends at the cutoff.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from scoring_model.service.core.expiry import Cutoffs, Expiring
+from scoring_model.service.core.expiry import Cutoffs, Expiring, Key
 from scoring_model.service.core.ids import AHEAD, first_of
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.store.statements import Each, select
+from scoring_model.service.store.statements import Each, places, select
 
 _NEVER: Final = -(2**63)
+_AFTER_HASHES: Final = b"\xff" * 33  # hashes have 32 bytes at most
 _OVER: Final = "status IN ('DELIVERED', 'DROPPED') AND finished_at <"
 _DEAD: Final = "status = 'DEAD' AND finished_at <"
-
-Key = tuple[bytes | int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Expiry:
-    """How one kind of rows is walked through.
+    """How one kind of rows is swept.
 
     Parameters
     ----------
     end : str
-        Finds the last key of a stretch: after a key, and how many rows to pass.
+        Finds the last key of a range: after a key, and how many rows to skip.
     count : str
-        Counts what is old: after a key, through a key, and `counted`.
-    drop : str
-        Deletes what is old, likewise with `dropped`; a row for each that it deleted.
-    drop_skipping : str
-        The same for a server: what others hold is left to them, so that nobody waits for anybody in a circle.
-    first : tuple
+        Counts old rows: after a key, through a key, and `counted`.
+    drop : Each
+        Deletes old rows, likewise with `dropped`; returns a row for each. A server skips locked rows, so that
+        transactions never wait for each other in a circle.
+    first : Key
         A key before all.
     last : callable
-        The instant that is kept from to the last key that can be old.
+        Maps a cutoff to the last key that can be old.
     counted, dropped : callable
         Further arguments.
     """
 
     end: str
     count: str
-    drop: str
-    drop_skipping: str
+    drop: Each
     first: Key
     last: Callable[[int], Key]
     counted: Callable[[Cutoffs], Key]
@@ -63,40 +60,39 @@ def _expiry(
     to_be: str = "",
     counted: Callable[[Cutoffs], Key] | None = None,
 ) -> Expiry:
-    """Write the statements of a kind.
+    """Generate the statements of a kind.
 
-    `condition` is what makes a row old, ``{0}`` in it the place of the instant. Where `to_be` is given it is what will
-    make a row old once the kinds before this one are gone, with as many places as `counted` gives values.
+    A row is old under `condition`, with ``{0}`` for the cutoff; or, once the kinds before this one are deleted, under
+    `to_be`, with as many placeholders as `counted` gives values.
     """
     names, size = ", ".join(key), len(key)
     of_key = names if size == 1 else f"({names})"
-    after, through = (_places(begin, size) for begin in (1, size + 1))
-    walked = f"{of_key} > {after} AND {of_key} <= {through}"
-    places = [f"${2 * size + place}" for place in (1, 2, 3)]
-    found = f"FROM {table} WHERE {walked} AND {condition.format(*places)}"
+    after, through = (_key_places(first, size) for first in (1, size + 1))
+    in_range = f"{of_key} > {after} AND {of_key} <= {through}"
+    instants = [f"${2 * size + place}" for place in (1, 2, 3)]
+    found = f"FROM {table} WHERE {in_range} AND {condition.format(*instants)}"
 
-    def instant(cutoffs: Cutoffs) -> Key:
+    def cutoff(cutoffs: Cutoffs) -> Key:
         return (_known(cutoffs.of(kind)),)
 
     return Expiry(
         end=f"SELECT {names} FROM {table} WHERE {among}{of_key} > {after} ORDER BY {names} LIMIT 1 OFFSET ${size + 1}",
-        count=f"SELECT count(*) FROM {table} WHERE {walked} AND {(to_be or condition).format(*places)}",
-        drop=f"DELETE {found} RETURNING 1",
-        # By their places, so that no plan joins the table with itself: nobody moves what is locked.
-        drop_skipping=(
+        count=f"SELECT count(*) FROM {table} WHERE {in_range} AND {(to_be or condition).format(*instants)}",
+        drop=Each(
+            f"DELETE {found} RETURNING 1",
+            # By ctid, so that no plan joins the table with itself: locked rows don't move.
             f"DELETE FROM {table} WHERE ctid = any(ARRAY("
-            f"SELECT ctid {found} ORDER BY {names} FOR UPDATE SKIP LOCKED)) RETURNING 1"
+            f"SELECT ctid {found} ORDER BY {names} FOR UPDATE SKIP LOCKED)) RETURNING 1",
         ),
         first=(b"", 0)[:size],
         last=last,
-        counted=counted or instant,
-        dropped=instant,
+        counted=counted or cutoff,
+        dropped=cutoff,
     )
 
 
-def _places(begin: int, size: int) -> str:
-    places = ", ".join(f"${place}" for place in range(begin, begin + size))
-    return places if size == 1 else f"({places})"
+def _key_places(first: int, size: int) -> str:
+    return f"${first}" if size == 1 else f"({places(first, size)})"
 
 
 def _known(instant: int | None) -> int:
@@ -108,11 +104,11 @@ def _by_identifier(before: int) -> Key:
 
 
 def _by_hash(before: int) -> Key:
-    return (b"\xff" * 33,)  # after all hashes, which have 32 bytes at most
+    return (_AFTER_HASHES,)
 
 
 def _by_hash_and_time(before: int) -> Key:
-    return (b"\xff" * 33, 0)
+    return (_AFTER_HASHES, 0)
 
 
 def _event_and_deliveries(cutoffs: Cutoffs) -> Key:
@@ -121,7 +117,7 @@ def _event_and_deliveries(cutoffs: Cutoffs) -> Key:
 
 _OLD_EVENT: Final = "waiting = 0 AND created_at < {0}"
 _A_DELIVERY: Final = "(SELECT 1 FROM deliveries d WHERE d.event = events.id"
-"""As a value of each event: what is asked for with EXISTS a server may look for in all deliveries at once."""
+"""A scalar subquery per event: a server may turn EXISTS into a join with all deliveries."""
 
 EXPIRY: Final = {
     Expiring.LINKS: _expiry(Expiring.LINKS, "links", ("hash", "time"), "time < {0}", last=_by_hash_and_time),
@@ -129,7 +125,7 @@ EXPIRY: Final = {
         Expiring.LABEL_TIMES,
         "label_times",
         ("hash",),
-        # It is of use to labels of link records that are kept, and its hash may be that of an erased person.
+        # Without link records it is useless, and its hash may be that of an erased person.
         "(time < {0} OR NOT EXISTS "
         "(SELECT 1 FROM links WHERE links.hash = label_times.hash AND links.time >= {0}))",
         last=_by_hash,
@@ -158,7 +154,7 @@ EXPIRY: Final = {
         counted=_event_and_deliveries,
     ),
 }
-"""How each kind is found and deleted."""
+"""The statements of each kind."""
 
 VERIFICATIONS: Final = select(VerificationRow, "WHERE id > $1 ORDER BY id LIMIT $2")
 RESEAL: Final = Each(
@@ -168,4 +164,4 @@ RESEAL: Final = Each(
     "UPDATE verifications SET payload = found.new FROM found WHERE verifications.id = found.id "
     "RETURNING verifications.id",
 )
-"""What was erased meanwhile stays erased; what somebody is erasing is left alone."""
+"""What was erased meanwhile stays erased; a server skips what another transaction is erasing."""

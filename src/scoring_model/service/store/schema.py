@@ -1,6 +1,6 @@
-"""Which tables a database has: those of this version, older ones, newer ones, or none.
+"""The version of the tables of a database, and the errors that refuse a database.
 
-Alembic makes tables and writes their version down; comparing it takes plain SQL, so that serving needs neither
+Alembic creates the tables and stores their version; comparing it takes plain SQL, so that serving needs neither
 Alembic nor SQLAlchemy.
 """
 
@@ -15,8 +15,12 @@ VERSION_TABLE: Final = "alembic_version"
 _COMMAND: Final = "scoring-model database migrate --database URL"
 
 
+class NotDurable(Exception):
+    """The database may lose acknowledged transactions, so the service refuses it."""
+
+
 class SchemaRefused(Exception):
-    """The tables of a database are not those that this version of the code works with."""
+    """The database does not have the tables of this version."""
 
 
 class SchemaMissing(SchemaRefused):
@@ -28,11 +32,11 @@ class SchemaOlder(SchemaRefused):
 
 
 class SchemaNewer(SchemaRefused):
-    """The database belongs to a later version of the code."""
+    """The database belongs to a later version of the program."""
 
 
 class SchemaForeign(SchemaRefused):
-    """The tables of the database are someone else's."""
+    """The tables of the database belong to another program."""
 
 
 def check_version(version: str | None, tables: Collection[str]) -> None:
@@ -48,7 +52,7 @@ def check_version(version: str | None, tables: Collection[str]) -> None:
     Raises
     ------
     SchemaRefused
-        By the name of what is wrong; the text says what to do.
+        As the subclass of what is wrong; the text says what to do.
     """
     if version == HEAD:
         return

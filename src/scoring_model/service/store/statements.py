@@ -1,7 +1,6 @@
-"""SQL that both databases share, made from the kinds of rows.
+"""SQL for both databases, generated from the kinds of rows.
 
-Arguments are written as PostgreSQL does, `$1`; SQLite reads `?1`. A statement over many keys comes in two forms:
-SQLite runs the one for each key, which costs it no more than a list would; a server gets all keys in one round trip.
+Arguments are written as in PostgreSQL, `$1`; SQLite gets `?1`. Where the dialects differ, `Each` holds both forms.
 """
 
 from collections.abc import Sequence
@@ -29,14 +28,14 @@ _SERVER_TYPES: Final = {bytes: "bytea", int: "bigint", str: "text"}
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A statement for every one of many keys.
+    """A statement in the form of each dialect, mostly one over many keys.
 
     Parameters
     ----------
     one : str
-        For one key: its parts are the arguments.
+        For SQLite, which runs it for each key: the arguments are the parts of a key. That costs no more than a list.
     many : str
-        For all: the arguments are arrays, one for each part.
+        For a server, which gets all keys in one round trip: the arguments are arrays, one for each part.
     """
 
     one: str
@@ -44,7 +43,7 @@ class Each:
 
 
 def server_types(kind: type[Row]) -> list[str]:
-    """The types of PostgreSQL in which the fields of a kind of rows travel."""
+    """The PostgreSQL types of the fields of a kind of rows."""
     types = []
     for hint in get_type_hints(kind).values():
         plain = (
@@ -60,14 +59,23 @@ def columns(kind: type[Row], alias: str = "") -> str:
 
 
 def select(kind: type[Row], rest: str) -> str:
-    """A query for rows of a kind; `rest` is what follows the table's name."""
+    """A query for rows of a kind; `rest` follows the name of the table."""
     return f"SELECT {columns(kind)} FROM {TABLES[kind]} {rest}"
+
+
+def places(first: int, count: int) -> str:
+    """Placeholders of consecutive arguments."""
+    return ", ".join(f"${place}" for place in range(first, first + count))
+
+
+def for_each(head: str, rest: str = "", *, kind: str = "bytea") -> Each:
+    """A statement by a key of a server's type `kind`: `head` ends before the comparison, `rest` follows it."""
+    return Each(f"{head} = $1 {rest}".rstrip(), f"{head} = any($1::{kind}[]) {rest}".rstrip())
 
 
 def insert_one(kind: type[Row]) -> str:
     """An insertion of one row."""
-    places = ", ".join(f"${place}" for place in range(1, len(kind._fields) + 1))
-    return f"INSERT INTO {TABLES[kind]} ({columns(kind)}) VALUES ({places})"
+    return f"INSERT INTO {TABLES[kind]} ({columns(kind)}) VALUES ({places(1, len(kind._fields))})"
 
 
 def arrays(types: list[str]) -> str:
@@ -76,7 +84,7 @@ def arrays(types: list[str]) -> str:
 
 
 def insert_kinds(kinds: Sequence[type[Row]]) -> str:
-    """One statement for a server that inserts rows of several kinds, the arrays of one kind after those of another."""
+    """One statement for a server that inserts rows of several kinds: the arrays of one kind after those of another."""
     insertions, place = [], 1
     for kind in kinds:
         types = server_types(kind)
@@ -91,34 +99,32 @@ def insert_kinds(kinds: Sequence[type[Row]]) -> str:
 def update_by_id(
     kind: type[Row], key: str, fixed: tuple[str, ...], condition: str, *, growing: tuple[str, ...] = ()
 ) -> Each:
-    """An update of all columns but some by rows of which every field is given; returns the keys that were there.
+    """An update of whole rows except the `fixed` columns, which returns the keys that were found.
 
-    Columns that grow take a value only where it is above theirs.
+    Columns in `growing` never get smaller.
     """
     table, names = TABLES[kind], kind._fields
-    places = {name: place for place, name in enumerate(names, 1)}
+    number = {name: place for place, name in enumerate(names, 1)}
     plain = [name for name in names if name not in (key, *fixed, *growing)]
     # SQLite wants every numbered argument to be used, at least the last one.
     one = ", ".join(
-        [f"{name} = ${places[name]}" for name in plain]
-        + [f"{name} = max({name}, ${places[name]})" for name in growing]
+        [f"{name} = ${number[name]}" for name in plain]
+        + [f"{name} = max({name}, ${number[name]})" for name in growing]
     )
     many = ", ".join(
         [f"{name} = given.{name}" for name in plain]
         + [f"{name} = greatest({table}.{name}, given.{name})" for name in growing]
     )
     return Each(
-        f"UPDATE {table} SET {one} WHERE {key} = ${places[key]} {condition} RETURNING {key}",
+        f"UPDATE {table} SET {one} WHERE {key} = ${number[key]} {condition} RETURNING {key}",
         f"UPDATE {table} SET {many} FROM {arrays(server_types(kind))} AS given({columns(kind)}) "
         f"WHERE {table}.{key} = given.{key} {condition} RETURNING {table}.{key}",
     )
 
 
 def select_each(kind: type[Row], key: str, rest: str = "") -> Each:
-    """A query for rows of a kind by a key of bytes; `rest` is what follows the condition."""
-    return Each(
-        select(kind, f"WHERE {key} = $1 {rest}"), select(kind, f"WHERE {key} = any($1::bytea[]) {rest}")
-    )
+    """A query for rows of a kind by a key of bytes; `rest` follows the condition."""
+    return for_each(select(kind, f"WHERE {key}"), rest)
 
 
 FACT: Final = select(FactRow, "WHERE name = $1")
@@ -127,15 +133,15 @@ SET_FACT: Final = (
 )
 DELETE_FACT: Final = "DELETE FROM facts WHERE name = $1"
 BUNDLES: Final = select(BundleRow, "ORDER BY first_served_at, model_version, policy_version")
-_CREDENTIALS: Final = (
+CREDENTIALS: Final = for_each(
     f"SELECT {columns(ApiKeyRow, 'k.')}, {columns(ClientRow, 'c.')} "
-    "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest ="
+    "FROM api_keys k JOIN clients c ON c.client = k.client WHERE k.digest"
 )
-CREDENTIALS: Final = Each(f"{_CREDENTIALS} $1", f"{_CREDENTIALS} any($1::bytea[])")
 CLIENTS: Final = select(ClientRow, "ORDER BY client")
 _NEW_CLIENT: Final = ", ".join(name for name in ClientRow._fields if name != "client")
-_NEW_CLIENT_PLACES: Final = ", ".join(f"${place}" for place in range(1, len(ClientRow._fields)))
-NEW_CLIENT: Final = f"INSERT INTO clients ({_NEW_CLIENT}) VALUES ({_NEW_CLIENT_PLACES}) RETURNING client"
+NEW_CLIENT: Final = (
+    f"INSERT INTO clients ({_NEW_CLIENT}) VALUES ({places(1, len(ClientRow._fields) - 1)}) RETURNING client"
+)
 OWN_POOL: Final = "UPDATE clients SET pool = CAST(client AS TEXT) WHERE client = $1"
 REVOKE_CLIENT: Final = "UPDATE clients SET revoked_at = $2 WHERE client = $1 AND revoked_at IS NULL"
 API_KEYS: Final = select(ApiKeyRow, "WHERE client = $1 ORDER BY created_at, digest")
@@ -143,11 +149,10 @@ REVOKE_API_KEY: Final = "UPDATE api_keys SET revoked_at = $2 WHERE digest = $1 A
 EXPIRE_API_KEY: Final = "UPDATE api_keys SET expires_at = $2 WHERE digest = $1"
 
 IDENTITY: Final = select(IdentityRow, "WHERE id = $1 AND client = $2")
-_IDENTITY_AND_KEY: Final = (
+IDENTITY_AND_KEY: Final = for_each(
     f"SELECT {columns(IdentityRow, 'i.')}, {columns(PersonKeyRow, 'k.')} "
-    "FROM identities i LEFT JOIN person_keys k ON k.key_id = i.key_id WHERE i.id ="
+    "FROM identities i LEFT JOIN person_keys k ON k.key_id = i.key_id WHERE i.id"
 )
-IDENTITY_AND_KEY: Final = Each(f"{_IDENTITY_AND_KEY} $1", f"{_IDENTITY_AND_KEY} any($1::bytea[])")
 IDENTITIES_OF: Final = select(IdentityRow, "WHERE key_id = $1 ORDER BY id")
 VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
@@ -175,19 +180,16 @@ _WAITING: Final = (
     "SELECT id FROM verifications WHERE status = 'PENDING' AND (leased_until IS NULL OR leased_until < $1) "
     "ORDER BY created_at, id LIMIT $3"
 )
-LEASE: Final = (
-    f"UPDATE verifications SET leased_until = $2 WHERE id IN ({_WAITING}) "
-    f"RETURNING {columns(VerificationRow)}"
+_LEASE: Final = "UPDATE verifications SET leased_until = $2 WHERE id"
+LEASE: Final = Each(
+    f"{_LEASE} IN ({_WAITING}) RETURNING {columns(VerificationRow)}",
+    # Other processes may be leasing. An array is evaluated once; a plan could evaluate a list again.
+    f"{_LEASE} = any(ARRAY({_WAITING} FOR UPDATE SKIP LOCKED)) RETURNING {columns(VerificationRow)}",
 )
-LEASE_SKIPPING: Final = (
-    f"UPDATE verifications SET leased_until = $2 WHERE id = any(ARRAY({_WAITING} FOR UPDATE SKIP LOCKED)) "
-    f"RETURNING {columns(VerificationRow)}"
-)
-"""On a server others may be leasing at the same time. The array is made once: a plan could run a list again."""
 
 PAST: Final = "time, person, labels"
 PAST_WITH_AMOUNT: Final = f"{PAST}, amount"
-"""The columns of an event of a history. The amount is read by those who sum it."""
+"""The columns of an event of a history, with the amount where it is summed."""
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
 PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")
@@ -208,13 +210,10 @@ ERASE: Final = (
     ),
     ("UPDATE verifications SET payload = NULL, links = NULL WHERE key_id = $1", False),
 )
-"""What erasing a person's key does, and whether the step takes the instant too."""
+"""The steps of an erasure of a person's key, and whether a step takes the instant too."""
 
 IDEMPOTENCY: Final = select_each(IdempotencyRow, "digest")
-FORGET_ANSWERS: Final = Each(
-    "DELETE FROM idempotency WHERE digest = $1",
-    "DELETE FROM idempotency WHERE digest = any($1::bytea[])",
-)
+FORGET_ANSWERS: Final = for_each("DELETE FROM idempotency WHERE digest")
 
 WEBHOOK: Final = select(WebhookRow, "WHERE id = $1 AND client = $2")
 WEBHOOKS: Final = select(WebhookRow, "WHERE client = $1 AND id > $2 ORDER BY id LIMIT $3")
@@ -222,9 +221,7 @@ UPDATE_WEBHOOK: Final = update_by_id(
     WebhookRow, "id", ("client", "created_at"), "", growing=("succeeded_at",)
 )
 TOUCH_WEBHOOK: Final = "UPDATE webhooks SET succeeded_at = $2 WHERE id = $1 AND succeeded_at < $2"
-WEBHOOKS_OF: Final = Each(
-    select(WebhookRow, "WHERE client = $1"), select(WebhookRow, "WHERE client = any($1::bigint[])")
-)
+WEBHOOKS_OF: Final = for_each(select(WebhookRow, "WHERE client"), kind="bigint")
 DELETE_WEBHOOK: Final = "DELETE FROM webhooks WHERE id = $1"
 _LISTENS: Final = (
     "coalesce((SELECT 1 FROM webhooks WHERE webhooks.client = clients.client AND active = 1 LIMIT 1), 0)"
@@ -241,7 +238,7 @@ NEWEST: Final = Each(
     "SELECT (SELECT max(time) FROM links WHERE hash = given.hash), "
     "(SELECT time FROM label_times WHERE hash = given.hash) FROM unnest($1::bytea[]) AS given(hash)",
 )
-"""The newest event of each hash, and the newest label of any."""
+"""The newest event and the newest label of each hash."""
 
 _FUTURE_LINKS: Final = "FROM links WHERE hash >= $1 AND hash <= $2 AND time > $3"
 FUTURE_LINKS: Final = f"SELECT time {_FUTURE_LINKS}"
@@ -254,4 +251,4 @@ LABEL_TIMES: Final = Each(
     "FROM unnest($1::bytea[], $2::bigint[]) AS given(hash, time) GROUP BY hash ORDER BY hash "
     "ON CONFLICT (hash) DO UPDATE SET time = greatest(label_times.time, excluded.time)",
 )
-"""Labelled events are few, but may lie anywhere in the history of a hash: their newest instant is kept apart."""
+"""Labelled events may lie anywhere in the history of a hash, so their newest instant is stored apart."""

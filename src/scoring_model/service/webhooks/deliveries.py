@@ -1,27 +1,19 @@
-"""Deliveries as operators see them: what became of which, and sending one again."""
+"""Deliveries as operators see them: listed, and replayed."""
 
 from dataclasses import dataclass
 
 from scoring_model.contract.event import EventType
-from scoring_model.service.core.rows import DeliveryRow, EventRow
+from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow
 from scoring_model.service.core.store import Store, Transaction
-from scoring_model.service.webhooks.delivery_status import DeliveryStatus
 
 
 class NotReplayed(ValueError):
-    """Nothing can be sent again, with the reasons."""
+    """No delivery can be sent again; the text gives the reasons."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """A delivery, its event, and whose it is.
-
-    Parameters
-    ----------
-    row : DeliveryRow
-    event : EventRow
-    client_id : str
-    """
+    """A delivery with its event and client."""
 
     row: DeliveryRow
     event: EventRow
@@ -35,9 +27,9 @@ class Replayed:
     Parameters
     ----------
     again : tuple of bytes
-        Deliveries that wait again, by id.
+        Ids of deliveries that wait again.
     refused : tuple of (bytes, str)
-        Others of the event, each with its reason.
+        Ids of the others of the event, each with the reason.
     """
 
     again: tuple[bytes, ...]
@@ -53,21 +45,7 @@ async def list_deliveries(
     after: bytes | None = None,
     limit: int,
 ) -> list[Delivery]:
-    """Read deliveries in the order of their ids, which is that in which they were made.
-
-    Parameters
-    ----------
-    store : Store
-    status : DeliveryStatus, optional
-        Only those of this status.
-    client_id : str, optional
-        Only those of this client.
-    webhook : bytes, optional
-        Only those to this webhook.
-    after : bytes, optional
-        The id to go on after.
-    limit : int
-        How many at most.
+    """Read at most `limit` deliveries in the order of their creation, after an id, filtered by the other arguments.
 
     Raises
     ------
@@ -94,29 +72,27 @@ async def list_deliveries(
 
 
 async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
-    """Send a delivery again, or all of an event, under the ids that they had: a new first attempt is due now.
+    """Send a settled delivery, or all of an event, again under the same ids: a new first attempt is due now.
 
     Parameters
     ----------
-    store : Store
     resource : bytes
-        Id of a delivery that is settled, or of an event.
+        Id of a delivery or of an event.
     now : int
         Microseconds since 1970-01-01 UTC.
 
     Raises
     ------
     NotReplayed
-        If nothing has this id, or has it any more, or none of the deliveries can be sent again: it waits already, or
-        its webhook is deleted or inactive.
+        If the id is unknown, or no delivery can be sent again: it waits already, or its webhook is deleted or inactive.
     """
     async with store.writing([]) as transaction:
         pair = await transaction.delivery(resource)
         rows = [pair[0]] if pair is not None else await transaction.deliveries_of(resource)
         if not rows:
             raise NotReplayed(
-                "no delivery has this id, and no event with deliveries; what is over is deleted after a time, "
-                "30 days unless told otherwise, and can't be sent again"
+                "no delivery has this id, and no event with deliveries; settled ones are deleted after a time, "
+                "30 days by default, and can't be sent again"
             )
         reasons = [await _again(transaction, row, now) for row in rows]
         refused = tuple((row.id, why) for row, why in zip(rows, reasons, strict=True) if why is not None)
@@ -127,7 +103,7 @@ async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
 
 
 async def _again(transaction: Transaction, row: DeliveryRow, now: int) -> str | None:
-    """Make one wait again; the reason if it can't."""
+    """Make a delivery wait again, or return the reason why it can't."""
     webhook = await transaction.webhook(row.client, row.webhook)
     if webhook is None:
         return "the webhook is deleted"

@@ -1,4 +1,4 @@
-"""Webhooks: registered, changed, tested; deliveries are made elsewhere."""
+"""The operations on webhooks; their deliveries are created elsewhere."""
 
 import json
 from collections.abc import Mapping
@@ -16,23 +16,23 @@ from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStor
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Change, Done
-from scoring_model.service.webhooks.events import webhook_data
-from scoring_model.service.webhooks.outbox import NewEvent, write_events
-from scoring_model.service.webhooks.sealing import fields_of, with_fields
+from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from scoring_model.service.webhooks.webhook import (
     WebhookFields,
+    associated_data,
+    fields_of,
     new_secret,
     parse_new_webhook,
     parse_webhook_update,
-    secret_place,
     updated,
+    with_fields,
 )
 
 MOST: Final = 50
 """Webhooks that a client may have."""
 
 OVERLAP: Final = 24 * 3600 * 1_000_000
-"""Microseconds for which the secret before a rotation signs too."""
+"""Microseconds for which the previous secret signs too after a rotation."""
 
 
 class Webhooks:
@@ -40,11 +40,6 @@ class Webhooks:
 
     Parameters
     ----------
-    store : Store
-    queue : CommitQueue
-    idempotency : IdempotencyStore
-    secrets : Secrets
-    clock : Clock
     development : bool
         Whether destinations may be plain http and on this machine.
     """
@@ -111,8 +106,8 @@ class Webhooks:
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
         """Change a webhook; what the body leaves out keeps its value.
 
-        Activating clears why it was disabled, and it gets what happens from then on; what waits for one that is made
-        inactive is dropped.
+        Activation clears the reason why it was disabled, and it gets the events from then on; deactivation drops its
+        waiting deliveries.
         """
         update = parse_webhook_update(body, development=self._development)
 
@@ -135,7 +130,7 @@ class Webhooks:
         return (await self._queue.change(caller, change)).value
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
-        """Delete a webhook and drop what waits for it; returns it as it was."""
+        """Delete a webhook and drop its waiting deliveries; returns it as it was."""
 
         async def change(transaction: Transaction) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
@@ -154,8 +149,8 @@ class Webhooks:
             row = await _found(transaction, caller, resource)
             now = self._clock.now()
             data = webhook_data(resource)
-            told = NewEvent(caller.client, EventType.WEBHOOK_TEST, resource, now, data, always=True)
-            await write_events(transaction, [told])
+            event = NewEvent(caller.client, EventType.WEBHOOK_TEST, resource, now, data, always=True)
+            await write_events(transaction, [event])
             return self._done(self._webhook(row), record)
 
         async def action(record: IdempotencyRecord | None) -> Answer[Webhook]:
@@ -166,7 +161,7 @@ class Webhooks:
     async def rotate_secret(
         self, caller: Caller, resource: bytes, request: IdempotentRequest | None
     ) -> Answer[Webhook]:
-        """Give a webhook a new secret, which the answer shows; the one before signs too for a day."""
+        """Create a new secret, which the answer shows; the previous one signs too for a day."""
 
         async def change(transaction: Transaction, record: IdempotencyRecord | None) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
@@ -239,26 +234,26 @@ class Webhooks:
         )
 
     def _seal(self, resource: bytes, secret: str) -> bytes:
-        return self._secrets.seal(secret_place(resource), secret.encode())
+        return self._secrets.seal(associated_data("secret", resource), secret.encode())
 
     def _done(self, webhook: Webhook, record: IdempotencyRecord | None) -> Done[Webhook]:
         if record is None:
             return Done(webhook, webhook.id, 200)
         # It may change or go before the request is repeated, and its secret is shown in answers alone.
         plain = {**asdict(webhook), "id": webhook.id.hex()}
-        sealed = self._secrets.seal(_place(record.digest), json.dumps(plain).encode())
+        sealed = self._secrets.seal(_answer_associated_data(record.digest), json.dumps(plain).encode())
         return Done(webhook, webhook.id, 200, sealed)
 
     async def _replay(self, row: IdempotencyRow) -> Answer[Webhook]:
         if row.answer is None:
             raise ValueError("an answer about a webhook was not kept")
-        plain = json.loads(self._secrets.open(_place(row.digest), row.answer))
+        plain = json.loads(self._secrets.open(_answer_associated_data(row.digest), row.answer))
         plain |= {"id": row.resource, "event_types": tuple(plain["event_types"])}
         return Answer(Webhook(**plain), replayed=True)
 
 
-def _place(digest: bytes) -> bytes:
-    """Where an answer is kept: it opens in no other row."""
+def _answer_associated_data(digest: bytes) -> bytes:
+    """The associated data of a stored answer: it opens in no other row."""
     return b"idempotency.answer." + digest
 
 
@@ -270,6 +265,6 @@ async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> W
 
 
 async def _present_sequence(transaction: Transaction, caller: Caller) -> int:
-    """The sequence of the latest event of a client; nobody adds one until the transaction ends."""
+    """The sequence of the latest event of a client; it is locked until the transaction ends."""
     advanced = await transaction.advance({caller.client: 0})
     return advanced[caller.client][0]

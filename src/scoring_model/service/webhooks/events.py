@@ -1,15 +1,18 @@
-"""The events that webhooks get, and their words: thin, and without a word of a person."""
+"""Events: thin, without personal data, and written in the transaction of the change that they report (outbox)."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import VerificationStatus
+from scoring_model.service.core import ids
 from scoring_model.service.core.compact import to_json
-from scoring_model.service.core.rows import VerificationRow
+from scoring_model.service.core.rows import EventRow, VerificationRow
+from scoring_model.service.core.store import Transaction
 
 _OF_IDENTITY: Final = {
     IdentityStatus.INCOMPLETE: (EventType.IDENTITY_CREATED,),
@@ -23,36 +26,71 @@ _OF_OUTCOME: Final[Mapping[Outcome | None, EventType]] = {
 }
 
 
-def events_of_new_identity(status: IdentityStatus) -> tuple[EventType, ...]:
-    """Name the events of a creation, in their order.
+class NewEvent(NamedTuple):
+    """An event that has no number yet.
 
-    Parameters
-    ----------
-    status : IdentityStatus
-        INCOMPLETE, VALIDATED or INVALID.
+    `always` keeps it waiting even when the client has no active webhook, as a test of an inactive one needs.
+    """
+
+    client: int
+    type: EventType
+    resource: bytes
+    at: int
+    data: str
+    always: bool = False
+
+
+async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> None:
+    """Number events in their order, one sequence per client, and write them.
+
+    An event of a client without an active webhook does not wait for delivery.
+    """
+    if not events:
+        return
+    advanced = await transaction.advance(Counter(event.client for event in events))
+    sequences = {client: before for client, (before, _) in advanced.items()}
+    rows = []
+    for event in events:
+        sequences[event.client] += 1
+        rows.append(
+            EventRow(
+                id=ids.new_id(event.at),
+                client=event.client,
+                sequence=sequences[event.client],
+                type=event.type.value,
+                resource=event.resource,
+                created_at=event.at,
+                data=event.data,
+                waiting=int(event.always or advanced[event.client][1]),
+            )
+        )
+    await transaction.insert(rows)
+
+
+def events_of_new_identity(status: IdentityStatus) -> tuple[EventType, ...]:
+    """Return the events of a creation, in their order.
 
     Raises
     ------
     KeyError
-        If it is REDACTED: nothing is created so.
+        If the status is REDACTED, which no new identity has.
     """
     return _OF_IDENTITY[status]
 
 
 def events_of_verification(status: VerificationStatus, outcome: Outcome | None) -> tuple[EventType, ...]:
-    """Name the events of a verification that has come to a status, in their order.
+    """Return the events of a verification that has reached a status, in their order.
 
     Parameters
     ----------
-    status : VerificationStatus
     outcome : Outcome or None
-        Of a COMPLETED one.
+        Set where the status is COMPLETED.
 
     Returns
     -------
     tuple of EventType
-        Empty while it is PENDING. A COMPLETED one has two, of which a webhook that names neither exactly gets
-        that of the outcome.
+        None while it is PENDING. Two when it is COMPLETED: a webhook gets that of the outcome, unless it names
+        `verification.completed` exactly.
 
     Raises
     ------
@@ -65,36 +103,12 @@ def events_of_verification(status: VerificationStatus, outcome: Outcome | None) 
 
 
 def identity_data(resource: bytes, status: IdentityStatus) -> str:
-    """Write the data of an event of an identity.
-
-    Parameters
-    ----------
-    resource : bytes
-        Identifier of the identity.
-    status : IdentityStatus
-
-    Returns
-    -------
-    str
-        JSON object with `id` and `status`, without the sequence.
-    """
+    """Write the data of an event of an identity: a JSON object without the sequence."""
     return to_json({"id": to_text(resource), "status": status.value}).decode()
 
 
 def verification_data(row: VerificationRow) -> str:
-    """Write the data of an event of a verification.
-
-    Parameters
-    ----------
-    row : VerificationRow
-        As it was written in the same transaction.
-
-    Returns
-    -------
-    str
-        JSON object with `id`, `identityId`, `status`, `scoringOutcome`, `scoringScore` and `modelVersion`,
-        without the sequence.
-    """
+    """Write the data of an event of a verification: a JSON object without the sequence."""
     return to_json(
         {
             "id": to_text(row.id),
@@ -108,38 +122,16 @@ def verification_data(row: VerificationRow) -> str:
 
 
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
-    """Write the data of an event of a webhook.
+    """Write the data of an event of a webhook: a JSON object without the sequence.
 
-    Parameters
-    ----------
-    resource : bytes
-        Identifier of the webhook.
-    disabled_reason : str, optional
-        Why it was disabled.
-
-    Returns
-    -------
-    str
-        JSON object with `id` and, where there is a reason, `disabledReason`, without the sequence. The
-        destination is left out: its query may hold a secret of the client.
+    The destination is left out: its query may hold a secret of the client.
     """
     reason = {} if disabled_reason is None else {"disabledReason": disabled_reason}
     return to_json({"id": to_text(resource), **reason}).decode()
 
 
 def numbered(data: str, sequence: int) -> str:
-    """Write the place of an event among those of its client into its data.
-
-    Parameters
-    ----------
-    data : str
-        JSON object that is not empty.
-    sequence : int
-
-    Returns
-    -------
-    str
-        The same with `sequence` at its end.
+    """Add the sequence to the data of an event.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Token buckets in a table of the server that is not logged.
+"""Token buckets in an unlogged table.
 
-Requests that come while a statement is under way are gathered into the next one, so that any number of them at once
-costs one or two round trips. The statement does what `buckets.draw` does.
+Requests that come while a statement runs share the next one, so that any number at once costs one or two round trips.
+The statement computes what `buckets.draw` does.
 """
 
 import asyncio
@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.store.buckets import SLACK, describe
-from scoring_model.service.store.postgres.connection import Connection, connect
-from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.store.postgres.connection import Connection, connect, translate
 
 _AHEAD: Final = "b.at > excluded.at + excluded.capacity / excluded.per_second * 1e6"
 _TOKENS: Final = (
@@ -50,11 +49,10 @@ class _Wish(NamedTuple):
 
 
 class BucketTable:
-    """The buckets of one database. It has a connection of its own, which does not wait for the disk.
+    """The buckets of one database, over a connection of its own that does not wait for the disk.
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long the server may take to answer.
     """
@@ -93,21 +91,21 @@ class BucketTable:
                 if self._connection is not None:
                     self._connection.terminate()
                     self._connection = None
-                told = translate(error)
+                failure = translate(error)
                 for wish in wishes:
                     if not wish.answer.done():
-                        wish.answer.set_exception(told)
+                        wish.answer.set_exception(failure)
                 if not isinstance(error, Exception):
                     raise
 
     def _gather(self) -> list[_Wish]:
-        """Take what waits; a bucket that is asked for under two laws gets one of them at a time."""
-        laws: dict[bytes, tuple[int, float]] = {}
+        """Take the waiting requests; a bucket that is requested with two rates gets one of them at a time."""
+        rates: dict[bytes, tuple[int, float]] = {}
         taken: list[_Wish] = []
         left: list[_Wish] = []
         for wish in self._wishes:
             spec = (wish.capacity, wish.per_second)
-            (taken if laws.setdefault(wish.key, spec) == spec else left).append(wish)
+            (taken if rates.setdefault(wish.key, spec) == spec else left).append(wish)
         self._wishes = left
         return taken
 
@@ -131,7 +129,7 @@ class BucketTable:
             _share(groups[key], tokens, granted)
 
     async def _forget(self, now: int) -> None:
-        """Delete buckets that are full again, once in a while."""
+        """Delete full buckets, once a minute at most."""
         time = asyncio.get_running_loop().time()
         if self._connection is not None and time - self._forgotten > _FORGET_SECONDS:
             self._forgotten = time

@@ -1,4 +1,4 @@
-"""Connections to a server, and a pool of them."""
+"""Connections to a server, a pool of them, and their errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -7,8 +7,8 @@ from typing import Any, Final, Protocol, cast
 
 import asyncpg
 
-from scoring_model.service.store.durability import NotDurable
-from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.core.store import Duplicate, StoreUnavailable
+from scoring_model.service.store.schema import NotDurable
 
 _SETTINGS: Final = {
     "application_name": "scoring-model",
@@ -23,9 +23,26 @@ _TRANSACTION_TIMEOUT: Final = 17
 
 DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
 
+_AWAY: Final = (
+    "08",  # connection
+    "25006",  # a standby that can't write, after a failover
+    "25P02",  # the transaction failed before
+    "25P03",  # the server ended it, as it was idle for too long
+    "3D000",  # there is no database of this name: dropped, or not restored yet
+    "40",  # rolled back: deadlock, serialisation
+    "53",  # too many connections, disk full, out of memory
+    "55P03",  # a lock was not given in time
+    "57",  # shut down, starting up, cancelled
+    "58",  # errors of its system
+)
+
+# Errors of a lost connection. When a server shuts down between two statements, the driver raises InternalClientError
+# until it notices that the connection is closed (https://github.com/MagicStack/asyncpg/issues/784).
+_GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)
+
 
 class Connection(Protocol):
-    """What is used of asyncpg's connection, which has no annotations."""
+    """The methods of asyncpg's connection that are used; asyncpg has no annotations."""
 
     async def fetch(self, query: str, *arguments: object) -> Sequence[Sequence[Any]]:
         """Run a statement; returns its rows."""
@@ -40,11 +57,11 @@ class Connection(Protocol):
         ...
 
     async def close(self) -> None:
-        """Say goodbye."""
+        """Close the session."""
         ...
 
     def terminate(self) -> None:
-        """Hang up."""
+        """Close the socket at once."""
         ...
 
     def is_closed(self) -> bool:
@@ -57,7 +74,6 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long the server may take to answer this, and any statement later.
     settings : dict of str to str, optional
@@ -75,7 +91,7 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
             command_timeout=seconds,
             server_settings={
                 **_SETTINGS,
-                # What a process that is stopped or gone has locked is free before those who wait for it give up:
+                # The locks of a stopped or dead process are released before those that wait for them give up:
                 # between its statements, and where it does not read an answer (TCP_USER_TIMEOUT, RFC 5482).
                 "idle_in_transaction_session_timeout": str(int(500 * seconds)),
                 "tcp_user_timeout": str(int(500 * seconds)),
@@ -83,10 +99,10 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
             },
         )
         if connection.get_server_version().major >= _TRANSACTION_TIMEOUT:
-            # Between preparing a statement and running it a session is not idle. It may wait for a lock, then work.
+            # Between preparing and running a statement a session is not idle. It may wait for a lock, then work.
             try:
                 await connection.execute(f"SET transaction_timeout = {int(2000 * seconds)}")
-            except BaseException:  # who is cancelled here leaves no session behind
+            except BaseException:  # a cancelled caller leaves no session behind
                 connection.terminate()
                 raise
     except Exception as error:
@@ -112,15 +128,13 @@ async def require_durable(connection: Connection) -> None:
 
 
 class Pool:
-    """Connections that are opened when they are needed, kept, and thrown away when anything went wrong.
+    """Connections that are opened on demand, reused, and closed after an error.
 
-    A connection comes back only after its transaction has ended, and nothing of a session is ever changed: so nothing
-    has to be reset, which would cost a round trip each time.
+    A connection comes back only after its transaction has ended, and sessions are never changed, so that nothing has to
+    be reset, which would cost a round trip.
 
     Parameters
     ----------
-    dsn : str
-    size : int
     seconds : float
         How long to wait for a connection.
     """
@@ -182,3 +196,26 @@ class Pool:
                 await connection.close()
             except Exception:
                 connection.terminate()
+
+
+def translate(error: BaseException) -> BaseException:
+    """Return the store's error for an error of the driver; other errors are returned as they are.
+
+    A programming error becomes a `RuntimeError` that names the error and where it happened. Texts and details of the
+    server may repeat values and are dropped.
+
+    Codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
+    """
+    name = type(error).__name__
+    if isinstance(error, asyncpg.UniqueViolationError):
+        return Duplicate("PostgreSQL: a row with the same key is there already")
+    if isinstance(error, asyncpg.PostgresError):
+        if (error.sqlstate or "").startswith(_AWAY):
+            return StoreUnavailable(f"PostgreSQL: {name}")
+        where = (error.table_name, error.column_name, error.constraint_name)
+        return RuntimeError(" ".join(("PostgreSQL:", name, *filter(None, where))))
+    if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
+        return RuntimeError(f"PostgreSQL: {name}")  # an argument of the wrong type, which it would repeat
+    if isinstance(error, _GONE):
+        return StoreUnavailable(f"PostgreSQL: {name}")
+    return error

@@ -1,7 +1,6 @@
 """The tables of a database on a server."""
 
-from scoring_model.service.store.postgres.connection import Connection, connect, require_durable
-from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.store.postgres.connection import Connection, connect, require_durable, translate
 from scoring_model.service.store.schema import VERSION_TABLE, SchemaMissing, SchemaOlder, check_version
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('scoring-model migration'))"
@@ -43,7 +42,6 @@ async def migrate(dsn: str, *, seconds: float, only_new: bool = False) -> None:
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long to wait for the server; changing tables may take a hundred times as long.
     only_new : bool
@@ -81,7 +79,7 @@ async def _migrate(connection: Connection, *, only_new: bool) -> None:
 
 
 async def _run(connection: Connection, version: str | None) -> None:
-    from scoring_model.service.store.migration import script  # loads Alembic
+    from scoring_model.service.store.migrations import script  # loads Alembic
 
     await connection.execute(script("postgresql", version))
 

@@ -1,7 +1,7 @@
-"""The store on a server of PostgreSQL, over asyncpg.
+"""The store on a PostgreSQL server, over asyncpg.
 
-Transactions are READ COMMITTED. Their locks are taken by a statement of their own before anything is read: a statement
-that took a lock and read would read what was there before it had the lock.
+Transactions are READ COMMITTED. A separate statement takes their locks before anything is read: a statement that locks
+and reads would read what was there before it had the lock.
 """
 
 import asyncio
@@ -16,8 +16,7 @@ from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavaila
 from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.postgres.bucket_table import BucketTable
-from scoring_model.service.store.postgres.connection import Connection, Pool, require_durable
-from scoring_model.service.store.postgres.errors import translate
+from scoring_model.service.store.postgres.connection import Connection, Pool, require_durable, translate
 from scoring_model.service.store.postgres.schema import check_schema, migrate
 from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
 from scoring_model.service.store.schema import SchemaMissing
@@ -68,10 +67,6 @@ class PooledReader(PostgresReader):
 
     Identities that are asked for while others are being looked up are looked up together: a statement for one costs a
     server as much as a statement for many.
-
-    Parameters
-    ----------
-    pool : Pool
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -110,9 +105,7 @@ class PooledReader(PostgresReader):
 class PostgresTransaction(PostgresReader, SqlTransaction):
     """A `Transaction` over a connection that has begun one."""
 
-    _lease = sql.LEASE_SKIPPING
-    _drop_deliveries = delivery_sql.DROP_IN_ORDER
-    _skipping = True
+    _is_server = True
 
     def __init__(self, connection: Connection, locked: frozenset[str]) -> None:
         super().__init__(connection)
@@ -146,7 +139,7 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
     async def histories(
         self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
     ) -> list[list[Past]]:
-        """See `Transaction.histories`. No two events of a hash share an instant: it is their key."""
+        """See `Transaction.histories`. Hash and instant are the primary key, so that no two events share an instant."""
         found: list[list[Past]] = [[] for _ in hashes]
         statement = _HISTORIES_WITH_AMOUNTS if amounts else _HISTORIES
         for row in await self._rows(statement, list(hashes), since, cap):
@@ -154,12 +147,12 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         return found
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
-        """See `Transaction.settle_deliveries`. An update locks in the order of its plan, which may be any."""
+        """See `Transaction.settle_deliveries`. An update locks in the order of its plan, so they are locked before."""
         await self._rows(delivery_sql.LOCK_IN_ORDER, [row.id for row in rows])
         return await super().settle_deliveries(rows)
 
     async def require_truncation(self) -> None:
-        """See `Transaction.require_truncation`."""
+        """A server has no log to truncate."""
 
     async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
         return [value for (value,) in await self._rows(_APPEND, hashes, time, packed)]
@@ -181,10 +174,8 @@ class PostgresStore:
 
     Parameters
     ----------
-    dsn : str
     seconds : float
         How long to wait for a connection and for any answer.
-    connections : int
     """
 
     def __init__(self, dsn: str, *, seconds: float, connections: int) -> None:
@@ -193,21 +184,17 @@ class PostgresStore:
         self._buckets = BucketTable(dsn, seconds=seconds)
 
     def reading(self) -> AbstractAsyncContextManager[Reader]:
-        """See `Store.reading`."""
         return nullcontext(self._reader)
 
     def writing(
         self, history_scopes: Sequence[str], *, wait: bool = True
     ) -> AbstractAsyncContextManager[Transaction]:
-        """See `Store.writing`."""
         return self._write(history_scopes, wait=wait)
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
-        """See `Store.take`."""
         return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
 
     async def close(self) -> None:
-        """See `Store.close`."""
         await self._buckets.close()
         await self._pool.close()
 

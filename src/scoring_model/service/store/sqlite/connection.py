@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from scoring_model.service.core.store import Duplicate, StoreUnavailable
-from scoring_model.service.store.durability import NotDurable
+from scoring_model.service.store.schema import NotDurable
 
 _STATEMENTS: Final = 256
 """Prepared statements that a connection keeps: more than there are."""

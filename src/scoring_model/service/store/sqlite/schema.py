@@ -66,7 +66,7 @@ def migrate(path: Path, *, seconds: float, sync: bool = True, only_new: bool = F
 
 def _run(connection: sqlite3.Connection, version: str | None) -> None:
     """Run the migrations in the transaction that is open, which `executescript` would end, and commit."""
-    from scoring_model.service.store.migration import script  # loads Alembic
+    from scoring_model.service.store.migrations import script  # loads Alembic
 
     statement = ""
     for line in script("sqlite", version).splitlines():

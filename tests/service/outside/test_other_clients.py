@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from outside_client import HOOK, IDENTITIES, PERSON, UNKNOWN, VERIFICATIONS, WEBHOOKS, Answer, OutsideClient
 from scoring_model.service.http import application
-from strangers import HOOK, IDENTITIES, PERSON, UNKNOWN, VERIFICATIONS, WEBHOOKS, Answer, Stranger
 
 SIGNALS = {"signals": {"vpn": True}, "subjectId": "s"}
 OPERATIONS = [
@@ -32,7 +32,7 @@ def told(answer: Answer) -> tuple[int, bytes, dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def resources(client: Stranger) -> Iterator[dict[str, str]]:
+def resources(client: OutsideClient) -> Iterator[dict[str, str]]:
     """One of each kind, of one client; nobody has changed them in the end."""
     made = {path: client.made(path, body) for path, body in CREATED.items()}
     shown = {path: {**resource, "secret": None} for path, resource in made.items()}
@@ -49,7 +49,7 @@ def test_every_operation_on_one_resource_is_here() -> None:
 
 @pytest.mark.parametrize(("method", "path", "rest", "body"), OPERATIONS)
 def test_the_resource_of_another_client_is_like_none(
-    neighbour: Stranger, resources: dict[str, str], method: str, path: str, rest: str, body: object
+    neighbour: OutsideClient, resources: dict[str, str], method: str, path: str, rest: str, body: object
 ) -> None:
     """A foreign, an unknown and a malformed id get the same 404, but for the request id; so does a foreign HEAD."""
     foreign = neighbour.ask(method, f"{path}/{resources[path]}{rest}", body)
@@ -61,7 +61,7 @@ def test_the_resource_of_another_client_is_like_none(
 
 @pytest.mark.parametrize("field", ["identityId", "previousVerificationId"])
 def test_a_foreign_id_in_a_body_is_like_none(
-    neighbour: Stranger, resources: dict[str, str], field: str
+    neighbour: OutsideClient, resources: dict[str, str], field: str
 ) -> None:
     """A verification that refers to another client's resource is refused like one that refers to nothing."""
     kind = IDENTITIES if field == "identityId" else VERIFICATIONS
@@ -72,7 +72,9 @@ def test_a_foreign_id_in_a_body_is_like_none(
     assert told(foreign) == told(unknown)
 
 
-def test_a_list_holds_nobody_elses(client: Stranger, neighbour: Stranger, resources: dict[str, str]) -> None:
+def test_a_list_holds_nobody_elses(
+    client: OutsideClient, neighbour: OutsideClient, resources: dict[str, str]
+) -> None:
     """A webhook is in the list of its client alone, and its cursor helps nobody else."""
     ours = [hook["id"] for hook in client.ask("GET", WEBHOOKS).json]
     assert resources[WEBHOOKS] in ours
@@ -82,7 +84,7 @@ def test_a_list_holds_nobody_elses(client: Stranger, neighbour: Stranger, resour
     assert neighbour.ask("GET", following.split(">")[0][1:]).json == []
 
 
-def test_idempotency_keys_are_of_one_client(client: Stranger, neighbour: Stranger) -> None:
+def test_idempotency_keys_are_of_one_client(client: OutsideClient, neighbour: OutsideClient) -> None:
     """The same key with the same body makes a resource for each client and replays nobody else's."""
     key = {"Idempotency-Key": "the same"}
     first, second = (one.ask("POST", IDENTITIES, PERSON, key) for one in (client, neighbour))
@@ -91,7 +93,7 @@ def test_idempotency_keys_are_of_one_client(client: Stranger, neighbour: Strange
     assert "idempotency-replayed" not in second.headers
 
 
-def test_what_nobody_may_know(client: Stranger) -> None:
+def test_what_nobody_may_know(client: OutsideClient) -> None:
     """Missing, unknown, mixed and malformed credentials get one 401 with the same body but for the request id."""
     good = client.credentials
     bad = [
@@ -106,7 +108,7 @@ def test_what_nobody_may_know(client: Stranger) -> None:
         {"x-client-id": "\xe9", "x-api-key": "\xff"},
         {"x-client-id": "c" * 20_000, "x-api-key": "k" * 20_000},
     ]
-    answers = [Stranger(client.port, headers).ask("GET", WEBHOOKS) for headers in bad]
+    answers = [OutsideClient(client.port, headers).ask("GET", WEBHOOKS) for headers in bad]
     assert [answer.status for answer in answers] == [401] * len(bad)
     assert all(told(answer) == told(answers[0]) for answer in answers)
     assert "ratelimit" not in answers[0].headers

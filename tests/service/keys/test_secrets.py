@@ -90,23 +90,13 @@ def test_root_has_its_length() -> None:
 
 
 @given(st.binary(max_size=100), st.binary(max_size=100))
-def test_webhooks_what_was_sealed_opens_again(place: bytes, plaintext: bytes) -> None:
-    """What is the service's own comes back at its place, and in no other database or place."""
-    sealed = SECRETS.seal(place, plaintext)
-    assert SECRETS.open(place, sealed) == plaintext
-    for secrets, where in ((OTHER, place), (SECRETS, place + b"x")):
+def test_webhooks_what_was_sealed_opens_again(associated_data: bytes, plaintext: bytes) -> None:
+    """What is the service's own opens with its associated data and root secret, and with no others."""
+    sealed = SECRETS.seal(associated_data, plaintext)
+    assert SECRETS.open(associated_data, sealed) == plaintext
+    for secrets, where in ((OTHER, associated_data), (SECRETS, associated_data + b"x")):
         with pytest.raises(Unreadable):
             secrets.open(where, sealed)
-
-
-def test_webhooks_every_changed_bit_is_refused() -> None:
-    """No bit of what was sealed can be flipped."""
-    sealed = SECRETS.seal(b"here", b"whsec")
-    for bit in range(8 * len(sealed)):
-        changed = bytearray(sealed)
-        changed[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(Unreadable):
-            SECRETS.open(b"here", bytes(changed))
 
 
 def test_wrapped_root_names_its_master_key() -> None:
@@ -122,7 +112,7 @@ def test_wrapped_root_names_its_master_key() -> None:
 
 
 def test_a_database_keeps_its_secret(store_url: str) -> None:
-    """A root secret is made once, and found again by whoever has the master key."""
+    """A root secret is made once, and found again with the master key."""
 
     async def twice(store: Store) -> tuple[Secrets, Secrets]:
         return await load_or_create(store, Keyring(OLD)), await load_or_create(store, Keyring(NEW, (OLD,)))

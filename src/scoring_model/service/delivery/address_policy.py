@@ -1,12 +1,12 @@
-"""Which addresses are never dialled: those that IANA registers for something else than a public host.
+"""Which addresses may be dialled: not those that IANA registers for other purposes than public hosts.
 
-The table is our own, so that every supported Python gives the same answers; those of `ipaddress` changed from
-release to release and let forms of IPv6 pass that stand for an IPv4 address.
+The table is our own, so that every supported Python gives the same answers: those of `ipaddress` changed between
+releases and permit IPv6 addresses that embed a special IPv4 address.
 
 References
 ----------
-- IANA IPv4 Special-Purpose Address Registry, IANA IPv6 Special-Purpose Address Registry (RFC 6890, RFC 8190):
-  every block of both stands here, those that are globally reachable as well: no receiver lives in one.
+- IANA IPv4 Special-Purpose Address Registry, IANA IPv6 Special-Purpose Address Registry (RFC 6890, RFC 8190): all
+  blocks of both, including globally reachable ones, since no receiver has an address in them.
 - IANA IPv4 Multicast Address Space (RFC 5771), IANA Internet Protocol Version 6 Address Space (RFC 4291).
 """
 
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+IpAddress = IPv4Address | IPv6Address
+IpNetwork = IPv4Network | IPv6Network
 
 SPECIAL_IPV4: Final[dict[str, str]] = {
     "0.0.0.0/8": "this network, RFC 791",
@@ -40,7 +40,7 @@ SPECIAL_IPV4: Final[dict[str, str]] = {
     "224.0.0.0/4": "multicast, RFC 5771",
     "240.0.0.0/4": "reserved, RFC 1112, with limited broadcast inside",
 }
-"""Blocks of IPv4 that are no public hosts, with what they are for."""
+"""IPv4 blocks without public hosts, and their purposes."""
 
 SPECIAL_IPV6: Final[dict[str, str]] = {
     "::/3": "not for unicast: loopback, unspecified, compatible (RFC 4291), discard-only (RFC 6666), local NAT64",
@@ -51,7 +51,7 @@ SPECIAL_IPV6: Final[dict[str, str]] = {
     "4000::/2": "not for unicast, with the SIDs of segment routing (5f00::/16, RFC 9602)",
     "8000::/1": "not for unicast: unique local (RFC 4193), link and site local (RFC 4291, RFC 3879), multicast",
 }
-"""Blocks of IPv6 that are no public hosts; public ones are in 2000::/3 alone."""
+"""IPv6 blocks without public hosts, which are all in 2000::/3."""
 
 MAPPED: Final = IPv6Network("::ffff:0:0/96")
 """IPv4-mapped addresses: the system dials the IPv4 address itself (RFC 4291, section 2.5.5.2)."""
@@ -60,7 +60,7 @@ NAT64: Final = IPv6Network("64:ff9b::/96")
 """The well-known prefix: a translator dials the last 32 bits (RFC 6052, section 2.1)."""
 
 LOCAL_NAT64: Final = IPv6Network("64:ff9b:1::/48")
-"""Prefixes of translators of one's own (RFC 8215): special, unless a setting names the prefix."""
+"""Prefixes of local translators (RFC 8215): special, unless a setting names the prefix."""
 
 SIX_TO_FOUR: Final = IPv6Network("2002::/16")
 """6to4: a relay dials bits 16 to 47 (RFC 3056, section 2)."""
@@ -68,7 +68,7 @@ SIX_TO_FOUR: Final = IPv6Network("2002::/16")
 TEREDO: Final = IPv6Network("2001::/32")
 """Teredo: bits 32 to 63 are the server, the last 32 inverted are the client (RFC 4380, section 4)."""
 
-LOOPBACK: Final[tuple[Network, ...]] = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
+LOOPBACK: Final[tuple[IpNetwork, ...]] = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 """This machine."""
 
 _IPV4: Final = tuple(IPv4Network(text) for text in SPECIAL_IPV4)
@@ -76,13 +76,10 @@ _IPV6: Final = tuple(IPv6Network(text) for text in SPECIAL_IPV6)
 _PREFIX_LENGTHS: Final = (48, 56, 64, 96)  # of RFC 6052, section 2.2, that fit into `LOCAL_NAT64`
 
 
-def is_special(address: Address) -> bool:
-    """Whether an address is none of a public host.
+def is_special(address: IpAddress) -> bool:
+    """Whether an address is not that of a public host.
 
-    Parameters
-    ----------
-    address : IPv4Address or IPv6Address
-        One that stands for IPv4 addresses (mapped, NAT64, 6to4, Teredo) is special when one of those is.
+    One that embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo) is special if any of these is.
 
     Examples
     --------
@@ -94,27 +91,20 @@ def is_special(address: Address) -> bool:
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """What may be dialled: public hosts, and what was named.
+    """Permits public hosts and configured networks.
 
     Parameters
     ----------
     named : tuple of networks
-        Special networks that may be dialled all the same. A network within `LOCAL_NAT64` is the prefix of a
-        translator: the IPv4 address behind it, where its length puts it, must be permitted as well.
+        Special networks that may be dialled nevertheless. A network within `LOCAL_NAT64` is the prefix of a
+        translator: the IPv4 address behind it, at the position that its length implies, must be permitted too.
     """
 
-    named: tuple[Network, ...] = ()
+    named: tuple[IpNetwork, ...] = ()
 
     @classmethod
-    def of(cls, networks: Iterable[str | Network] = (), *, development: bool = False) -> AddressPolicy:
-        """Make a policy of settings.
-
-        Parameters
-        ----------
-        networks : iterable of str or networks
-            Such as ``10.0.0.0/8``.
-        development : bool
-            Whether this machine may be dialled.
+    def of(cls, networks: Iterable[str | IpNetwork] = (), *, development: bool = False) -> AddressPolicy:
+        """Make a policy from settings; development permits loopback.
 
         Raises
         ------
@@ -124,14 +114,8 @@ class AddressPolicy:
         named = tuple(ip_network(network) for network in networks)
         return cls(named + LOOPBACK if development else named)
 
-    def permits(self, address: str | Address) -> bool:
-        """Whether an address may be dialled; text that is none may not.
-
-        Parameters
-        ----------
-        address : str, IPv4Address or IPv6Address
-            A zone (RFC 4007) is left out of account.
-        """
+    def permits(self, address: str | IpAddress) -> bool:
+        """Whether an address may be dialled; other text may not. A zone (RFC 4007) is ignored."""
         try:
             known = ip_address(address)
         except ValueError:
@@ -141,7 +125,7 @@ class AddressPolicy:
         return not _is_listed(known) or any(known in network for network in self.named)
 
     def _embedded(self, address: IPv6Address) -> Iterator[IPv4Address]:
-        """The IPv4 addresses that are dialled in place of an address."""
+        """The IPv4 addresses that are dialled in place of an IPv6 address."""
         octets = address.packed
         if address in MAPPED or address in NAT64:
             yield IPv4Address(octets[12:])
@@ -156,14 +140,14 @@ class AddressPolicy:
                     yield _translated(octets, network.prefixlen)
 
 
-def _is_listed(address: Address) -> bool:
+def _is_listed(address: IpAddress) -> bool:
     if isinstance(address, IPv4Address):
         return any(address in network for network in _IPV4)
     return any(address in network for network in _IPV6)
 
 
 def _translated(octets: bytes, length: int) -> IPv4Address:
-    """What a translator makes of an address under a prefix (RFC 6052, section 2.2: octet 8 is left out)."""
+    """The IPv4 address that a translator extracts under a prefix (RFC 6052, section 2.2: octet 8 is skipped)."""
     if length not in _PREFIX_LENGTHS:
         return IPv4Address(0)  # special: the embedded address can't be found
     if length == 96:

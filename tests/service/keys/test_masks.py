@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scoring_model.history import MOST_UNITS
 from scoring_model.service.core.store import Past
-from scoring_model.service.keys.amount_masks import Masks
+from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Secrets
 
 SECRETS = Secrets(bytes(range(32)))

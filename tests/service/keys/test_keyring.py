@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.keys import keyring as masters
+from scoring_model.service.keys import keyring
 from scoring_model.service.keys.keyring import (
     KeyEncryptionKey,
     Keyring,
@@ -50,53 +50,53 @@ def test_id_is_the_beginning_of_a_hash() -> None:
 
 
 @given(st.binary(max_size=64), st.binary(max_size=64))
-def test_wrapping_comes_back(plaintext: bytes, place: bytes) -> None:
-    """What a key wrapped it unwraps at the same place, and it is 28 bytes longer."""
+def test_wrapping_comes_back(plaintext: bytes, associated_data: bytes) -> None:
+    """What a key wrapped it unwraps with the same associated data, and it is 28 bytes longer."""
     key = KeyEncryptionKey(SECRET)
-    sealed = key.seal(plaintext, place=place)
+    sealed = key.seal(plaintext, associated_data=associated_data)
     assert len(sealed) == len(plaintext) + 28
-    assert key.open(sealed, place=place) == plaintext
+    assert key.open(sealed, associated_data=associated_data) == plaintext
 
 
 def test_every_changed_bit_is_refused() -> None:
     """No bit of what was wrapped can be flipped, and none of it be left out."""
     key = KeyEncryptionKey(SECRET)
-    sealed = key.seal(b"text", place=b"here")
+    sealed = key.seal(b"text", associated_data=b"here")
     for bit in range(8 * len(sealed)):
         changed = bytearray(sealed)
         changed[bit // 8] ^= 1 << bit % 8
         with pytest.raises(Unreadable):
-            key.open(bytes(changed), place=b"here")
+            key.open(bytes(changed), associated_data=b"here")
     for length in range(len(sealed)):
         with pytest.raises(Unreadable):
-            key.open(sealed[:length], place=b"here")
+            key.open(sealed[:length], associated_data=b"here")
 
 
 def test_another_key_or_place_is_refused() -> None:
     """A wrapping opens under its own key and at its own place alone."""
-    sealed = KeyEncryptionKey(SECRET).seal(b"text", place=b"here")
+    sealed = KeyEncryptionKey(SECRET).seal(b"text", associated_data=b"here")
     with pytest.raises(Unreadable):
-        KeyEncryptionKey(OTHER).open(sealed, place=b"here")
+        KeyEncryptionKey(OTHER).open(sealed, associated_data=b"here")
     with pytest.raises(Unreadable):
-        KeyEncryptionKey(SECRET).open(sealed, place=b"there")
+        KeyEncryptionKey(SECRET).open(sealed, associated_data=b"there")
 
 
 def test_equal_texts_are_wrapped_differently() -> None:
     """Every wrapping has a nonce of its own."""
     key = KeyEncryptionKey(SECRET)
-    assert len({key.seal(b"text", place=b"here")[:12] for _ in range(100)}) == 100
+    assert len({key.seal(b"text", associated_data=b"here")[:12] for _ in range(100)}) == 100
 
 
 def test_first_line_is_current_and_comments_say_nothing() -> None:
     """The first key wraps, those after it are found by id, comments and empty lines are passed over."""
     keys = parse_master_keys(f"# made by hand\n\n  {LINE}  \n# older\n{OTHER_LINE}", source="text")
     assert keys == Keyring(KeyEncryptionKey(SECRET), (KeyEncryptionKey(OTHER),))
-    assert keys.find(KeyEncryptionKey(SECRET).id) is keys.current
+    assert keys.find(KeyEncryptionKey(SECRET).id) is keys.primary
     assert keys.find(KeyEncryptionKey(OTHER).id) is keys.older[0]
 
 
 def test_unknown_id_is_named() -> None:
-    """A key that the source lacks is told by its id."""
+    """An error names a missing key by its id."""
     missing = KeyEncryptionKey(OTHER).id
     with pytest.raises(UnknownMasterKey, match=missing.hex()) as caught:
         Keyring(KeyEncryptionKey(SECRET)).find(missing)
@@ -112,7 +112,7 @@ def test_keys_do_not_show() -> None:
         assert secret.hex() not in shown
 
 
-def test_all_bad_lines_are_told_at_once_and_none_is_shown() -> None:
+def test_all_bad_lines_are_reported_at_once_and_none_is_shown() -> None:
     """Errors name the lines and the rule, never what stands there."""
     almost = LINE[:-4]
     with pytest.raises(MasterKeyError) as caught:
@@ -149,7 +149,7 @@ def test_an_unknown_kind_of_source_is_refused(source: str) -> None:
 
 def test_file_is_read(tmp_path: Path) -> None:
     """A file that its owner alone may read is a source."""
-    assert load_master_keys(f"file:{_file(tmp_path, LINE)}").current == KeyEncryptionKey(SECRET)
+    assert load_master_keys(f"file:{_file(tmp_path, LINE)}").primary == KeyEncryptionKey(SECRET)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o777])
@@ -186,12 +186,16 @@ def test_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_command_is_run_without_a_shell() -> None:
     """What a command prints is read; what a shell would make of its arguments is not made."""
-    told = "import sys; print('# ' + sys.argv[1]); print(sys.argv[2])"
-    assert load_master_keys(_command(told, "$(exit 3); `x` > y", LINE)).current == KeyEncryptionKey(SECRET)
+    printing = "import sys; print('# ' + sys.argv[1]); print(sys.argv[2])"
+    assert load_master_keys(_command(printing, "$(exit 3); `x` > y", LINE)).primary == KeyEncryptionKey(
+        SECRET
+    )
 
 
-def test_failing_command_is_told_without_its_arguments_and_output(capfd: pytest.CaptureFixture[str]) -> None:
-    """A command that fails, prints no keys or can't be found is told by its program alone."""
+def test_failing_command_is_reported_without_its_arguments_and_output(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A command that fails, prints no keys or can't be found is named by its program alone."""
     token = "token-of-the-operator"
     for body, why in (
         (f"import sys; print('{LINE}'); print('{LINE}', file=sys.stderr); sys.exit(3)", "status 3"),
@@ -216,7 +220,7 @@ def test_command_that_is_none_is_refused(command: str) -> None:
 
 def test_slow_command_is_ended_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command has its time, and a child of it that holds the pipe is waited for no longer."""
-    monkeypatch.setattr(masters, "COMMAND_SECONDS", 1.0)
+    monkeypatch.setattr(keyring, "COMMAND_SECONDS", 1.0)
     child = tmp_path / "child"
     script = f"sleep 60 & echo $! > {child}; wait"
     with pytest.raises(MasterKeyError, match="did not end within 1 s"):
@@ -230,7 +234,7 @@ def _wait_until_gone(process: int) -> None:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
         except FileNotFoundError:
             return
-        if state == "Z":  # dead; whoever adopted it has not looked yet
+        if state == "Z":  # dead, but not yet reaped by its new parent
             return
         time.sleep(0.01)
     raise AssertionError("the child still runs")
@@ -239,7 +243,7 @@ def _wait_until_gone(process: int) -> None:
 def test_generated_keys_are_lines_of_a_source() -> None:
     """A generated key is a source of its own, and no two are equal."""
     made = {generate_master_key() for _ in range(10)}
-    assert len({parse_master_keys(line, source="text").current.id for line in made}) == 10
+    assert len({parse_master_keys(line, source="text").primary.id for line in made}) == 10
 
 
 def test_added_key_is_current_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -247,7 +251,7 @@ def test_added_key_is_current_and_nothing_is_lost(tmp_path: Path) -> None:
     path = _file(tmp_path, f"# mine\n{LINE}\n")
     add_master_key(path)
     keys = load_master_keys(f"file:{path}")
-    assert keys.current != KeyEncryptionKey(SECRET)
+    assert keys.primary != KeyEncryptionKey(SECRET)
     assert keys.older == (KeyEncryptionKey(SECRET),)
     assert path.read_text().endswith(f"# mine\n{LINE}\n")
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
@@ -324,4 +328,4 @@ def test_keys_that_are_added_at_once_are_all_there(tmp_path: Path) -> None:
             process.stdin.close()
         assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
     keys = load_master_keys(f"file:{path}")
-    assert len({key.id for key in (keys.current, *keys.older)}) == 60
+    assert len({key.id for key in (keys.primary, *keys.older)}) == 60

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.addresses import (
+from scoring_model.service.delivery.address_policy import (
     SPECIAL_IPV4,
     SPECIAL_IPV6,
-    Address,
     AddressPolicy,
+    IpAddress,
     is_special,
 )
 
@@ -150,5 +150,5 @@ def test_blocks_of_the_table_do_not_overlap(blocks: dict[str, str]) -> None:
 
 def test_multicast_is_special_whatever_its_scope() -> None:
     """Webhooks, delivery: multicast is never dialled."""
-    addresses: list[Address] = [IPv4Address("224.0.0.1"), IPv4Address("239.1.1.1"), IPv6Address("ff0e::1")]
+    addresses: list[IpAddress] = [IPv4Address("224.0.0.1"), IPv4Address("239.1.1.1"), IPv6Address("ff0e::1")]
     assert all(map(is_special, addresses))

@@ -1,4 +1,4 @@
-"""A service as strangers meet it: real processes, clients with credentials, requests as bytes on a socket."""
+"""A service as clients meet it: real processes, credentials, requests as bytes on a socket."""
 
 import json
 import socket
@@ -55,7 +55,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Stranger:
+class OutsideClient:
     """Somebody with credentials, or without.
 
     Parameters
@@ -91,8 +91,10 @@ class Stranger:
 
     def head(self, method: str, path: str, *lines: str) -> bytes:
         """The beginning of a request, for those who write bytes; `lines` are further headers."""
-        told = [f"{name}: {value}" for name, value in self.credentials.items()]
-        return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: a", *told, *lines, "", ""]).encode("latin-1")
+        credentials = [f"{name}: {value}" for name, value in self.credentials.items()]
+        return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: a", *credentials, *lines, "", ""]).encode(
+            "latin-1"
+        )
 
 
 def answer_of(response: HTTPResponse) -> Answer:

@@ -1,9 +1,10 @@
-"""The keys of persons: what is personal is sealed under one of them, and erasure destroys it.
+"""Data keys: personal data is sealed under a key per person, and erasure destroys that key.
 
-Opened keys are not kept. To unwrap one again takes two microseconds, its row has been read with what it opens,
-and a key that is nowhere but in that row is gone when the row is.
+Unwrapped keys are not cached: unwrapping takes two microseconds, and a key that exists only in its row is gone
+with the row.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -27,7 +28,7 @@ RELOAD_SECONDS: Final = 5.0
 
 
 class DataKey:
-    """The key of one person, opened.
+    """The unwrapped key of one person.
 
     Parameters
     ----------
@@ -41,22 +42,8 @@ class DataKey:
         self._cipher = AESGCM(secret)
 
     def seal(self, plaintext: bytes, *, table: str, column: str, row: bytes) -> bytes:
-        """Encrypt a value.
-
-        Parameters
-        ----------
-        plaintext : bytes
-        table, column : str
-            Where it will lie.
-        row : bytes
-            Id of the row there. What is sealed for one place opens nowhere else.
-
-        Returns
-        -------
-        bytes
-            28 more than the text has.
-        """
-        return seal(self._cipher, plaintext, _place(table, column, row))
+        """Encrypt the value of a column in the row of this id; it opens nowhere else. Adds 28 bytes."""
+        return seal(self._cipher, plaintext, _associated_data(table, column, row))
 
     def open(self, sealed: bytes, *, table: str, column: str, row: bytes) -> bytes:
         """Decrypt a value.
@@ -64,61 +51,52 @@ class DataKey:
         Raises
         ------
         Unreadable
-            If another key sealed it, at another place, or its bytes were changed.
+            If another key or another column or row sealed it, or its bytes were changed.
         """
-        return unseal(self._cipher, sealed, _place(table, column, row))
+        return unseal(self._cipher, sealed, _associated_data(table, column, row))
 
 
 class Vault:
-    """Makes and opens the keys of persons.
+    """Creates, unwraps and rewraps data keys.
 
     Parameters
     ----------
-    masters : MasterKeys
     reload : callable or None
-        Reads the source of the master keys again. It is asked when a row names a master key that is unknown,
-        which another process made current; and after it did not help, not for the same key again for 5 s.
+        Reads the keyring again. Called when a row names an unknown master key, which another process may have made
+        the primary one; at most once in 5 s for the same unknown key.
     monotonic : callable
-        Seconds, to measure these 5 by.
+        Clock for these 5 s.
     """
 
     def __init__(
         self,
-        masters: Keyring,
+        keyring: Keyring,
         *,
         reload: Callable[[], Keyring] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._masters = masters
+        self._keyring = keyring
         self._reload = reload
         self._monotonic = monotonic
         self._not_before: dict[bytes, float] = {}
 
     @property
-    def masters(self) -> Keyring:
-        """The master keys as they were read last."""
-        return self._masters
+    def keyring(self) -> Keyring:
+        """The keyring as it was read last."""
+        return self._keyring
 
     def new_key(self, client: int, person: bytes | None, now: int) -> tuple[PersonKeyRow, DataKey]:
-        """Make the key of a person.
+        """Create the key of a person, and its row, which is to be inserted with what the key seals.
 
         Parameters
         ----------
-        client : int
         person : bytes or None
             Pseudonym; None where nothing ties this person to others.
         now : int
-            Microseconds.
-
-        Returns
-        -------
-        PersonKeyRow
-            To be inserted with what the key seals.
-        DataKey
+            Microseconds since 1970-01-01 UTC.
         """
-        key_id, secret, master = new_id(now), os.urandom(KEY_BYTES), self._masters.current
-        wrapped = master.seal(secret, place=_key_place(key_id, client))
-        return PersonKeyRow(key_id, client, person, master.id, wrapped), DataKey(secret)
+        key_id, secret = new_id(now), os.urandom(KEY_BYTES)
+        return self._wrapped(key_id, client, person, secret), DataKey(secret)
 
     def open_key(self, row: PersonKeyRow) -> DataKey:
         """Unwrap the key of a person.
@@ -126,43 +104,39 @@ class Vault:
         Raises
         ------
         UnknownMasterKey
-            If a master key wrapped it that the source does not give, read again or not.
+            If the keyring, read again, does not have the master key that wrapped it.
         Unreadable
             If the row was changed.
         """
         return DataKey(self._unwrap(row))
 
     def rewrap(self, row: PersonKeyRow) -> PersonKeyRow:
-        """Wrap the key of a person under the current master key. What it sealed stays as it is.
+        """Wrap the key of a person under the primary master key. What it sealed stays as it is.
 
         Raises
         ------
         UnknownMasterKey, Unreadable
             As `open_key`.
         """
-        secret, master = self._unwrap(row), self._masters.current
-        wrapped = master.seal(secret, place=_key_place(row.key_id, row.client))
-        return row._replace(master_id=master.id, wrapped=wrapped)
+        return self._wrapped(row.key_id, row.client, row.person, self._unwrap(row))
 
     def learn(self, master_id: bytes) -> None:
-        """Read the source again if it may have become the current key since; otherwise do nothing.
-
-        Parameters
-        ----------
-        master_id : bytes
-            Of the key that another process wraps under.
-        """
-        try:
+        """Read the keyring again if it lacks the key under which another process wraps."""
+        with contextlib.suppress(UnknownMasterKey):  # the first to need the key reports it
             self._master(master_id)
-        except UnknownMasterKey:
-            return  # the first to need it will say so
+
+    def _wrapped(self, key_id: bytes, client: int, person: bytes | None, secret: bytes) -> PersonKeyRow:
+        master = self._keyring.primary
+        wrapped = master.seal(secret, associated_data=_key_associated_data(key_id, client))
+        return PersonKeyRow(key_id, client, person, master.id, wrapped)
 
     def _unwrap(self, row: PersonKeyRow) -> bytes:
-        return self._master(row.master_id).open(row.wrapped, place=_key_place(row.key_id, row.client))
+        context = _key_associated_data(row.key_id, row.client)
+        return self._master(row.master_id).open(row.wrapped, associated_data=context)
 
     def _master(self, master_id: bytes) -> KeyEncryptionKey:
         try:
-            return self._masters.find(master_id)
+            return self._keyring.find(master_id)
         except UnknownMasterKey:
             return self._reloaded(master_id)
 
@@ -170,19 +144,19 @@ class Vault:
         if self._reload is None or self._monotonic() < self._not_before.get(master_id, 0.0):
             raise UnknownMasterKey(master_id)
         try:
-            masters = self._reload()
-            found = masters.find(master_id)
+            keyring = self._reload()
+            found = keyring.find(master_id)
         except (MasterKeyError, UnknownMasterKey) as error:
             # Every request for such a person would run the operator's command once more.
             self._not_before[master_id] = self._monotonic() + RELOAD_SECONDS
             raise UnknownMasterKey(master_id) from error
-        self._masters = masters
+        self._keyring = keyring
         return found
 
 
-def _place(table: str, column: str, row: bytes) -> bytes:
+def _associated_data(table: str, column: str, row: bytes) -> bytes:
     return f"{table}\0{column}\0".encode() + row  # names hold no NUL
 
 
-def _key_place(key_id: bytes, client: int) -> bytes:
+def _key_associated_data(key_id: bytes, client: int) -> bytes:
     return b"person_keys\0wrapped\0" + key_id + client.to_bytes(8, "big", signed=True)
