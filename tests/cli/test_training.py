@@ -32,7 +32,16 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
     folder = tmp_path / "out.training"
     stretches = json.loads((folder / "split.json").read_text())
     parts = [stretch["part"] for stretch in stretches]
-    assert parts == ["burn-in", "train", "gap", "validation", "gap", "test", "immature tail", "after as-of"]
+    assert parts == [
+        "burn-in",
+        "train",
+        "gap",
+        "validation",
+        "gap",
+        "test",
+        "label maturity window",
+        "after as-of",
+    ]
     assert sum(stretch["records"] for stretch in stretches) == 5000
     card, summary = (out / "card.md").read_text(), (folder / "evaluation.md").read_text()
     for stretch in stretches:

@@ -142,7 +142,9 @@ def folded(full: str) -> str:
 
 
 def script_of(character: str) -> str:
-    """The first word of a character's name in Unicode."""
+    """The first word of a character's name in Unicode; letters of the Latin blocks are Latin, the micro sign too."""
+    if character < "\u0250":
+        return "LATIN"
     return unicodedata.name(character, "UNKNOWN").split(" ")[0].split("-")[0]
 
 
