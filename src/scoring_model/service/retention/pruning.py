@@ -10,7 +10,7 @@ from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.retention.signal_removal import Removed, remove_signals
 from scoring_model.service.retention.sweep import Ages, noted_window, sweep
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.scoring.score import SKEW
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

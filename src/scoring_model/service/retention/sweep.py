@@ -11,9 +11,9 @@ from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.expiry import Cutoffs, Expiring, Key
 from scoring_model.service.core.faults import log_fault, log_warning
-from scoring_model.service.core.idempotency import LIFETIME
 from scoring_model.service.core.store import Store, StoreUnavailable
-from scoring_model.service.scoring.verdicts import SKEW
+from scoring_model.service.idempotency import LIFETIME
+from scoring_model.service.scoring.score import SKEW
 
 BATCH: Final = 500
 """Rows in a key range: deleting all of them makes other writers wait for some milliseconds."""
