@@ -278,7 +278,7 @@ def test_a_standing_bundle_is_not_replaced(
     garbage = tmp_path / "garbage.parquet"
     garbage.write_bytes(b"garbage")
     train = ["train", garbage, "--config", config, "--out", sealed]
-    assert f"{sealed}: exists" in refused(capsys, *train)
+    assert f"{sealed} exists" in refused(capsys, *train)
     (tmp_path / "folder").mkdir()
     error = refused(capsys, *train[:-1], tmp_path / "folder", "--replace")
     assert "holds no manifest.json" in error
@@ -294,7 +294,7 @@ def test_a_standing_bundle_is_not_replaced(
         ),
         (
             YAML.replace("max_step_up: 0.08", "max_step_up: 8"),
-            ["max_step_up must fulfil 0 < max_step_up < 1"],
+            ["policy.max_step_up: must be in (0, 1), got 8"],
         ),
         (YAML + "policy: {}\n", ["keys stand twice: policy"]),
         ("a: [", ["identity.yaml"]),
@@ -329,7 +329,7 @@ def test_a_broken_bundle_is_refused(
     (broken / "scale.json").write_bytes(b"{}")
     out = tmp_path / "out.csv"
     for arguments in (["inspect", broken], ["score", broken, few, "--out", out], ["evaluate", broken, few]):
-        assert "'scale.json' holds 2 bytes" in refused(capsys, *arguments)
+        assert "scale.json: holds 2 bytes" in refused(capsys, *arguments)
     assert not out.exists()
 
 

@@ -96,7 +96,7 @@ def test_an_old_bundle_is_not_served(
     assert "scoring-model upgrade" in refused(
         capsys, "serve", "--bundle", bundle, "--bundles", shelf, "--database", database, "--port", 0
     )
-    assert not list(tmp_path.iterdir())
+    assert {path.name for path in tmp_path.iterdir()} <= {"scoring.db.lock"}
 
 
 def test_what_can_not_be_upgraded_is_refused(
@@ -106,7 +106,7 @@ def test_what_can_not_be_upgraded_is_refused(
     out = tmp_path / "out"
     assert "does not compute the features" in refused(capsys, "upgrade", FIRST, "--out", out)
     assert "nothing to upgrade" in refused(capsys, "upgrade", new, "--out", out)
-    assert "event must be" in refused(capsys, "upgrade", SECOND, "--out", out, "--event", "A")
+    assert "event: must be" in refused(capsys, "upgrade", SECOND, "--out", out, "--event", "A")
     assert not out.exists()
     assert "exists" in refused(capsys, "upgrade", SECOND, "--out", new)
     assert run(capsys, "upgrade", SECOND, "--out", new, "--replace")[0] == 0

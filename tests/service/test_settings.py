@@ -213,7 +213,7 @@ def test_settings_survive_the_way_to_a_worker() -> None:
 
 def test_one_process_serves_sqlite(tmp_path: Path) -> None:
     """More than one worker is refused under the name that it was given by, and PostgreSQL is named."""
-    words = "workers must be 1 with SQLite: use PostgreSQL for several processes"
+    words = "must be 1 with SQLite: use PostgreSQL for several processes"
     file = written(tmp_path, **REQUIRED, workers=2)
     assert f"workers in {file}: {words}" in refused({}, {}, file)
     assert f"SCORING_MODEL_WORKERS: {words}" in refused(dict(REQUIRED), {"SCORING_MODEL_WORKERS": "2"})

@@ -45,11 +45,16 @@ def test_whatever_is_written_is_json_without_texts(
     stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Libraries, warnings, lost tasks, failed callbacks, threads, finalisers and the last traceback."""
-    for name in ("uvicorn.error", "scoring_model.faults"):  # other tests of the process may have set them up
+    for name in (
+        "uvicorn",
+        "uvicorn.error",
+        "scoring_model.faults",
+    ):  # other tests of the process may have set them up
         logger = logging.getLogger(name)
         monkeypatch.setattr(logger, "handlers", [])
         monkeypatch.setattr(logger, "propagate", True)
         monkeypatch.setattr(logger, "disabled", False)
+        monkeypatch.setattr(logger, "level", logging.NOTSET)
 
     async def use() -> None:
         install(stream)

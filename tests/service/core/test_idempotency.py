@@ -321,7 +321,7 @@ def test_idempotency_an_answer_that_was_kept_opens_in_its_own_row_alone(store_ur
         other = request_of("other", HOOK, "POST /webhooks")
         await world.service.webhooks.create(caller, HOOK, other)
         await select(store_url, f"UPDATE idempotency SET answer = {blob(store_url, row.answer)}")
-        with pytest.raises(Exception, match="do not open"):
+        with pytest.raises(Exception, match="does not open"):
             await world.service.webhooks.create(caller, HOOK, other)
 
     tell(store_url, sealed, story)

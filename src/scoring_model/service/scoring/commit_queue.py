@@ -298,7 +298,7 @@ class CommitQueue:
         for job, run in steps:
             if job not in results:
                 groups.setdefault(run, []).append(job)
-        for run, jobs in groups.items():
+        for run, jobs in sorted(groups.items(), key=lambda group: group[1][0].kind.last):
             found = await run(transaction, [job.item for job in jobs])
             results.update(zip(jobs, found, strict=True))
         await self._record(transaction, results)

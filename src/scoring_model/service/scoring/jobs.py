@@ -57,12 +57,15 @@ class JobKind(Generic[Item, T]):
         fits into a batch.
     failed : Run, optional
         Replaces `run` for a job whose transaction failed although it was alone; without it the error is the answer.
+    last : bool
+        Whether the other jobs of a batch come first: what they erase or add is known then.
     """
 
     doing: str
     run: Run[Item, T]
     late: Run[Item, T] | None = None
     failed: Run[Item, T] | None = None
+    last: bool = False
 
 
 class Owner(Protocol):

@@ -73,7 +73,11 @@ class Scoring:
     def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
         self.scorer = scorer
         self.jobs: JobKind[Candidate, VerificationRow] = JobKind(
-            doing="scoring a verification", run=self.score, late=self.postpone, failed=self.count_failure
+            doing="scoring a verification",
+            run=self.score,
+            late=self.postpone,
+            failed=self.count_failure,
+            last=True,
         )
         self._vault = vault
         self._secrets = secrets
