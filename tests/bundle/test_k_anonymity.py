@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -30,8 +30,12 @@ def groups(values: FloatArray, persons: IntArray, levels: Levels) -> list[int]:
     return [len(set(part)) for part in np.split(persons[finite][order], np.cumsum(sizes)[:-1]) if sizes.size]
 
 
+MOST = np.finfo(np.float64).max
+
+
+@example((np.array([0.0, MOST, MOST, MOST, MOST]), np.arange(5), 1))
 @given(columns)
-def test_every_group_is_a_crowd(column: tuple[FloatArray, IntArray, int]) -> None:
+def test_every_group_is_k_anonymous(column: tuple[FloatArray, IntArray, int]) -> None:
     """Each group is of five persons at least, there are no more than asked for, and levels ascend."""
     values, persons, most = column
     levels = k_anonymous_quantiles(values, persons, most=most)
@@ -43,7 +47,7 @@ def test_every_group_is_a_crowd(column: tuple[FloatArray, IntArray, int]) -> Non
 
 
 @given(columns)
-def test_too_few_persons_tell_nothing(column: tuple[FloatArray, IntArray, int]) -> None:
+def test_too_few_persons_have_no_levels(column: tuple[FloatArray, IntArray, int]) -> None:
     """There are levels exactly when five persons have a finite value."""
     values, persons, most = column
     levels = k_anonymous_quantiles(values, persons, most=most)

@@ -106,7 +106,8 @@ def _centre(ordered: FloatArray, owners: IntArray) -> float:
     if counts.max() >= MIN_GROUP_SIZE:
         return float(distinct[np.argmax(counts)])
     middle = own[1:-1]
-    mean = float(np.sum(middle / middle.size))  # divided first: no sum of finite values overflows
+    with np.errstate(over="ignore"):  # by rounding, at the largest floats; the limits below hold then
+        mean = float(np.sum(middle / middle.size))
     if np.array_equal(own, np.rint(own)):
         mean = float(np.rint(mean))
     return min(max(mean, float(own[0])), float(own[-1]))

@@ -14,8 +14,8 @@ from replay_traffic import Traffic, send
 from replay_verdicts import Verdict, columns, differences, exported, scored, stored, write_lines
 from scoring_model.scorer import Scorer
 
-EVENTS = 20_000
-APPLICATIONS = 18_000
+EVENTS = 8_000
+APPLICATIONS = 7_200
 CONNECTIONS = 8
 """To each process."""
 
@@ -39,7 +39,7 @@ def assert_everything_happened(
 
 
 def test_a_history_of_the_service_scores_alike_as_a_file(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """20,000 verifications over 8 connections to each process, labels reported meanwhile, another client beside."""
+    """8,000 verifications over 8 connections to each process, labels reported meanwhile, another client beside."""
     everything = applications(APPLICATIONS, seed=23, months=12)
     rng = random.Random(1)
     one = Traffic(deque(everything), rng, served.clock)
