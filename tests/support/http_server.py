@@ -99,15 +99,16 @@ async def _running(
     try:
         await server.answer(LIVE)
         yield server
-        if not task.done():
-            stop()
-        await task
-        assert len(closed) == 1
     finally:
+        if not task.done():
+            stop()  # also where a test has failed: cancelled, it would wait for its connections
+        await asyncio.wait((task,))
         for connection in server.connections:
             connection.writer.close()
             with contextlib.suppress(ConnectionError):
                 await connection.writer.wait_closed()
+    await task
+    assert len(closed) == 1
 
 
 def serve(
