@@ -101,7 +101,7 @@ def _http_settings(settings: ServiceSettings) -> HttpSettings:
 
 
 def connections_within_descriptors(wanted: int) -> int:
-    """Raise the limit on open files to the hard one, and lower the number of connections to what it has room for."""
+    """Raise the limit on open files to the hard one, and lower the number of connections to what it allows."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if hard == resource.RLIM_INFINITY:

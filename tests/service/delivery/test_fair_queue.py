@@ -52,7 +52,7 @@ def lease(
     queue: FairQueue, webhooks: Sequence[WebhookRow], *, taken: int, batch: int = PLENTY
 ) -> Counter[int]:
     """Lease what the shares allow when everything is due; how much each client got."""
-    shares = queue.shares([due(webhook) for webhook in webhooks], room=taken - queue.held, batch=batch)
+    shares = queue.shares([due(webhook) for webhook in webhooks], capacity=taken - queue.held, batch=batch)
     found = Counter[int]()
     for webhook in webhooks:
         queue.add(deliveries(webhook, shares.get(webhook.id, 0)))
@@ -64,7 +64,7 @@ def test_clients_have_equal_shares_however_many_webhooks_they_have() -> None:
     """A batch is divided by clients first, and by their webhooks then."""
     queue, many = FairQueue(at_once=9, per_destination=9), [hook(f"{n}.example") for n in range(50)]
     one = hook("other.example", client=2)
-    shares = queue.shares([due(webhook) for webhook in [*many, one]], room=PLENTY, batch=60)
+    shares = queue.shares([due(webhook) for webhook in [*many, one]], capacity=PLENTY, batch=60)
     assert shares.pop(one.id) == 30
     assert shares == {webhook.id: 1 for webhook in many[:30]}
 
@@ -80,7 +80,7 @@ def test_clients_take_turns_where_a_batch_is_too_small_for_all() -> None:
 def test_no_more_is_leased_than_is_due() -> None:
     """What a webhook does not want is left to others."""
     queue, few, many = FairQueue(at_once=9, per_destination=9), hook(client=1), hook(client=2)
-    assert queue.shares([due(few, 2), due(many, 50)], room=PLENTY, batch=20) == {few.id: 2, many.id: 18}
+    assert queue.shares([due(few, 2), due(many, 50)], capacity=PLENTY, batch=20) == {few.id: 2, many.id: 18}
 
 
 @given(

@@ -171,6 +171,8 @@ def test_webhooks_of_one_client_that_end_hold_up_no_results_of_another(store_url
             await world.events(1, client=client)
             async with asyncio.timeout(20):
                 await eventually(lambda: _delivered(world, client))
+            assert locked.is_set()
+            assert await _delivered(world, client)
 
     tell(store_url, story)
 

@@ -223,7 +223,8 @@ def test_one_process_serves_a_file(tmp_path: Path) -> None:
         pass
 
 
-def test_any_number_serves_a_database_of_postgresql() -> None:
-    """Nothing is locked there."""
+def test_any_number_serves_a_database_of_postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is locked there, and no file is made."""
+    monkeypatch.chdir(tmp_path)
     with serving("postgresql://h/d"), serving("postgresql://h/d"):
-        pass
+        assert list(tmp_path.iterdir()) == []

@@ -112,7 +112,7 @@ class Deliverer:
             batch=limits.batch,
             retry_seconds=limits.interval,
             gather_seconds=lambda: max(limits.gather, _GATHERED / self._rate_controller.rate),
-            written=self._wake_for_room,
+            written=self._wake_for_capacity,
         )
         self._attempts: set[asyncio.Task[None]] = set()
         self._ticking: asyncio.Task[None] | None = None
@@ -147,14 +147,14 @@ class Deliverer:
         """
         now, limits = self._clock.now(), self._limits
         # Results that can't be written may belong to deliveries whose leases have ended: those would be sent again.
-        room = 0 if self._results.is_behind else self._room()
-        batch = min(limits.batch, room)
+        capacity = 0 if self._results.is_behind else self._capacity()
+        batch = min(limits.batch, capacity)
         async with self._store.writing([]) as transaction:
             # Fan-out yields to requests as deliveries do.
             events, self._last_fanned_out = await fan_out(
                 transaction, now=now, limit=batch, after=self._last_fanned_out
             )
-            found = await self._lease(transaction, now, room, batch) if batch > 0 else []
+            found = await self._lease(transaction, now, capacity, batch) if batch > 0 else []
         self._is_full, self._lacks_room = len(found) == limits.batch, batch < limits.batch
         self._take([LeasedDelivery._make(one) for one in found], now)
         return events + len(found)
@@ -169,12 +169,12 @@ class Deliverer:
         return [*self._attempts, *self._results.tasks, *ticking]
 
     async def _lease(
-        self, transaction: Transaction, now: int, room: int, batch: int
+        self, transaction: Transaction, now: int, capacity: int, batch: int
     ) -> list[tuple[DeliveryRow, EventRow, WebhookRow]]:
         limit = self._limits.batch
         due = await transaction.due_webhooks(now, limit, self._last_due)
         self._last_due = due[-1].id if len(due) == limit else b""
-        shares = self._queue.shares(due, room=room, batch=batch)
+        shares = self._queue.shares(due, capacity=capacity, batch=batch)
         return await transaction.lease_deliveries(now, now + LEASE, shares)
 
     async def _poll(self) -> int:
@@ -196,12 +196,12 @@ class Deliverer:
         elif not self._is_full:
             await asyncio.sleep(self._limits.gather)
 
-    def _room(self) -> int:
+    def _capacity(self) -> int:
         """How many more deliveries may be leased at the present rate."""
         most = int(min(self._rate_controller.within(_AHEAD), self._limits.taken))
         return most - self._queue.held - self._results.waiting
 
-    def _wake_for_room(self) -> None:
+    def _wake_for_capacity(self) -> None:
         if self._lacks_room:
             self._woken.set()
 

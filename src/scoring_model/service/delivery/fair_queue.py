@@ -1,7 +1,7 @@
 """The deliveries that one process has leased: clients take turns, and so do the destinations of each client.
 
-Three resources are shared: room for leased deliveries, attempts under way, and attempts to one destination. One rule
-holds for each: a user gets one more only while it holds less than is still free. A single client so gets about half of
+Three resources are shared: leased deliveries, attempts under way, and attempts to one destination. One rule holds for
+each: a user gets one more only while it holds less than is still free. A single client so gets about half of
 everything, and one that begins to deliver finds some free however greedy the others are.
 
 References
@@ -84,7 +84,7 @@ class Client:
     waiting, running : int
         Deliveries without and with an attempt under way.
     is_refused : bool
-        Whether more is due than its share leaves room for.
+        Whether more is due than its share allows.
     """
 
     lanes: deque[Lane] = field(default_factory=deque)
@@ -134,12 +134,12 @@ class FairQueue:
         """How many attempts are under way."""
         return self._running
 
-    def shares(self, due: Sequence[DueWebhook], *, room: int, batch: int) -> dict[bytes, int]:
-        """Divide room for deliveries among webhooks: clients take turns, and so do the webhooks of each.
+    def shares(self, due: Sequence[DueWebhook], *, capacity: int, batch: int) -> dict[bytes, int]:
+        """Divide capacity for deliveries among webhooks: clients take turns, and so do the webhooks of each.
 
         Parameters
         ----------
-        room : int
+        capacity : int
             How many may be leased beside those that are here.
         batch : int
             How many may be leased now.
@@ -156,7 +156,7 @@ class FairQueue:
             client, webhooks = turns.popleft()
             webhook, lane = webhooks.popleft()
             held = lane.held + lanes[lane]
-            free = room - total - self._clients[client].held - clients[client]
+            free = capacity - total - self._clients[client].held - clients[client]
             if not lane.may_hold(held) or held >= free:
                 self._clients[client].is_refused = True
             else:
@@ -209,7 +209,7 @@ class FairQueue:
         Returns
         -------
         bool
-            Whether more is due of its client, for which there was no room before.
+            Whether more is due of its client, for which the capacity was used up before.
         """
         client, lane = self._of(leased)
         lane.running -= 1

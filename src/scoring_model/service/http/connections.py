@@ -36,8 +36,8 @@ class Connection(Protocol):
 class Connections:
     """All connections of a process.
 
-    Connections without good credentials make room for others: the oldest one when there are too many in all or from
-    one address, the largest one when there are too many bytes.
+    Connections without good credentials are aborted in favour of others: the oldest one when there are too many in
+    all or from one address, the largest one when there are too many bytes.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ async def _other_than_http(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Turnstile:
-    """Lets so many pass in each second, and in each iteration of the event loop, in the order in which they came.
+    """A token bucket of `PER_SECOND` and `AT_ONCE`: callers pass in the order in which they came.
 
     A transaction makes one step in each iteration: thousands of answers in every one of them would stretch it to
     seconds. A peer that sends its next request after its answer sends no faster than these pass.
@@ -109,7 +109,7 @@ class Turnstile:
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._room = float(AT_ONCE)
+        self._tokens = float(AT_ONCE)
         self._looked_at = 0.0
 
     async def turn(self) -> None:
@@ -117,8 +117,8 @@ class Turnstile:
         loop = asyncio.get_running_loop()
         if not self._waiting:
             self._look(loop.time())
-            if self._room >= 1:
-                self._room -= 1
+            if self._tokens >= 1:
+                self._tokens -= 1
                 return
             loop.call_later(_LOOK_SECONDS, self._open)
         future: asyncio.Future[None] = loop.create_future()
@@ -126,16 +126,16 @@ class Turnstile:
         await future
 
     def _look(self, now: float) -> None:
-        self._room = min(AT_ONCE, self._room + PER_SECOND * (now - self._looked_at))
+        self._tokens = min(AT_ONCE, self._tokens + PER_SECOND * (now - self._looked_at))
         self._looked_at = now
 
     def _open(self) -> None:
         loop = asyncio.get_running_loop()
         self._look(loop.time())
-        while self._waiting and self._room >= 1:
+        while self._waiting and self._tokens >= 1:
             future = self._waiting.popleft()
             if not future.done():
                 future.set_result(None)
-                self._room -= 1
+                self._tokens -= 1
         if self._waiting:
             loop.call_later(_LOOK_SECONDS, self._open)

@@ -229,11 +229,11 @@ class CommitQueue:
 
     def _set_aside(self, scopes: Sequence[str]) -> None:
         """Give scopes that other processes have locked a task of their own, or their next turn."""
-        room = _CONTENDED - len(self._contended)
-        for scope in scopes[:room]:
+        free = _CONTENDED - len(self._contended)
+        for scope in scopes[:free]:
             self._contended.add(scope)
             self._spawn(self._run_contended(scope))
-        self._requests.pass_turn(scopes[room:])
+        self._requests.pass_turn(scopes[free:])
 
     def _take_late(self, scopes: Collection[str]) -> list[Step]:
         before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
