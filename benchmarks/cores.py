@@ -48,7 +48,11 @@ def resident_mebibytes(pid: int) -> float:
 
 
 def _times(pid: int) -> list[int]:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):  # a child that ended meanwhile: its parent counts it
+        return []
+    fields = text.rpartition(")")[2].split()
     return [int(field) if field.lstrip("-").isdigit() else 0 for field in fields]
 
 
