@@ -10,17 +10,15 @@ from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, WithJso
 from pydantic_core import InitErrorDetails
 
 from scoring_model.contract import rules
-from scoring_model.contract.body import Body, ruled
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.contract.identity import REFERENCE, Reference
 from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.resource import UUID, Instant, Resource, Schema, Uuid
+from scoring_model.contract.resource import UUID, Body, Instant, Resource, Schema, Uuid, ruled
 from scoring_model.contract.rules import Rule, RuleError, SignalType
 from scoring_model.contract.violation import Violation
 
 SIGNAL_NAME_LENGTH: Final = 128
-NOT_A_UUID: Final = "not_a_uuid"
 _SCALAR: Final = "a number, a boolean, text or null"
 
 
@@ -130,7 +128,7 @@ def _identifier(value: object) -> bytes | None:
         raise rules.wrong_type("text", value)
     found = from_text(value)
     if found is None:
-        raise RuleError(NOT_A_UUID, "must be a UUID: 36 characters, hexadecimal with dashes")
+        raise RuleError("not_a_uuid", "must be a UUID: 36 characters, hexadecimal with dashes")
     return found
 
 

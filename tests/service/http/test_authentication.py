@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from fake_service import GOOD, NARROW, Client, FakeService
-from scoring_model.service.http import HttpSettings, rate_limit
+from scoring_model.service.http import HttpSettings, authentication
 
 LIST = "/scoring/v1/webhooks"
 WRONG = [
@@ -87,14 +87,14 @@ def test_authentication_limited_addresses_are_forgotten(monkeypatch: pytest.Monk
     """After a time, and when there are too many, the oldest first."""
     client = Client()
     client.service.failures_left = 0
-    monkeypatch.setattr(rate_limit, "MOST_LIMITED", 2)
+    monkeypatch.setattr(authentication, "MOST_LIMITED", 2)
     for last in (1, 2, 3):
         client.ask("GET", LIST, credentials=None, address=f"192.0.2.{last}")
     for last in (1, 2, 3):
         client.ask("GET", LIST, address=f"192.0.2.{last}")
     assert client.service.limited == [False, True, True]
     now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + rate_limit.LIMITED_SECONDS + 1)
+    monkeypatch.setattr(time, "monotonic", lambda: now + authentication.LIMITED_SECONDS + 1)
     client.ask("GET", LIST, address="192.0.2.3")
     assert client.service.limited[-1] is False
 

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 from fake_service import Client
 from scoring_model.service.http import HttpSettings
 from scoring_model.service.http.bodies import read_body
-from scoring_model.service.http.context import open_context
+from scoring_model.service.http.context import CONTEXT, RequestContext
 
 PATH = "/scoring/v1/identities"
 LIMIT = 256 * 1024
@@ -122,7 +122,7 @@ def test_general_clients_that_go_away() -> None:
         return messages.pop(0)
 
     scope: dict[str, Any] = {"method": "POST", "headers": []}
-    open_context(scope)
+    scope[CONTEXT] = RequestContext("POST")
     with pytest.raises(ClientDisconnect):
         asyncio.run(read_body(scope, receive, HttpSettings()))
 

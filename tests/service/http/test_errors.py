@@ -7,10 +7,9 @@ from uuid import UUID
 import pytest
 
 from fake_service import GOOD, HOOK, NARROW, Client, FakeService
-from scoring_model.contract.body import Nothing
+from scoring_model.contract.resource import Nothing
 from scoring_model.service.core import errors
 from scoring_model.service.core.store import Bucket, StoreUnavailable
-from scoring_model.service.http import errors as http_errors
 from scoring_model.service.http.application import OPERATIONS
 from scoring_model.service.http.errors import STATUSES, problem, status_of
 from scoring_model.service.http.operation import Operation
@@ -135,7 +134,7 @@ def test_errors_each_class_has_one_status() -> None:
     def family(kind: type[Exception]) -> list[type[Exception]]:
         return [kind, *(found for child in kind.__subclasses__() for found in family(child))]
 
-    abstract = {errors.RequestError, http_errors.Explained}
+    abstract = {errors.RequestError}
     for kind in family(errors.RequestError):
         if kind not in abstract and kind.__module__.startswith("scoring_model.service"):
             assert any(base in STATUSES for base in kind.__mro__), kind

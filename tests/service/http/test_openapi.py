@@ -11,9 +11,8 @@ import pytest
 
 from fake_service import HOOK, PERSON, Client
 from scoring_model.service.http.application import OPERATIONS
-from scoring_model.service.http.components import ERRORS
 from scoring_model.service.http.errors import STATUSES
-from scoring_model.service.http.openapi import openapi
+from scoring_model.service.http.openapi import ERRORS, openapi
 
 DOCUMENT = openapi()
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"

@@ -11,7 +11,7 @@ import pytest
 from fake_service import GOOD, PERSON, Client
 from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.core.store import Bucket
-from scoring_model.service.http import HttpSettings, logs
+from scoring_model.service.http import HttpSettings, context
 
 PATH = "/scoring/v1/verifications"
 BODY = {"signals": {"device": "d"}}
@@ -81,9 +81,9 @@ def test_an_admitted_request_leaves(content: dict[str, Any]) -> None:
 
 def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their number for each client, once in a while."""
-    monkeypatch.setattr(logs, "REFUSED_SECONDS", 0.05)
+    monkeypatch.setattr(context, "REFUSED_SECONDS", 0.05)
     stream = io.StringIO()
-    logs.configure(stream)
+    context.configure(stream)
 
     async def story() -> None:
         client = overloaded(access_log=True)

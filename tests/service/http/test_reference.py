@@ -6,8 +6,7 @@ from playwright.async_api import Page, async_playwright
 from browsing import browser_path, note_complaints
 from fake_service import GOOD, HOOK, Client
 from http_server import Running, serve
-from scoring_model.service.http.application import OPERATIONS
-from scoring_model.service.http.reference import POLICY
+from scoring_model.service.http.application import OPERATIONS, POLICY
 
 
 @pytest.mark.browser

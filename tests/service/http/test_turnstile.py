@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from scoring_model.service.http.error_middleware import AT_ONCE, PER_SECOND, Turnstile
+from scoring_model.service.http.errors import AT_ONCE, PER_SECOND, Turnstile
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from scoring_model.service.core.faults import log_warning
-from scoring_model.service.http.rate_limit import connecting_address
+from scoring_model.service.http.authentication import connecting_address
 from scoring_model.service.http.settings import HttpSettings
 
 RESERVED: Final = 32
@@ -21,29 +21,21 @@ class Connection(Protocol):
     @property
     def is_authenticated(self) -> bool:
         """Whether a request on it had good credentials."""
-        ...
 
     @property
     def buffered(self) -> int:
         """Bytes of it in memory: received and not answered, or answered and not sent."""
-        ...
 
     def abort(self) -> None:
         """Close it at once and drop unsent data."""
-        ...
 
 
 class Connections:
     """All connections of a process.
 
     Connections without good credentials are aborted in favour of others: the oldest one when there are too many in
-    all or from one address, the largest one when there are too many bytes.
-
-    Parameters
-    ----------
-    settings : HttpSettings
-        `max_connections`, `max_connections_per_address`, `max_buffered`, and `trusted_proxies`, whose connections
-        are not counted by address.
+    all or from one address, the largest one when there are too many bytes. Connections of trusted proxies are not
+    counted by address.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
@@ -57,24 +49,20 @@ class Connections:
         self._warned: dict[str, float] = {}
 
     def add(self, connection: Connection, host: str | None) -> bool:
-        """Admit a connection.
-
-        Parameters
-        ----------
-        host : str or None
-            Address of its other end.
+        """Admit a connection from an address.
 
         Returns
         -------
         bool
             False if the limit is reached and all others are authenticated: it may only ask for `/health`.
         """
-        address = connecting_address(host, self._settings.trusted_proxies)
-        if address is not None and len(self._near(address)) >= self._settings.max_connections_per_address:
-            self._abort_oldest(self._near(address), "max_connections_per_address")
-        if self._is_full():
-            self._abort_oldest(self._unknown, "max_connections")
-        if self._is_full():
+        settings = self._settings
+        address = connecting_address(host, settings.trusted_proxies)
+        near = self._by_address.get(address or "", OrderedDict())
+        if len(near) >= settings.max_connections_per_address:
+            self._abort_oldest(near, "max_connections_per_address")
+        is_full = len(self._unknown) + len(self._authenticated) >= settings.max_connections
+        if is_full and not self._abort_oldest(self._unknown, "max_connections"):
             return self._reserve(connection)
         self._unknown[connection] = address
         if address is not None:
@@ -83,22 +71,22 @@ class Connections:
 
     def remove(self, connection: Connection) -> None:
         """Remove a closed connection."""
-        self._forget(connection)
         self._authenticated.discard(connection)
         self._reserved.pop(connection, None)
+        address = self._unknown.pop(connection, None)
+        if address is not None:
+            near = self._by_address[address]
+            del near[connection]
+            if not near:
+                del self._by_address[address]
 
     def buffer(self, change: int) -> bool:
-        """Count bytes of a connection.
-
-        Parameters
-        ----------
-        change : int
-            Of `Connection.buffered`.
+        """Count a change of `Connection.buffered`.
 
         Returns
         -------
         bool
-            False if there are too many, and no unauthenticated connection is left whose end would help.
+            False if there are too many bytes, and no unauthenticated connection is left whose end would help.
         """
         self._buffered += change
         if change > 0 and self._buffered > self._settings.max_buffered:
@@ -111,19 +99,14 @@ class Connections:
         self._reserved[connection] = None
         return False
 
-    def _is_full(self) -> bool:
-        return len(self._unknown) + len(self._authenticated) >= self._settings.max_connections
-
-    def _near(self, address: str) -> "OrderedDict[Connection, None]":
-        return self._by_address.get(address) or OrderedDict()
-
-    def _abort_oldest(self, candidates: Mapping[Connection, object], setting: str) -> None:
+    def _abort_oldest(self, candidates: Mapping[Connection, object], setting: str) -> bool:
         while candidates:
             oldest = next(iter(candidates))
             if not self._notice(oldest):
                 self._warn(f"{setting} is reached")
                 self._abort(oldest)
-                return
+                return True
+        return False
 
     def _abort_largest(self) -> None:
         self._warn("requests and responses under way fill the memory that they may have")
@@ -138,17 +121,9 @@ class Connections:
     def _notice(self, connection: Connection) -> bool:
         """Check whether a connection is authenticated by now: here, where it is rare, not at every request."""
         if connection.is_authenticated:
-            self._forget(connection)
+            self.remove(connection)
             self._authenticated.add(connection)
         return connection.is_authenticated
-
-    def _forget(self, connection: Connection) -> None:
-        address = self._unknown.pop(connection, None)
-        if address is not None:
-            near = self._by_address[address]
-            del near[connection]
-            if not near:
-                del self._by_address[address]
 
     def _abort(self, connection: Connection) -> None:
         self.remove(connection)

@@ -5,10 +5,9 @@ the client has taken the answer.
 """
 
 import asyncio
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import httptools
-from starlette.types import Scope
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -16,10 +15,8 @@ from scoring_model.service.core.errors import RequestError, Unavailable
 from scoring_model.service.http import framing
 from scoring_model.service.http.bodies import WHOLE
 from scoring_model.service.http.connections import Connections
-from scoring_model.service.http.context import RequestContext, is_authenticated
+from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog
 from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest, problem
-from scoring_model.service.http.logs import RequestLog
-from scoring_model.service.http.public import is_health
 from scoring_model.service.http.settings import HttpSettings
 
 UVICORN_MEMBERS: Final = (
@@ -59,9 +56,7 @@ _Phase = Literal["idle", "head", "body", "answer"]
 class _Flow(FlowControl):
     """Stops reading while received bytes wait for the parser."""
 
-    def __init__(self, transport: asyncio.Transport) -> None:
-        super().__init__(transport)
-        self.is_held = False
+    is_held = False
 
     def resume_reading(self) -> None:
         """Read on."""
@@ -73,12 +68,8 @@ class Protocol(HttpToolsProtocol):
     """One connection. A peer that sends or reads too slowly or sends too much is disconnected.
 
     It subclasses uvicorn's private class, which has no hook for the time until a request is complete, the bytes
-    that a connection holds, or a response that no client reads.
-
-    Parameters
-    ----------
-    log : RequestLog
-        For requests that end before the application.
+    that a connection holds, or a response that no client reads. The log is for requests that end before the
+    application.
     """
 
     def __init__(
@@ -105,10 +96,13 @@ class Protocol(HttpToolsProtocol):
     @property
     def is_authenticated(self) -> bool:
         """Whether a request on it had good credentials."""
-        cycle: object = self.cycle  # None before the first request, whatever uvicorn annotates
-        return self._was_authenticated or (
-            cycle is not None and is_authenticated(cast(Scope, self.cycle.scope))
-        )
+        cycle: RequestResponseCycle | None = (
+            self.cycle
+        )  # None before the first request, whatever uvicorn annotates
+        if not self._was_authenticated and cycle is not None:
+            context: RequestContext | None = cycle.scope.get(CONTEXT)  # type: ignore[assignment]
+            self._was_authenticated = context is not None and context.caller is not None
+        return self._was_authenticated
 
     def abort(self) -> None:
         """Close it at once and drop unsent data."""
@@ -185,8 +179,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Go on with the next request."""
-        if not self._was_authenticated:
-            self._was_authenticated = is_authenticated(cast(Scope, self.cycle.scope))
+        self._was_authenticated = self.is_authenticated
         super().on_response_complete()
         self._body_bytes = 0
         self._proceed()
@@ -219,7 +212,13 @@ class Protocol(HttpToolsProtocol):
         try:
             if self._body is None:
                 head, self._received, self._body = framing.take_head(self._received)
-                self._begin(head)
+                is_reserved = bool(head) and not self._is_admitted
+                if is_reserved and not framing.target_of(head).startswith(b"/health/"):
+                    self._refuse(Unavailable())
+                    return
+                self.parser.feed_data(head)
+                if is_reserved:
+                    self.cycle.keep_alive = False
             if self._body is not None and self._received:
                 parsed, self._received, is_end = self._body.take(self._received)
                 if is_end:
@@ -232,15 +231,6 @@ class Protocol(HttpToolsProtocol):
         else:
             if self._is_whole != (self._body is None):  # framing and parser disagree about the end
                 self._refuse(MalformedRequest())
-
-    def _begin(self, head: bytes) -> None:
-        if self._is_admitted or not head:
-            self.parser.feed_data(head)
-        elif is_health(framing.target_of(head)):
-            self.parser.feed_data(head)
-            self.cycle.keep_alive = False
-        else:
-            self._refuse(Unavailable())
 
     def _watch(self) -> None:
         """Count bytes, and start the timer of the phase."""
@@ -262,9 +252,7 @@ class Protocol(HttpToolsProtocol):
         if phase == self._phase:
             return
         self._phase = phase
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        _cancel(self._deadline)
         if phase != "idle":
             self._unset_keepalive_if_required()
         elif self.timeout_keep_alive_task is None:
