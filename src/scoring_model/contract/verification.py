@@ -33,10 +33,7 @@ class VerificationStatus(StrEnum):
 class Signals(dict[str, object]):
     """Signals of one request by name, as they were sent; those that are null are left out.
 
-    Attributes
-    ----------
-    canonical : dict of str to object
-        Canonical values by field name, ``signals.NAME``, of those that the model uses.
+    `canonical` holds the canonical values by field name, ``signals.NAME``, of those that the model uses.
     """
 
     __slots__ = ("canonical",)
@@ -49,12 +46,7 @@ class Signals(dict[str, object]):
 def check_signals(sent: object, used: Mapping[str, SignalType]) -> Signals | None:
     """Check signals and bring those that the model uses into canonical form.
 
-    Parameters
-    ----------
-    sent : object
-        As JSON has it; null is missing. An empty object counts: every signal is then missing.
-    used : mapping of str to SignalType
-        The signals that the model uses. Names of others have 1 to 128 characters.
+    An empty object counts: every signal is then missing. Names of unused signals have 1 to 128 characters.
 
     Raises
     ------
@@ -200,15 +192,7 @@ class VerificationInput(Body):
 
 
 class ReasonCode(Resource):
-    """A reason for a high score.
-
-    Attributes
-    ----------
-    code : str
-        Of the public catalogue.
-    description : str
-        A sentence for people.
-    """
+    """A reason for a high score."""
 
     code: Annotated[str, Field(json_schema_extra={"pattern": "^[A-Z][A-Z0-9_]*$"})]
     description: str

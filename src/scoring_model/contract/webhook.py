@@ -224,15 +224,7 @@ class WebhookInput(WebhookUpdate):
 
 
 class Webhook(Resource):
-    """A webhook. `repr` shows neither its address, which often holds a password, nor its secret.
-
-    Attributes
-    ----------
-    secret : str or None
-        ``whsec_...``: signs deliveries. Only creation and rotation show it.
-    disabled_reason : str or None
-        Why the service disabled it.
-    """
+    """A webhook. `repr` shows neither its address, which often holds a password, nor its secret."""
 
     model_config = ConfigDict(
         json_schema_extra={

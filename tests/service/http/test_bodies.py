@@ -98,19 +98,6 @@ def test_general_body_of_nothing() -> None:
         assert client.ask("POST", PATH, headers=headers, content=b"").status_code == status
 
 
-def test_general_bodies_that_do_not_arrive() -> None:
-    """A body that stops arriving is given up, with 408."""
-
-    async def stalled() -> AsyncIterator[bytes]:
-        yield b"{"
-        await asyncio.sleep(5)
-
-    client = Client(settings=HttpSettings(body_seconds=0.05, access_log=False))
-    answer = client.ask("POST", PATH, headers={"content-type": "application/json"}, content=stalled())
-    assert answer.status_code == 408
-    assert answer.headers["connection"] == "close"
-
-
 def test_general_clients_that_go_away() -> None:
     """A client that is gone before the end of its body is waited for no longer."""
     messages: list[dict[str, Any]] = [

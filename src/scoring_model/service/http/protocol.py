@@ -19,29 +19,6 @@ from scoring_model.service.http.context import CONTEXT, RequestContext, RequestL
 from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest, problem
 from scoring_model.service.http.settings import HttpSettings
 
-UVICORN_MEMBERS: Final = (
-    "httptools_impl.STATUS_LINE",
-    "httptools_impl.HttpToolsProtocol.__init__",
-    "httptools_impl.HttpToolsProtocol.connection_made",
-    "httptools_impl.HttpToolsProtocol.connection_lost",
-    "httptools_impl.HttpToolsProtocol.eof_received",
-    "httptools_impl.HttpToolsProtocol._unset_keepalive_if_required",
-    "httptools_impl.HttpToolsProtocol.on_message_begin",
-    "httptools_impl.HttpToolsProtocol.on_url",
-    "httptools_impl.HttpToolsProtocol.on_header",
-    "httptools_impl.HttpToolsProtocol.on_headers_complete",
-    "httptools_impl.HttpToolsProtocol.on_body",
-    "httptools_impl.HttpToolsProtocol.on_message_complete",
-    "httptools_impl.HttpToolsProtocol.on_response_complete",
-    "httptools_impl.HttpToolsProtocol.shutdown",
-    "httptools_impl.HttpToolsProtocol.pause_writing",
-    "httptools_impl.HttpToolsProtocol.resume_writing",
-    "httptools_impl.HttpToolsProtocol.timeout_keep_alive_handler",
-    "httptools_impl.RequestResponseCycle",
-    "flow_control.FlowControl",
-)
-"""What `Protocol` uses of uvicorn's private classes. A test names the member that changed."""
-
 DISCARDED_BYTES: Final = 16 * 1024 * 1024
 """Of a rejected body that are read and discarded, so that a client that still sends it can read the error. A longer
 body closes the connection."""
@@ -68,8 +45,8 @@ class Protocol(HttpToolsProtocol):
     """One connection. A peer that sends or reads too slowly or sends too much is disconnected.
 
     It subclasses uvicorn's private class, which has no hook for the time until a request is complete, the bytes
-    that a connection holds, or a response that no client reads. The log is for requests that end before the
-    application.
+    that a connection holds, or a response that no client reads. A test names each member of uvicorn that changed. The
+    log is for requests that end before the application.
     """
 
     def __init__(
@@ -96,9 +73,8 @@ class Protocol(HttpToolsProtocol):
     @property
     def is_authenticated(self) -> bool:
         """Whether a request on it had good credentials."""
-        cycle: RequestResponseCycle | None = (
-            self.cycle
-        )  # None before the first request, whatever uvicorn annotates
+        # None before the first request, whatever uvicorn annotates.
+        cycle: RequestResponseCycle | None = self.cycle
         if not self._was_authenticated and cycle is not None:
             context: RequestContext | None = cycle.scope.get(CONTEXT)  # type: ignore[assignment]
             self._was_authenticated = context is not None and context.caller is not None
@@ -233,22 +209,20 @@ class Protocol(HttpToolsProtocol):
                 self._refuse(MalformedRequest())
 
     def _watch(self) -> None:
-        """Count bytes, and start the timer of the phase."""
+        """Count bytes, and start the timer of a new phase."""
         if self._is_refused or self.transport.is_closing():
             return
+        if not self._count():
+            self._refuse(Unavailable())
+            return
+        phase: _Phase = "head" if self._received or self.cycle is None else "idle"
         if self._body is not None:
-            self._limit("body")
+            phase = "body"
         elif self._is_answering():
-            self._limit("answer")
+            phase = "answer"
             if self._received or self.flow.write_paused:
                 self._flow.is_held = True
                 self.flow.pause_reading()
-        else:
-            self._limit("head" if self._received or self.cycle is None else "idle")
-        if not self._count():
-            self._refuse(Unavailable())
-
-    def _limit(self, phase: _Phase) -> None:
         if phase == self._phase:
             return
         self._phase = phase
