@@ -35,18 +35,6 @@ _TOO_DEEP: Final = f"Arrays and objects must be nested at most {DEPTH} deep."
 _CHARACTERS: Final = "Text must hold no lone surrogate and no noncharacter (RFC 7493, section 2.1)."
 
 
-def check_length(context: RequestContext, limit: int) -> None:
-    """Check the length that the header states, before a byte of the body is read.
-
-    Raises
-    ------
-    BodyTooLarge
-    """
-    for value in context.received.get(b"content-length", ()):
-        if not value.isdigit() or len(value) > 18 or int(value) > limit:
-            raise BodyTooLarge
-
-
 async def read_body(scope: Scope, receive: Receive, settings: HttpSettings) -> bytes:
     """Read a body to its end.
 

@@ -67,8 +67,6 @@ class Protocol(HttpToolsProtocol):
         self._is_refused = False
         self._was_authenticated = False
         self._phase: _Phase | None = None
-        self._deadline: asyncio.TimerHandle | None = None
-        self._write_deadline: asyncio.TimerHandle | None = None
 
     @property
     def is_authenticated(self) -> bool:
@@ -91,14 +89,17 @@ class Protocol(HttpToolsProtocol):
         self.flow = self._flow = _Flow(transport)
         transport.set_write_buffer_limits(high=0)  # whatever is not sent stops what would write more
         self._is_admitted = self._connections.add(self, self.client[0] if self.client else None)
+        # Both start as the timer of the first request, so that there is always one to cancel.
+        self._deadline = self.loop.call_later(self._settings.head_seconds, transport.close)
+        self._write_deadline = self._deadline
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and wait for nothing."""
         self._connections.remove(self)
         self._drop()
-        _cancel(self._deadline)
-        _cancel(self._write_deadline)
+        self._deadline.cancel()
+        self._write_deadline.cancel()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
@@ -127,7 +128,7 @@ class Protocol(HttpToolsProtocol):
         """Go on: all is sent."""
         super().resume_writing()
         self._unsent = 0
-        _cancel(self._write_deadline)
+        self._write_deadline.cancel()
         self.loop.call_soon(self._proceed)
 
     def on_message_begin(self) -> None:
@@ -138,14 +139,6 @@ class Protocol(HttpToolsProtocol):
         self._is_whole = False
         self._discarded = 0
         self._phase = None  # whose time begins anew
-
-    def on_body(self, body: bytes) -> None:
-        """Take a part of a body."""
-        if self.cycle.response_complete:
-            self._discard(len(body))
-        else:
-            self._body_bytes += len(body)
-        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request, perhaps before its application was asked."""
@@ -199,6 +192,10 @@ class Protocol(HttpToolsProtocol):
                 parsed, self._received, is_end = self._body.take(self._received)
                 if is_end:
                     self._body = None
+                if self.cycle.response_complete:
+                    self._discard(len(parsed))
+                else:
+                    self._body_bytes += len(parsed)
                 self.parser.feed_data(parsed)
         except framing.TooLong:
             self._refuse(HeadersTooLarge()) if self._body is None else self.abort()
@@ -226,7 +223,7 @@ class Protocol(HttpToolsProtocol):
         if phase == self._phase:
             return
         self._phase = phase
-        _cancel(self._deadline)
+        self._deadline.cancel()
         if phase != "idle":
             self._unset_keepalive_if_required()
         elif self.timeout_keep_alive_task is None:
@@ -245,7 +242,7 @@ class Protocol(HttpToolsProtocol):
             self.cycle.keep_alive = False  # the application answers, 408 if it waits for the body
 
     def _limit_writing(self, seconds: float) -> None:
-        _cancel(self._write_deadline)
+        self._write_deadline.cancel()
         self._write_deadline = self.loop.call_later(seconds, self.abort)
 
     def _count(self) -> bool:
@@ -270,7 +267,7 @@ class Protocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         is_over = self._is_whole and cycle is not None and cycle.response_complete
         self._drop()
-        _cancel(self._deadline)
+        self._deadline.cancel()
         self._unset_keepalive_if_required()
         if cycle is not None and cycle.scope is self.scope and not is_over:
             if cycle.response_started:
@@ -298,8 +295,3 @@ class Protocol(HttpToolsProtocol):
             b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n", bytes(response.body)))
         )
         self._log.write(context, 0.0)
-
-
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
