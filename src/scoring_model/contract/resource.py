@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from scoring_model.contract.rules import Rule, RuleError, kind_of
-from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
+from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation, pointer
 
 Schema = dict[str, Any]
 UNKNOWN_FIELD: Final = "is not a field that can be sent here"
@@ -75,15 +75,6 @@ Uuid = Annotated[str, WithJsonSchema(UUID)]
 Instant = Annotated[AwareDatetime, PlainSerializer(_six_digits, return_type=str), WithJsonSchema(TIME)]
 
 
-class InvalidBody(ValueError):
-    """A body breaks rules: the first `MOST_ERRORS` violations, and how many there are besides."""
-
-    def __init__(self, violations: tuple[Violation, ...], omitted: int = 0) -> None:
-        super().__init__("; ".join(f"{violation.pointer}: {violation.detail}" for violation in violations))
-        self.violations = violations[:MOST_ERRORS]
-        self.omitted = omitted + len(violations[MOST_ERRORS:])
-
-
 class Body(BaseModel):
     """A request body. null equals missing; unknown fields are violations."""
 
@@ -95,7 +86,7 @@ class Body(BaseModel):
 
         Raises
         ------
-        InvalidBody
+        Invalid
             With all violations: those of fields in the order of the class, unknown fields in the order of the body,
             and those of the whole body.
         """
@@ -104,9 +95,9 @@ class Body(BaseModel):
         try:
             found = cls.model_validate(known, context=context)
         except ValidationError as error:
-            raise InvalidBody((*_violations(error), *violations), omitted) from None
+            raise Invalid((*_violations(error), *violations), omitted=omitted) from None
         if violations:
-            raise InvalidBody(violations)
+            raise Invalid(violations)
         return found
 
     @classmethod

@@ -40,10 +40,14 @@ class Violation:
 
 
 class Invalid(ValueError):
-    """A value breaks rules; all of them are listed. The subject says what the value is, for the text."""
+    """A value breaks rules; all of them are listed but for those that a body omitted.
 
-    def __init__(self, violations: Iterable[Violation], subject: str = "") -> None:
+    The subject says what the value is, for the text.
+    """
+
+    def __init__(self, violations: Iterable[Violation], subject: str = "", omitted: int = 0) -> None:
         self.violations = tuple(violations)
+        self.omitted = omitted
         text = "; ".join(map(str, self.violations))
         super().__init__(f"{subject}: {text}" if subject else text)
 

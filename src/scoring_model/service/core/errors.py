@@ -6,8 +6,9 @@ Every error has a `code`, a stable name that clients may compare. Texts name fie
 from collections.abc import Mapping
 from typing import ClassVar, TypeVar
 
-from scoring_model.contract.resource import Body, InvalidBody
-from scoring_model.contract.violation import Violation
+from scoring_model.contract import violation
+from scoring_model.contract.resource import Body
+from scoring_model.contract.violation import MOST_ERRORS, Violation
 
 B = TypeVar("B", bound=Body)
 
@@ -41,8 +42,10 @@ def parsed(kind: type[B], body: Mapping[str, object], context: object = None) ->
     """
     try:
         return kind.parse(body, context)
-    except InvalidBody as error:
-        raise Invalid(error.violations, omitted=error.omitted) from None
+    except violation.Invalid as error:
+        found = error.violations
+        omitted = error.omitted + len(found[MOST_ERRORS:])
+        raise Invalid(found[:MOST_ERRORS], omitted=omitted) from None
 
 
 class BatchUnsupported(Invalid):
