@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import Final, TypeAlias
 from unicodedata import combining, is_normalized, normalize
@@ -102,6 +102,7 @@ RuleError: TypeAlias = PydanticCustomError
 """A value breaks a rule: `type` names the rule, `message()` states it and the shape of the value, never the value."""
 
 ValueRule: TypeAlias = Callable[[object], object | None]
+TextRule: TypeAlias = Callable[[object], str | None]
 
 
 def wrong_type(wanted: str, value: object) -> RuleError:
@@ -201,19 +202,12 @@ def definite_text(value: object, *, limit: int) -> str | None:
     return checked
 
 
-def name(value: object) -> str | None:
-    """Check a first or last name."""
-    return definite_text(value, limit=NAME_LENGTH)
-
-
-def address_part(value: object) -> str | None:
-    """Check a line, city, region or postal code."""
-    return text(value, limit=PART_LENGTH)
-
-
-def reference(value: object) -> str | None:
-    """Check the client's own name of a record or person."""
-    return text(value, limit=REFERENCE_LENGTH)
+name: Final[TextRule] = partial(definite_text, limit=NAME_LENGTH)  # first or last
+address_part: Final[TextRule] = partial(text, limit=PART_LENGTH)  # line, city, region or postal code
+reference: Final[TextRule] = partial(
+    text, limit=REFERENCE_LENGTH
+)  # the client's own name of a record or person
+signal_text: Final[TextRule] = partial(text, limit=SIGNAL_LENGTH)  # a category or identifier
 
 
 def birth_date(value: object) -> str | None:
@@ -307,11 +301,6 @@ def boolean(value: object) -> float | None:
     if not isinstance(value, bool):
         raise wrong_type("a boolean", value)
     return float(value)
-
-
-def signal_text(value: object) -> str | None:
-    """Check a category or identifier signal."""
-    return text(value, limit=SIGNAL_LENGTH)
 
 
 def any_signal(value: object) -> object | None:

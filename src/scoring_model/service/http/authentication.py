@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import Bucket
-from scoring_model.service.http.context import CONTEXT, RequestContext
+from scoring_model.service.http.context import AUTHENTICATED, CONTEXT, FLAGS, RequestContext
 from scoring_model.service.http.errors import RateLimited, TooManyFailures, Unauthorized
 from scoring_model.service.http.settings import HttpSettings
 
@@ -60,6 +60,8 @@ class AuthenticationMiddleware:
             return
         context: RequestContext = scope[CONTEXT]
         context.caller = caller = await self._authenticate(scope)
+        if FLAGS in scope:
+            scope[FLAGS].add(AUTHENTICATED)
         waits = context.method not in _READING
         if waits:
             try:

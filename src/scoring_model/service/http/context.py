@@ -22,6 +22,12 @@ from scoring_model.service.core.resources import Caller
 CONTEXT: Final = "scoring_model.context"
 """Where the `RequestContext` of a request stands in its scope."""
 
+FLAGS: Final = "scoring_model.flags"
+"""Where a set of flags that all requests of a connection share stands in a scope, if the server has one."""
+
+AUTHENTICATED: Final = "authenticated"
+"""The flag of a connection on which a request had good credentials."""
+
 ACCESS: Final = "scoring_model.access"
 """Name of the logger of requests, at INFO."""
 

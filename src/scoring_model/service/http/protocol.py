@@ -15,7 +15,7 @@ from scoring_model.service.core.errors import RequestError, Unavailable
 from scoring_model.service.http import framing
 from scoring_model.service.http.bodies import WHOLE
 from scoring_model.service.http.connections import Connections
-from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog
+from scoring_model.service.http.context import AUTHENTICATED, FLAGS, RequestContext, RequestLog
 from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest, problem
 from scoring_model.service.http.settings import HttpSettings
 
@@ -65,18 +65,13 @@ class Protocol(HttpToolsProtocol):
         self._unsent = 0
         self._discarded = 0
         self._is_refused = False
-        self._was_authenticated = False
+        self._flags: set[str] = set()
         self._phase: _Phase | None = None
 
     @property
     def is_authenticated(self) -> bool:
         """Whether a request on it had good credentials."""
-        # None before the first request, whatever uvicorn annotates.
-        cycle: RequestResponseCycle | None = self.cycle
-        if not self._was_authenticated and cycle is not None:
-            context: RequestContext | None = cycle.scope.get(CONTEXT)  # type: ignore[assignment]
-            self._was_authenticated = context is not None and context.caller is not None
-        return self._was_authenticated
+        return AUTHENTICATED in self._flags
 
     def abort(self) -> None:
         """Close it at once and drop unsent data."""
@@ -136,6 +131,7 @@ class Protocol(HttpToolsProtocol):
         if not self._is_whole:
             raise framing.BadFraming
         super().on_message_begin()
+        self.scope[FLAGS] = self._flags  # type: ignore[typeddict-unknown-key]
         self._is_whole = False
         self._discarded = 0
         self._phase = None  # whose time begins anew
@@ -148,7 +144,6 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Go on with the next request."""
-        self._was_authenticated = self.is_authenticated
         super().on_response_complete()
         self._body_bytes = 0
         self._proceed()
