@@ -66,7 +66,7 @@ class Protocol(HttpToolsProtocol):
         self._discarded = 0
         self._is_refused = False
         self._flags: set[str] = set()
-        self._phase: _Phase | None = None
+        self._phase: _Phase | None = "head"
 
     @property
     def is_authenticated(self) -> bool:
@@ -84,10 +84,9 @@ class Protocol(HttpToolsProtocol):
         self.flow = self._flow = _Flow(transport)
         transport.set_write_buffer_limits(high=0)  # whatever is not sent stops what would write more
         self._is_admitted = self._connections.add(self, self.client[0] if self.client else None)
-        # Both start as the timer of the first request, so that there is always one to cancel.
+        # Both start as the timer of the first head, so that there is always one to cancel.
         self._deadline = self.loop.call_later(self._settings.head_seconds, transport.close)
         self._write_deadline = self._deadline
-        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and wait for nothing."""
