@@ -7,11 +7,9 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, ValidationInfo, WithJsonSchema
-from pydantic import ValidationError as ValidationErrors
-from pydantic_core import InitErrorDetails
 
 from scoring_model.contract import rules
-from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, ruled
+from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, check_items, ruled
 from scoring_model.contract.rules import COUNTRIES, Rule, RuleError
 
 
@@ -121,24 +119,11 @@ def _birth_date(value: object, info: ValidationInfo) -> str | None:
 
 
 def _image_urls(value: object) -> tuple[str, ...] | None:
-    """Check a list of URLs item by item, so that each bad one has its pointer."""
     if value is None:
         return None
     if not isinstance(value, list | tuple):
         raise rules.wrong_type("a list of URLs", value)
-    urls: list[str] = []
-    errors: list[InitErrorDetails] = []
-    if len(value) > rules.URLS:
-        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {rules.URLS} URLs, got {len(value)}")
-        errors.append(InitErrorDetails(type=too_many, input=None))
-    for place, item in enumerate(value[: rules.URLS]):
-        try:
-            urls.append(rules.image_url(item))
-        except RuleError as error:
-            errors.append(InitErrorDetails(type=error, loc=(place,), input=None))
-    if errors:
-        raise ValidationErrors.from_exception_data("imageUrls", errors)
-    return tuple(urls) or None
+    return tuple(check_items(value, rules.image_url, rules.URLS, "URLs")) or None
 
 
 Name = Annotated[str, *ruled(rules.name, _NAME)]

@@ -1,8 +1,8 @@
 """The bases of the models of the interface, resources of answers and bodies of requests, and the types of fields."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
 from pydantic import (
     AwareDatetime,
@@ -14,10 +14,12 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
+from pydantic_core import InitErrorDetails
 
 from scoring_model.contract.rules import Rule, RuleError, kind_of
 from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation, pointer
 
+T = TypeVar("T")
 Schema = dict[str, Any]
 UNKNOWN_FIELD: Final = "is not a field that can be sent here"
 MISSING: Final = "must be there"
@@ -126,6 +128,23 @@ def ruled(rule: Callable[..., object], schema: Schema) -> tuple[PlainValidator, 
     The rule may take pydantic's `ValidationInfo` as well. The schema is that of what is taken.
     """
     return PlainValidator(rule), WithJsonSchema(schema)
+
+
+def check_items(items: Sequence[object], check: Callable[[object], T], limit: int, noun: str) -> list[T]:
+    """Check a list item by item, so that each bad one has its pointer; of too many only as many as are allowed."""
+    found: list[T] = []
+    errors: list[InitErrorDetails] = []
+    if len(items) > limit:
+        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {limit} {noun}, got {len(items)}")
+        errors.append(InitErrorDetails(type=too_many, input=None))
+    for place, item in enumerate(items[:limit]):
+        try:
+            found.append(check(item))
+        except RuleError as error:
+            errors.append(InitErrorDetails(type=error, loc=(place,), input=None))
+    if errors:
+        raise ValidationError.from_exception_data(noun, errors)
+    return found
 
 
 def missing() -> RuleError:

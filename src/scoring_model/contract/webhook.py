@@ -12,7 +12,7 @@ from pydantic_core import InitErrorDetails
 from scoring_model.contract import rules
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import HTTPS
-from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, missing, ruled
+from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, check_items, missing, ruled
 from scoring_model.contract.rules import Rule, RuleError
 
 URL_LENGTH: Final = 2048
@@ -102,24 +102,16 @@ def _event_types(value: object) -> tuple[str, ...] | None:
         raise rules.wrong_type("an array of text", value)
     if not value:
         raise RuleError("too_few", "must hold at least one name")
-    errors = [
-        InitErrorDetails(type=_broken_selector(item), loc=(place,), input=None)
-        for place, item in enumerate(value[:MOST_TYPES])
-        if not (isinstance(item, str) and item in _SELECTORS)
-    ]
-    if len(value) > MOST_TYPES:
-        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {MOST_TYPES} names, got {len(value)}")
-        errors.insert(0, InitErrorDetails(type=too_many, input=None))
-    if errors:
-        raise ValidationError.from_exception_data("eventTypes", errors)
-    return tuple(dict.fromkeys(value))
+    return tuple(dict.fromkeys(check_items(value, _selector, MOST_TYPES, "names")))
 
 
-def _broken_selector(item: object) -> RuleError:
+def _selector(item: object) -> str:
     if not isinstance(item, str):
-        return rules.wrong_type("text", item)
-    detail = f"must be the name of an event, {EVERYTHING}, or one of {', '.join(PREFIXES)}"
-    return RuleError(Rule.NOT_LISTED, detail)
+        raise rules.wrong_type("text", item)
+    if item not in _SELECTORS:
+        detail = f"must be the name of an event, {EVERYTHING}, or one of {', '.join(PREFIXES)}"
+        raise RuleError(Rule.NOT_LISTED, detail)
+    return item
 
 
 def _description(value: object) -> str | None:
