@@ -26,7 +26,7 @@ def _padded(length: int) -> bytes:
 
 
 def test_general_length_of_bodies() -> None:
-    """256 KiB are taken, one byte more is 413, told by length or in chunks."""
+    """256 KiB are taken, one byte more is 413, by its length or in chunks."""
 
     async def chunks(body: bytes) -> AsyncIterator[bytes]:
         for start in range(0, len(body), 60_000):
@@ -86,7 +86,7 @@ def test_general_media_types_that_are_refused(headers: list[tuple[str, str]]) ->
 
 
 def test_general_body_of_nothing() -> None:
-    """Nothing is no JSON, whether or not a type is told; a wrong type is told first."""
+    """Nothing is no JSON, with a type or without; a wrong type is reported first."""
     client = Client()
     for headers, status in (
         ({}, 400),
@@ -215,9 +215,9 @@ def test_numbers_within_a_double_are_read() -> None:
 
 def test_refusals_echo_nothing() -> None:
     """The text of a refusal is one of a few, whatever was sent."""
-    told = set()
+    details = set()
     for raw in (b'{"secret":1,"secret":2}', b"secret", b'["secret", 1e999]', b'"secret\\ud800"'):
         with pytest.raises(MalformedBody) as caught:
             read_json(raw)
-        told.add(str(caught.value))
-    assert "secret" not in "".join(told)
+        details.add(str(caught.value))
+    assert "secret" not in "".join(details)
