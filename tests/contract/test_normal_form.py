@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.contract.normal_form import EXPANSION, _long_run, normal_form
+from scoring_model.contract.rules import EXPANSION, _long_run, normal_form
 
 EVERYTHING = [chr(code) for code in range(sys.maxunicode + 1)]
 MARKS = [character for character in EVERYTHING if combining(character)]

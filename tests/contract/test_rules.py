@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.contract import rules
-from scoring_model.contract.countries import COUNTRIES
-from scoring_model.contract.rules import Rule, RuleError, SignalType
+from scoring_model.contract.rules import COUNTRIES, Rule, RuleError, SignalType
 from scoring_model.records.record import field_rules, instant
 from scoring_model.records.schema import RecordSchema
 

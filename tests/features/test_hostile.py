@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feature_tables import SIGNALS, STATE
-from scoring_model.contract.countries import COUNTRIES
-from scoring_model.contract.rules import HTTPS
+from scoring_model.contract.rules import COUNTRIES, HTTPS
 from scoring_model.features import FeatureMatrix, FeatureSettings, Group
 from scoring_model.records import DOCUMENT_TYPES
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from feature_tables import LINKS, SIGNALS, STATE, tables
 from scoring_model.arrays import BoolArray, FloatArray
-from scoring_model.contract.countries import COUNTRIES
+from scoring_model.contract.rules import COUNTRIES
 from scoring_model.features import FeatureMatrix, FeatureSettings, fit_state
 from scoring_model.records import RecordTable
 from scoring_model.scorer import Scorer

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feature_tables import values_of
-from scoring_model.contract.countries import COUNTRIES
+from scoring_model.contract.rules import COUNTRIES
 from scoring_model.features import addresses, dates, documents, images, postal
 from scoring_model.features.state import MAX_LEVELS, MIN_PERSONS, NgramTable, ShareTable, Vocabulary
 

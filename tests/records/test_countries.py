@@ -1,4 +1,4 @@
-from scoring_model.contract.countries import COUNTRIES
+from scoring_model.contract.rules import COUNTRIES
 
 
 def test_the_countries_are_the_officially_assigned_codes() -> None:

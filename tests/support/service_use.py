@@ -27,7 +27,7 @@ from scoring_model.scorer import Scorer
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
-from scoring_model.service.core.store import Store, Transaction
+from scoring_model.service.core.store import Bucket, Reader, Store, Transaction
 from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.identities.identity import assess, parse_identity
 from scoring_model.service.identities.persons import Persons
@@ -79,12 +79,7 @@ class SetClock:
 
 
 class HeldStore:
-    """A store whose transactions wait at a gate before they begin, and fail when they are told to.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """A store that counts, and whose transactions wait at a gate before they begin, and fail when they should."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -94,10 +89,24 @@ class HeldStore:
         self.error_on_commit: Exception | None = None
         self.history_scopes: list[list[str]] = []
         self.knocking = 0
+        self.readings = 0
+        self.takes = 0
         self.before_each: Callable[[], Awaitable[None]] | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Reader]:
+        """See `Store.reading`."""
+        self.readings += 1
+        async with self._store.reading() as reader:
+            yield reader
+
+    async def take(self, *arguments: Any, **options: Any) -> Bucket:
+        """See `Store.take`."""
+        self.takes += 1
+        return await self._store.take(*arguments, **options)
 
     @asynccontextmanager
     async def writing(

@@ -26,17 +26,7 @@ class EventType(StrEnum):
 
 
 class EventData(Resource):
-    """What an event is about. A field that does not apply to its type is absent.
-
-    Attributes
-    ----------
-    id : str or None
-        Of the identity, verification or webhook.
-    scoring_score : int or None
-        0 to 1000.
-    sequence : int or None
-        Grows by one with every event of the client, in the order of commits. Events may arrive in another order.
-    """
+    """What an event is about. A field that does not apply to its type is absent."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 

@@ -19,17 +19,7 @@ NESTED: Final = ("address", "signals")
 
 
 def signal_field(name: str) -> str:
-    """Name the field of one signal.
-
-    Parameters
-    ----------
-    name : str
-        The name that the client's identity provider gives to the signal.
-
-    Returns
-    -------
-    str
-        The dotted field name.
+    """Name the field of a signal, which the client's identity provider gives this name.
 
     Examples
     --------

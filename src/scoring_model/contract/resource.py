@@ -1,12 +1,28 @@
-"""The base of the resources of the interface, and the types of their fields."""
+"""The bases of the models of the interface, resources of answers and bodies of requests, and the types of fields."""
 
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
+from pydantic_core import InitErrorDetails
 
+from scoring_model.contract.rules import Rule, RuleError, kind_of
+from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation, pointer
+
+T = TypeVar("T")
 Schema = dict[str, Any]
+UNKNOWN_FIELD: Final = "is not a field that can be sent here"
+MISSING: Final = "must be there"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 UUID: Final[Schema] = {"type": "string", "format": "uuid"}
 TIME: Final[Schema] = {
@@ -59,3 +75,93 @@ def _six_digits(time: datetime) -> str:
 
 Uuid = Annotated[str, WithJsonSchema(UUID)]
 Instant = Annotated[AwareDatetime, PlainSerializer(_six_digits, return_type=str), WithJsonSchema(TIME)]
+
+
+class Body(BaseModel):
+    """A request body. null equals missing; unknown fields are violations."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True)
+
+    @classmethod
+    def parse(cls, body: Mapping[str, object], context: object = None) -> Self:
+        """Check a body and bring it into canonical form; `context` is what its rules need to know besides it.
+
+        Raises
+        ------
+        Invalid
+            With all violations: those of fields in the order of the class, unknown fields in the order of the body,
+            and those of the whole body.
+        """
+        violations = cls.violations_of_whole(body)
+        known, omitted = cls.bounded(body)
+        try:
+            found = cls.model_validate(known, context=context)
+        except ValidationError as error:
+            raise Invalid((*_violations(error), *violations), omitted=omitted) from None
+        if violations:
+            raise Invalid(violations)
+        return found
+
+    @classmethod
+    def violations_of_whole(cls, _body: Mapping[str, object]) -> tuple[Violation, ...]:
+        """Check the rules of the whole body."""
+        return ()
+
+    @classmethod
+    def bounded(cls, body: Mapping[str, object]) -> tuple[Mapping[str, object], int]:
+        """Drop unknown fields beyond `MOST_ERRORS`, so that they cost no time; returns also their number."""
+        if len(body) <= MOST_ERRORS:
+            return body, 0
+        names = {field.alias for field in cls.model_fields.values()}
+        unknown = [name for name in body if name not in names]
+        left_out = set(unknown[MOST_ERRORS:])
+        return {name: value for name, value in body.items() if name not in left_out}, len(left_out)
+
+
+class Nothing(Body):
+    """An object without fields."""
+
+
+def ruled(rule: Callable[..., object], schema: Schema) -> tuple[PlainValidator, WithJsonSchema]:
+    """Annotate a field that one rule checks, which raises `RuleError` or returns the canonical value.
+
+    The rule may take pydantic's `ValidationInfo` as well. The schema is that of what is taken.
+    """
+    return PlainValidator(rule), WithJsonSchema(schema)
+
+
+def check_items(items: Sequence[object], check: Callable[[object], T], limit: int, noun: str) -> list[T]:
+    """Check a list item by item, so that each bad one has its pointer; of too many only as many as are allowed."""
+    found: list[T] = []
+    errors: list[InitErrorDetails] = []
+    if len(items) > limit:
+        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {limit} {noun}, got {len(items)}")
+        errors.append(InitErrorDetails(type=too_many, input=None))
+    for place, item in enumerate(items[:limit]):
+        try:
+            found.append(check(item))
+        except RuleError as error:
+            errors.append(InitErrorDetails(type=error, loc=(place,), input=None))
+    if errors:
+        raise ValidationError.from_exception_data(noun, errors)
+    return found
+
+
+def missing() -> RuleError:
+    """Make the error of a field that must be there and is null."""
+    return RuleError(Rule.MISSING, MISSING)
+
+
+def _violations(error: ValidationError) -> list[Violation]:
+    """Make violations of pydantic's errors. Its own kinds of errors get the codes of the contract."""
+    found = []
+    for item in error.errors(include_url=False, include_context=False):
+        code, detail = item["type"], item["msg"]
+        if code == "extra_forbidden":
+            code, detail = Rule.UNKNOWN_FIELD.value, UNKNOWN_FIELD
+        elif code == "missing":
+            detail = MISSING
+        elif code in ("model_type", "dict_type"):
+            code, detail = Rule.WRONG_TYPE.value, f"must be an object, got {kind_of(item['input'])}"
+        found.append(Violation(pointer(*item["loc"]), code, detail))
+    return found

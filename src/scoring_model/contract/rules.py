@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from enum import StrEnum
+from functools import cache, partial
+from itertools import groupby
 from typing import Final, TypeAlias
+from unicodedata import combining, is_normalized, normalize
 
 from pydantic_core import PydanticCustomError
-
-from scoring_model.contract.countries import COUNTRIES
-from scoring_model.contract.normal_form import EXPANSION, normal_form
 
 NAME_LENGTH: Final = 100
 PART_LENGTH: Final = 200  # of one part of an address: the longest in use are below 150
@@ -29,6 +29,18 @@ URLS: Final = 10
 SIGNALS: Final = 200
 DOCUMENT_TYPES: Final = ("PASSPORT", "NATIONAL_ID", "DRIVERS_LICENSE", "RESIDENCE_PERMIT")
 EARLIEST_BIRTH: Final = date(1900, 1, 1)
+_COUNTRY_CODES: Final = """
+    AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
+    BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE
+    EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM
+    HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC
+    LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA
+    NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW
+    SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO
+    TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW
+"""
+COUNTRIES: Final = frozenset(_COUNTRY_CODES.split())
+"""The officially assigned codes of ISO 3166-1 alpha-2, from the data set `datasets/country-codes` (PDDL 1.0)."""
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 # RFC 3986, section 3, as far as it names a host: user info, a name or an address in brackets, a port.
 HTTPS: Final = re.compile(
@@ -39,6 +51,19 @@ HTTPS: Final = re.compile(
     r"(?P<path>/[^\s\x00-\x1f\x7f?#]*)?"
     r"(?:[?#][^\s\x00-\x1f\x7f]*)?"
 )
+EXPANSION: Final = 4
+"""Most code points that one code point of NFC decomposes into (Unicode Annex 15, section 9: U+1F82).
+
+A text of more than `EXPANSION` times n code points has more than n in NFC, since decomposition never shortens a text.
+"""
+_LONG_RUN: Final = 32  # marks; an insertion sort of fewer takes less than a microsecond
+_LAST_MARK: Final = 0x1F000  # there is no combining mark from here on
+# The only characters of class 0 whose decomposition begins with a mark.
+_DOUBLE_MARKS: Final = {
+    "\u0f73": "\u0f71\u0f72",
+    "\u0f75": "\u0f71\u0f74",
+    "\u0f81": "\u0f71\u0f80",
+}
 
 
 class SignalType(StrEnum):
@@ -77,6 +102,7 @@ RuleError: TypeAlias = PydanticCustomError
 """A value breaks a rule: `type` names the rule, `message()` states it and the shape of the value, never the value."""
 
 ValueRule: TypeAlias = Callable[[object], object | None]
+TextRule: TypeAlias = Callable[[object], str | None]
 
 
 def wrong_type(wanted: str, value: object) -> RuleError:
@@ -130,6 +156,44 @@ def _check_unicode(value: str) -> None:
         raise RuleError(Rule.LONE_SURROGATE, "must be Unicode text, got a lone surrogate") from error
 
 
+def normal_form(text: str) -> str:
+    """Compose a text: `unicodedata.normalize("NFC", text)`, in time that grows with the length of the text alone.
+
+    `normalize` sorts runs of combining marks by insertion, whose time grows with the square of a run (python/cpython
+    149079, which later patch releases mend). Long runs are sorted here first.
+
+    References
+    ----------
+    Unicode Standard Annex 15, and section 3.11 of the Unicode Standard (canonical ordering).
+
+    Examples
+    --------
+    >>> normal_form("e\u0301") == "\u00e9"
+    True
+    """
+    if len(text) >= _LONG_RUN and not is_normalized("NFC", text):
+        text = _long_run().sub(lambda run: _ordered(run[0]), text)
+    return normalize("NFC", text)
+
+
+def _ordered(run: str) -> str:
+    """Sort marks by combining class; those of one class keep their order."""
+    for double, marks in _DOUBLE_MARKS.items():
+        run = run.replace(double, marks)
+    return "".join(sorted(run, key=combining))
+
+
+@cache
+def _long_run() -> re.Pattern[str]:
+    """Compile the pattern of long runs of marks, when the first text needs it: it takes 10 ms."""
+    marks = [code for code in range(0x300, _LAST_MARK) if combining(chr(code)) or chr(code) in _DOUBLE_MARKS]
+    ranges = ""
+    for _, numbered in groupby(enumerate(marks), key=lambda pair: pair[1] - pair[0]):
+        codes = [code for _, code in numbered]
+        ranges += f"{chr(codes[0])}-{chr(codes[-1])}"
+    return re.compile(f"[{ranges}]{{{_LONG_RUN},}}")
+
+
 def definite_text(value: object, *, limit: int) -> str | None:
     """Check text of 1 to `limit` characters after NFC and trimming."""
     checked = text(value, limit=limit)
@@ -138,19 +202,12 @@ def definite_text(value: object, *, limit: int) -> str | None:
     return checked
 
 
-def name(value: object) -> str | None:
-    """Check a first or last name."""
-    return definite_text(value, limit=NAME_LENGTH)
-
-
-def address_part(value: object) -> str | None:
-    """Check a line, city, region or postal code."""
-    return text(value, limit=PART_LENGTH)
-
-
-def reference(value: object) -> str | None:
-    """Check the client's own name of a record or person."""
-    return text(value, limit=REFERENCE_LENGTH)
+name: Final[TextRule] = partial(definite_text, limit=NAME_LENGTH)  # first or last
+address_part: Final[TextRule] = partial(text, limit=PART_LENGTH)  # line, city, region or postal code
+reference: Final[TextRule] = partial(
+    text, limit=REFERENCE_LENGTH
+)  # the client's own name of a record or person
+signal_text: Final[TextRule] = partial(text, limit=SIGNAL_LENGTH)  # a category or identifier
 
 
 def birth_date(value: object) -> str | None:
@@ -244,11 +301,6 @@ def boolean(value: object) -> float | None:
     if not isinstance(value, bool):
         raise wrong_type("a boolean", value)
     return float(value)
-
-
-def signal_text(value: object) -> str | None:
-    """Check a category or identifier signal."""
-    return text(value, limit=SIGNAL_LENGTH)
 
 
 def any_signal(value: object) -> object | None:

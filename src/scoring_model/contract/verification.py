@@ -10,18 +10,15 @@ from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, WithJso
 from pydantic_core import InitErrorDetails
 
 from scoring_model.contract import rules
-from scoring_model.contract.body import Body, ruled
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.contract.identity import REFERENCE, Reference
 from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.resource import UUID, Instant, Resource, Schema, Uuid
+from scoring_model.contract.resource import UUID, Body, Instant, Resource, Schema, Uuid, ruled
 from scoring_model.contract.rules import Rule, RuleError, SignalType
 from scoring_model.contract.violation import Violation
 
 SIGNAL_NAME_LENGTH: Final = 128
-NOT_A_UUID: Final = "not_a_uuid"
-_SCALAR: Final = "a number, a boolean, text or null"
 
 
 class VerificationStatus(StrEnum):
@@ -35,10 +32,7 @@ class VerificationStatus(StrEnum):
 class Signals(dict[str, object]):
     """Signals of one request by name, as they were sent; those that are null are left out.
 
-    Attributes
-    ----------
-    canonical : dict of str to object
-        Canonical values by field name, ``signals.NAME``, of those that the model uses.
+    `canonical` holds the canonical values by field name, ``signals.NAME``, of those that the model uses.
     """
 
     __slots__ = ("canonical",)
@@ -48,27 +42,23 @@ class Signals(dict[str, object]):
         self.canonical = canonical
 
 
-def check_signals(sent: object, used: Mapping[str, SignalType]) -> Signals | None:
+@dataclass(frozen=True, slots=True)
+class VerificationContext:
+    """Validation context: the signals that the served model uses."""
+
+    signals: Mapping[str, SignalType]
+
+
+def _signals(sent: object, info: ValidationInfo) -> Signals | None:
     """Check signals and bring those that the model uses into canonical form.
 
-    Parameters
-    ----------
-    sent : object
-        As JSON has it; null is missing. An empty object counts: every signal is then missing.
-    used : mapping of str to SignalType
-        The signals that the model uses. Names of others have 1 to 128 characters.
-
-    Raises
-    ------
-    RuleError
-        When it is no object.
-    ValidationError
-        With all other violations. Of more than 200 signals only the first 200 are checked.
+    Of more than 200 signals only the first 200 are checked. An empty object counts: every signal is then missing.
     """
     if sent is None:
         return None
     if not isinstance(sent, Mapping):
         raise rules.wrong_type("an object", sent)
+    used = info.context.signals if isinstance(info.context, VerificationContext) else {}
     errors: list[InitErrorDetails] = []
     if len(sent) > rules.SIGNALS:
         too_many = RuleError(Rule.TOO_MANY, f"must hold at most {rules.SIGNALS} signals, got {len(sent)}")
@@ -76,21 +66,21 @@ def check_signals(sent: object, used: Mapping[str, SignalType]) -> Signals | Non
     values: dict[str, object] = {}
     for name, value in islice(sent.items(), rules.SIGNALS):
         try:
-            canonical = _checked(name, value, used.get(name))
+            if name not in used:
+                _check_unused(name, value)
+            elif (canonical := rules.SIGNAL_RULES[used[name]](value)) is not None:
+                values[SIGNAL_PREFIX + name] = canonical
         except RuleError as error:
             errors.append(InitErrorDetails(type=error, loc=(name,), input=None))
-        else:
-            if canonical is not None and name in used:
-                values[SIGNAL_PREFIX + name] = canonical
     if errors:
         raise ValidationError.from_exception_data("signals", errors)
     return Signals(sent, values)
 
 
-def _checked(name: str, value: object, kind: SignalType | None) -> object | None:
-    if kind is not None:
-        return rules.SIGNAL_RULES[kind](value)
-    if not 1 <= len(name) <= SIGNAL_NAME_LENGTH or not _is_unicode(name):
+def _check_unused(name: str, value: object) -> None:
+    """Check a signal that the model does not use: its name, and that it is a scalar within bounds."""
+    is_unicode = name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+    if not 1 <= len(name) <= SIGNAL_NAME_LENGTH or not is_unicode:
         rule = (
             Rule.BLANK
             if not name
@@ -103,24 +93,8 @@ def _checked(name: str, value: object, kind: SignalType | None) -> object | None
         )
         raise RuleError(rule, detail)
     if value is not None and not isinstance(value, bool | int | float | str):
-        raise rules.wrong_type(_SCALAR, value)
-    return rules.any_signal(value)
-
-
-def _is_unicode(name: str) -> bool:
-    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
-
-
-@dataclass(frozen=True, slots=True)
-class VerificationContext:
-    """Validation context: the signals that the served model uses."""
-
-    signals: Mapping[str, SignalType]
-
-
-def _signals(sent: object, info: ValidationInfo) -> Signals | None:
-    context = info.context
-    return check_signals(sent, context.signals if isinstance(context, VerificationContext) else {})
+        raise rules.wrong_type("a number, a boolean, text or null", value)
+    rules.any_signal(value)
 
 
 def _identifier(value: object) -> bytes | None:
@@ -130,7 +104,7 @@ def _identifier(value: object) -> bytes | None:
         raise rules.wrong_type("text", value)
     found = from_text(value)
     if found is None:
-        raise RuleError(NOT_A_UUID, "must be a UUID: 36 characters, hexadecimal with dashes")
+        raise RuleError("not_a_uuid", "must be a UUID: 36 characters, hexadecimal with dashes")
     return found
 
 
@@ -202,15 +176,7 @@ class VerificationInput(Body):
 
 
 class ReasonCode(Resource):
-    """A reason for a high score.
-
-    Attributes
-    ----------
-    code : str
-        Of the public catalogue.
-    description : str
-        A sentence for people.
-    """
+    """A reason for a high score."""
 
     code: Annotated[str, Field(json_schema_extra={"pattern": "^[A-Z][A-Z0-9_]*$"})]
     description: str

@@ -40,17 +40,14 @@ class Violation:
 
 
 class Invalid(ValueError):
-    """A value breaks rules; all of them are listed.
+    """A value breaks rules; all of them are listed but for those that a body omitted.
 
-    Parameters
-    ----------
-    violations : iterable of Violation
-    subject : str
-        What the value is, for the text.
+    The subject says what the value is, for the text.
     """
 
-    def __init__(self, violations: Iterable[Violation], subject: str = "") -> None:
+    def __init__(self, violations: Iterable[Violation], subject: str = "", omitted: int = 0) -> None:
         self.violations = tuple(violations)
+        self.omitted = omitted
         text = "; ".join(map(str, self.violations))
         super().__init__(f"{subject}: {text}" if subject else text)
 
@@ -61,11 +58,7 @@ OUT_OF_RANGE: Final = "out_of_range"
 def check_fields(settings: object, *rules: tuple[str, str, bool]) -> None:
     """Check the fields of settings, whose values may be shown.
 
-    Parameters
-    ----------
-    settings : object
-    *rules : tuple of (str, str, bool)
-        Name of a field, or nothing for the whole; what it must be; whether it is.
+    A rule is the name of a field, or nothing for the whole; what it must be; whether it is.
 
     Raises
     ------
@@ -84,17 +77,9 @@ def check_fields(settings: object, *rules: tuple[str, str, bool]) -> None:
 
 
 def pointer(*names: str | int) -> str:
-    """Write a JSON Pointer to a value.
+    """Write a JSON Pointer of names and indices, from the outermost; of none for the whole body.
 
-    Parameters
-    ----------
-    *names : str or int
-        Names of members and indices of items, from the outermost; none for the whole body.
-
-    Returns
-    -------
-    str
-        A JSON Pointer. Half a surrogate pair, which no UTF-8 can carry, becomes a question mark.
+    Half a surrogate pair, which no UTF-8 can carry, becomes a question mark.
 
     References
     ----------

@@ -9,26 +9,18 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, ValidationError, ValidationInfo
 from pydantic_core import InitErrorDetails
 
-from scoring_model.contract import patterns, rules
-from scoring_model.contract.body import Body, missing, ruled
+from scoring_model.contract import rules
 from scoring_model.contract.event import EventType
-from scoring_model.contract.resource import Instant, Resource, Schema, Uuid
+from scoring_model.contract.identity import HTTPS
+from scoring_model.contract.resource import Body, Instant, Resource, Schema, Uuid, check_items, missing, ruled
 from scoring_model.contract.rules import Rule, RuleError
 
 URL_LENGTH: Final = 2048
 DESCRIPTION_LENGTH: Final = 200
 HOST_LENGTH: Final = 253  # RFC 1035, section 3.1, as text
-LAST_PORT: Final = 65_535
 EVERYTHING: Final = "*"
 MOST_TYPES: Final = 50  # more than there are; a bound on what is read
 PREFIXES: Final = tuple(dict.fromkeys(f"{name.partition('.')[0]}.*" for name in EventType))
-NOT_A_URL: Final = "not_a_url"
-USER_INFO: Final = "user_info"
-FRAGMENT: Final = "fragment"
-BAD_HOST: Final = "bad_host"
-BAD_PORT: Final = "bad_port"
-NUL_CHARACTER: Final = "nul_character"
-TOO_FEW: Final = "too_few"
 _SELECTORS: Final = frozenset((*EventType, *PREFIXES, EVERYTHING))
 # RFC 3986, appendix B. Functions check host and port, so that errors can name the rule.
 _URL: Final = re.compile(
@@ -41,9 +33,36 @@ _URL: Final = re.compile(
 )
 # RFC 3986, sections 2.1 to 2.3: all that a URL may be written with.
 _CHARACTERS: Final = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*")
-_LABEL: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+# As in `identity`, ECMA-262 and Python read this pattern the same.
+_OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4: Final = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
+_GROUP: Final = "[0-9A-Fa-f]{1,4}"
+_LAST: Final = f"(?:{_GROUP}:{_GROUP}|{_IPV4})"
+_IPV6: Final = "|".join(
+    [
+        f"(?:{_GROUP}:){{6}}{_LAST}",
+        f"::(?:{_GROUP}:){{5}}{_LAST}",
+        *(
+            f"(?:(?:{_GROUP}:){{0,{4 - left}}}{_GROUP})?::(?:{_GROUP}:){{{left}}}{_LAST}"
+            for left in (4, 3, 2, 1, 0)
+        ),
+        f"(?:(?:{_GROUP}:){{0,5}}{_GROUP})?::{_GROUP}",
+        f"(?:(?:{_GROUP}:){{0,6}}{_GROUP})?::",
+    ]
+)
+_END: Final = r"(?=[:/?]|$)"
+_LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 # Resolvers read these numbers as addresses: 127.1, 0x7f000001, 017700000001.
-_NUMBER: Final = re.compile(r"[0-9]+|0[Xx][0-9A-Fa-f]*")
+_NUMBER: Final = "(?:[0-9]+|0[Xx][0-9A-Fa-f]*)"
+_NAME: Final = (
+    rf"(?=[^:/?]{{1,253}}(?:[:/?]|$))(?!(?:[^:/?]*\.)?{_NUMBER}\.?{_END}){_LABEL}(?:\.{_LABEL})*\.?{_END}"
+)
+_PORT: Final = r"(?!0+(?:[/?]|$))(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+DESTINATION_URL: Final = (
+    rf"^{HTTPS}(?:\[(?:{_IPV6})\]|{_IPV4}|{_NAME})(?::{_PORT})?"
+    r"(?:[/?](?:[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$"
+)
+"""An https URL in the characters of RFC 3986, its host a name of DNS or an address, its port 1 to 65535."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +101,24 @@ def _event_types(value: object) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple):
         raise rules.wrong_type("an array of text", value)
     if not value:
-        raise RuleError(TOO_FEW, "must hold at least one name")
-    errors = [
-        InitErrorDetails(type=_broken_selector(item), loc=(place,), input=None)
-        for place, item in enumerate(value[:MOST_TYPES])
-        if not (isinstance(item, str) and item in _SELECTORS)
-    ]
-    if len(value) > MOST_TYPES:
-        too_many = RuleError(Rule.TOO_MANY, f"must hold at most {MOST_TYPES} names, got {len(value)}")
-        errors.insert(0, InitErrorDetails(type=too_many, input=None))
-    if errors:
-        raise ValidationError.from_exception_data("eventTypes", errors)
-    return tuple(dict.fromkeys(value))
+        raise RuleError("too_few", "must hold at least one name")
+    return tuple(dict.fromkeys(check_items(value, _selector, MOST_TYPES, "names")))
 
 
-def _broken_selector(item: object) -> RuleError:
+def _selector(item: object) -> str:
     if not isinstance(item, str):
-        return rules.wrong_type("text", item)
-    detail = f"must be the name of an event, {EVERYTHING}, or one of {', '.join(PREFIXES)}"
-    return RuleError(Rule.NOT_LISTED, detail)
+        raise rules.wrong_type("text", item)
+    if item not in _SELECTORS:
+        detail = f"must be the name of an event, {EVERYTHING}, or one of {', '.join(PREFIXES)}"
+        raise RuleError(Rule.NOT_LISTED, detail)
+    return item
 
 
 def _description(value: object) -> str | None:
     """Check a description. Blank text becomes empty text, which differs from null."""
     found = rules.text(value, limit=DESCRIPTION_LENGTH)
     if found is not None and "\0" in found:  # PostgreSQL keeps no NUL character in text
-        raise RuleError(NUL_CHARACTER, "must have no NUL character")
+        raise RuleError("nul_character", "must have no NUL character")
     return "" if found is None and value is not None else found
 
 
@@ -118,39 +129,39 @@ def _broken_url(url: str, *, development: bool) -> Iterator[RuleError]:
         return
     if not _CHARACTERS.fullmatch(url):
         yield RuleError(
-            NOT_A_URL, "must be written in the characters of RFC 3986, all others percent-encoded"
+            "not_a_url", "must be written in the characters of RFC 3986, all others percent-encoded"
         )
     parts = _URL.fullmatch(url)
     if parts is None:
-        yield RuleError(NOT_A_URL, "must be an absolute URL with a host")
+        yield RuleError("not_a_url", "must be an absolute URL with a host")
         return
     schemes = ("https", "http") if development else ("https",)
     if parts["scheme"].lower() not in schemes:
         yield RuleError(Rule.NOT_HTTPS, f"must be a URL of {' or '.join(schemes)}")
     if parts["user"] is not None:
-        yield RuleError(USER_INFO, "must hold no user name or password")
+        yield RuleError("user_info", "must hold no user name or password")
     if parts["fragment"] is not None:
-        yield RuleError(FRAGMENT, "must have no fragment")
+        yield RuleError("fragment", "must have no fragment")
     if not _is_host(parts["host"]):
         yield RuleError(
-            BAD_HOST, "must have a host: a name of DNS (in ASCII), an IPv4 address, or IPv6 in brackets"
+            "bad_host", "must have a host: a name of DNS (in ASCII), an IPv4 address, or IPv6 in brackets"
         )
     if parts["port"] is not None and not _is_port(parts["port"]):
-        yield RuleError(BAD_PORT, f"must have a port of 1 to {LAST_PORT}, or none")
+        yield RuleError("bad_port", "must have a port of 1 to 65535, or none")
 
 
 def _is_port(port: str) -> bool:
-    return port.isascii() and port.isdecimal() and len(port) <= 5 and 1 <= int(port) <= LAST_PORT
+    return port.isascii() and port.isdecimal() and len(port) <= 5 and 1 <= int(port) <= 65_535
 
 
 def _is_host(host: str) -> bool:
     if host.startswith("["):
         return "%" not in host and _is_address(host[1:-1], ipaddress.IPv6Address)
     labels = host.removesuffix(".").split(".")
-    if _NUMBER.fullmatch(labels[-1]):
+    if re.fullmatch(_NUMBER, labels[-1]):
         # Resolvers read abbreviated, octal and hexadecimal forms of addresses; only the plain one is clear.
         return _is_address(host, ipaddress.IPv4Address)
-    return len(host) <= HOST_LENGTH and all(map(_LABEL.fullmatch, labels))
+    return len(host) <= HOST_LENGTH and all(re.fullmatch(_LABEL, label) for label in labels)
 
 
 def _is_address(host: str, kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address]) -> bool:
@@ -164,7 +175,7 @@ def _is_address(host: str, kind: type[ipaddress.IPv4Address | ipaddress.IPv6Addr
 _URL_SCHEMA: Final[Schema] = {
     "type": "string",
     "maxLength": URL_LENGTH,
-    "pattern": patterns.DESTINATION_URL,
+    "pattern": DESTINATION_URL,
     "description": "https, without user info and fragment. A service in development takes http too.",
 }
 _TYPES: Final[Schema] = {
@@ -179,7 +190,7 @@ _TYPES: Final[Schema] = {
 _DESCRIPTION: Final[Schema] = {
     "type": "string",
     "maxLength": DESCRIPTION_LENGTH,
-    "pattern": patterns.NO_NUL,
+    "pattern": r"^[^\x00]*$",
 }
 _SENT: Final[Schema] = {
     "destinationUrl": "https://hooks.example/scoring",
@@ -205,15 +216,7 @@ class WebhookInput(WebhookUpdate):
 
 
 class Webhook(Resource):
-    """A webhook. `repr` shows neither its address, which often holds a password, nor its secret.
-
-    Attributes
-    ----------
-    secret : str or None
-        ``whsec_...``: signs deliveries. Only creation and rotation show it.
-    disabled_reason : str or None
-        Why the service disabled it.
-    """
+    """A webhook. `repr` shows neither its address, which often holds a password, nor its secret."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -70,7 +70,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
     with cancelled_by_signals():
         http = _http_settings(settings)
         app, close = await open_application(settings, http)
-        from scoring_model.service.http.logs import configure
+        from scoring_model.service.http.context import configure
         from scoring_model.service.http.server import run
 
         configure()

@@ -10,7 +10,7 @@ import pytest
 
 from http_server import LIVE, Connection, Running, serve, stop
 from scoring_model.service.http import connections
-from scoring_model.service.http.rate_limit import connecting_address
+from scoring_model.service.http.authentication import connecting_address
 from scoring_model.service.process import connections_within_descriptors
 
 CREDENTIALS: Final = b"x-client-id: cl_1\r\nx-api-key: sk_1\r\n"

@@ -153,16 +153,27 @@ def test_bodies_in_any_pieces_are_the_same() -> None:
         b"GET /health/live HTTP/1.1\nHost: a\n\n\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost : a\r\n\r\n",
+        b"nonsense\r\n\r\n",
+        b"GET /health/live HTTP/1.1\r\nHost: a\r\nx-a: \x00\r\n\r\n",
+        b"GET /health/live HTTP/1.1\r\nbad name: a\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET  HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
 def test_unclear_requests_are_refused(request_bytes: bytes) -> None:
-    """Two readers could disagree about them: 400, the end of the connection, and nothing behind them is answered."""
+    """Two readers could disagree about them: 400 as a problem, the end, and nothing behind them is answered."""
 
     async def use(server: Running) -> None:
         connection = await server.connect()
         connection.writer.write(request_bytes + LIVE)
         status, headers, body = await connection.read()
         assert (status, json.loads(body)["code"]) == (400, "malformed_request")
+        assert json.loads(body)["instance"] == f"urn:uuid:{headers['x-request-id']}"
+        assert headers["content-type"] == "application/problem+json"
+        assert headers["cache-control"] == "no-store"
         assert headers["connection"] == "close"
         assert await connection.ended()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,56 +12,15 @@ import httpx
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.service import open_service
 from scoring_model.service.store import open_store
-from service_use import MASTERS, eventually
+from service_use import MASTERS, HeldStore, eventually
 
 PATH = "/scoring/v1/verifications"
 BODY = {"signals": {"vpn": True}}
 Credentials = Mapping[str, str]
-
-
-class Counting:
-    """A store that counts queries for credentials, and lets transactions wait at a gate."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.queries = 0
-        self.gate = asyncio.Event()
-        self.gate.set()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Any]:
-        """See `Store.reading`."""
-        async with self._store.reading() as reader:
-            yield _CountingReader(reader, self)
-
-    @asynccontextmanager
-    async def writing(self, history_scopes: Sequence[str], *, wait: bool = True) -> AsyncIterator[Any]:
-        """See `Store.writing`."""
-        await self.gate.wait()
-        async with self._store.writing(history_scopes, wait=wait) as transaction:
-            yield transaction
-
-
-class _CountingReader:
-    def __init__(self, reader: Reader, counting: Counting) -> None:
-        self._reader = reader
-        self._counting = counting
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reader, name)
-
-    async def credentials(self, digests: Sequence[bytes]) -> Any:
-        """See `Reader.credentials`."""
-        self._counting.queries += 1
-        return await self._reader.credentials(digests)
 
 
 class Served:
@@ -70,10 +29,10 @@ class Served:
     Parameters
     ----------
     app : ASGI application
-    store : Counting
+    store : HeldStore
     """
 
-    def __init__(self, app: Any, store: Counting) -> None:
+    def __init__(self, app: Any, store: HeldStore) -> None:
         self._app = app
         self.store = store
 
@@ -97,7 +56,7 @@ class Served:
 @asynccontextmanager
 async def served(url: str, bundle: Path, limits: QueueLimits) -> AsyncIterator[Served]:
     """Serve over a database."""
-    store = Counting(await open_store(url))
+    store = HeldStore(await open_store(url))
     service = await open_service(
         store,
         bundle=bundle,
@@ -156,12 +115,12 @@ def test_a_flood_of_wrong_credentials_costs_few_queries(store_url: str, sealed: 
             found = Counter(await asyncio.gather(*(wrong(number) for number in range(100))))
             assert 60 <= found[401] < 70
             assert found[401] + found[429] == 100
-            service.store.queries = 0
+            service.store.readings = 0
             flood = [asyncio.create_task(wrong(number)) for number in range(300)]
             await asyncio.sleep(0)
             assert (await service.post(other, address="192.0.2.2")).status_code == 201
             assert (await service.post(good)).status_code == 201
             await asyncio.gather(*flood)
-            assert service.store.queries <= 30
+            assert service.store.readings <= 30
 
     asyncio.run(story())

@@ -1,18 +1,18 @@
-"""The contract's section Errors."""
+"""The contract's section Errors, and the turnstile of answers under overload."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from fake_service import GOOD, HOOK, NARROW, Client, FakeService
-from scoring_model.contract.body import Nothing
+from scoring_model.contract.resource import Nothing
 from scoring_model.service.core import errors
 from scoring_model.service.core.store import Bucket, StoreUnavailable
-from scoring_model.service.http import errors as http_errors
 from scoring_model.service.http.application import OPERATIONS
-from scoring_model.service.http.errors import STATUSES, problem, status_of
+from scoring_model.service.http.errors import AT_ONCE, PER_SECOND, STATUSES, Turnstile, problem, status_of
 from scoring_model.service.http.operation import Operation
 
 FIELDS = ["type", "title", "status", "detail", "instance", "code", "requestId"]
@@ -117,25 +117,13 @@ def test_errors_of_paths() -> None:
                 assert answer.headers["allow"] == methods
 
 
-def test_errors_list_everything_at_once() -> None:
-    """422 names every rule that is broken, with pointers, and never the value."""
-    body = {"firstName": "x" * 131, "dob": "someday", "address": {"country": "XX"}, "nick/name": "Addie"}
-    answer = Client().ask("POST", "/scoring/v1/identities", json=body)
-    problem = _check_shape(answer, 422, "invalid_request")
-    pointers = {error["pointer"] for error in problem["errors"]}
-    assert pointers == {"/firstName", "/dob", "/address/country", "/nick~1name"}
-    assert "xxx" not in answer.text
-    assert "someday" not in answer.text
-    assert "Addie" not in answer.text
-
-
 def test_errors_each_class_has_one_status() -> None:
     """Every class of errors that can be raised has a status; those derived from one have that of the nearest."""
 
     def family(kind: type[Exception]) -> list[type[Exception]]:
         return [kind, *(found for child in kind.__subclasses__() for found in family(child))]
 
-    abstract = {errors.RequestError, http_errors.Explained}
+    abstract = {errors.RequestError}
     for kind in family(errors.RequestError):
         if kind not in abstract and kind.__module__.startswith("scoring_model.service"):
             assert any(base in STATUSES for base in kind.__mro__), kind
@@ -178,3 +166,59 @@ def test_errors_of_cancellation() -> None:
     service = FakeService()
     service.fault = asyncio.CancelledError()
     _check_shape(Client(service).ask("GET", "/scoring/v1/webhooks"), 503, "unavailable")
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of the event loop: it stands still unless its one item is changed."""
+    found = [1000.0]
+
+    def call_later(self: asyncio.BaseEventLoop, delay: float, call: object, *arguments: object) -> object:
+        found[0] += delay
+        return self.call_soon(call, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "time", lambda _: found[0])
+    monkeypatch.setattr(asyncio.BaseEventLoop, "call_later", call_later)
+    return found
+
+
+def test_few_pass_in_each_second_and_all_in_the_end(seconds: list[float]) -> None:
+    """In the order in which they came; one that is cancelled takes no room."""
+
+    async def story() -> None:
+        turnstile = Turnstile()
+        passed: list[int] = []
+
+        async def one(number: int) -> None:
+            await turnstile.turn()
+            passed.append(number)
+
+        began = seconds[0]
+        tasks = [asyncio.create_task(one(number)) for number in range(5 * AT_ONCE)]
+        await asyncio.sleep(0)
+        assert passed == list(range(AT_ONCE))
+        tasks[AT_ONCE + 1].cancel()
+        steps = [len(passed)]
+        while len(passed) < 5 * AT_ONCE - 1:
+            await asyncio.sleep(0)
+            steps.append(len(passed))
+        assert max(b - a for a, b in pairwise(steps)) <= AT_ONCE
+        assert passed == [number for number in range(5 * AT_ONCE) if number != AT_ONCE + 1]
+        assert seconds[0] - began == pytest.approx((4 * AT_ONCE - 1) / PER_SECOND, abs=0.004)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def test_who_comes_alone_does_not_wait(seconds: list[float]) -> None:
+    """The room of a second comes back with time."""
+
+    async def story() -> None:
+        turnstile = Turnstile()
+        for _ in range(AT_ONCE + 3):
+            seconds[0] += 1 / PER_SECOND
+            before = seconds[0]
+            await turnstile.turn()
+            assert seconds[0] == before
+
+    asyncio.run(story())

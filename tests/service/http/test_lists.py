@@ -71,14 +71,6 @@ def test_webhooks_pages_that_are_refused(query: str, codes: list[str]) -> None:
     assert [error["code"] for error in answer.json()["errors"]] == codes
 
 
-def test_errors_unknown_parameters_are_named_in_pointers() -> None:
-    """As unknown fields are, and nowhere else."""
-    answer = Client().ask("GET", "/scoring/v1/webhooks?off/set=secret&limit=1&limit=2")
-    errors = answer.json()["errors"]
-    assert [error["pointer"] for error in errors] == ["/off~1set", "/limit"]
-    assert not any("off" in error["detail"] for error in errors)
-
-
 def test_webhooks_cursor_after_what_was_deleted() -> None:
     """A cursor is a place, not a thing: it goes on when its webhook is gone."""
     client = Client()

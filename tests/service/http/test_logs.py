@@ -9,7 +9,7 @@ import pytest
 
 from fake_service import GOOD, PERSON, Client
 from scoring_model.service.core.faults import FAULTS
-from scoring_model.service.http import HttpSettings, logs
+from scoring_model.service.http import HttpSettings, context
 
 CANARY = "canary-7f3a"
 
@@ -17,10 +17,10 @@ CANARY = "canary-7f3a"
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
     """What was logged, in a process that is as it was afterwards."""
-    loggers = [logging.getLogger(name) for name in (logs.ACCESS, FAULTS)]
+    loggers = [logging.getLogger(name) for name in (context.ACCESS, FAULTS)]
     before = [(logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
     written = io.StringIO()
-    logs.configure(written)
+    context.configure(written)
     yield written
     for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
         logger.handlers[:], logger.propagate = handlers, propagate
@@ -99,6 +99,6 @@ def test_privacy_faults_are_found_by_request(stream: io.StringIO) -> None:
 def test_privacy_logs_can_be_switched_off(stream: io.StringIO) -> None:
     """Without the setting, or with the logger turned down, nothing is written."""
     Client(settings=HttpSettings(access_log=False)).ask("GET", "/health/live")
-    logging.getLogger(logs.ACCESS).setLevel(logging.WARNING)
+    logging.getLogger(context.ACCESS).setLevel(logging.WARNING)
     Client(settings=HttpSettings()).ask("GET", "/health/live")
     assert stream.getvalue() == ""

@@ -1,4 +1,4 @@
-"""The API reference: it is complete, its examples hold, and the application does what it says."""
+"""The API reference: it is complete, its examples hold, the application does what it says, and a browser shows it."""
 
 import json
 import re
@@ -8,12 +8,14 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
+from playwright.async_api import Page, async_playwright
 
-from fake_service import HOOK, PERSON, Client
-from scoring_model.service.http.application import OPERATIONS
-from scoring_model.service.http.components import ERRORS
+from browsing import browser_path, note_complaints
+from fake_service import GOOD, HOOK, PERSON, Client
+from http_server import Running, serve
+from scoring_model.service.http.application import OPERATIONS, POLICY
 from scoring_model.service.http.errors import STATUSES
-from scoring_model.service.http.openapi import openapi
+from scoring_model.service.http.openapi import ERRORS, openapi
 
 DOCUMENT = openapi()
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
@@ -162,82 +164,6 @@ def test_reference_describes_what_is_answered(operation: Any) -> None:
     assert names - {*answer.headers} <= optional
 
 
-@EVERY
-def test_reference_describes_errors(operation: Any) -> None:
-    """Errors of each operation fulfil the described schema and have the described headers."""
-    client = Client()
-    path = operation.path.replace("{id}", "00000000-0000-0000-0000-000000000001")
-    described = DOCUMENT["paths"][operation.path][operation.method.lower()]["responses"]
-    answers = [
-        client.ask(operation.method, path, credentials=None),
-        client.ask(operation.method, path + "?nothing=1", json={}),
-        client.ask(operation.method, path, json={str(place): 1 for place in range(101)}),
-        client.ask(operation.method, path, content=b" " * 300_000),
-        client.ask(operation.method, path, json=HOOK if operation.method == "PUT" else {}),
-    ]
-    for answer in answers:
-        if answer.status_code < 400:
-            continue
-        response = _resolved(described[str(answer.status_code)])
-        _check(answer.json(), response["content"]["application/problem+json"]["schema"])
-        assert {name.lower() for name in response["headers"]} <= {*answer.headers}
-
-
-def test_reference_says_what_is_sent() -> None:
-    """What the schema of a request allows is taken, what it forbids is refused, on cases of every rule."""
-    cases: list[tuple[str, dict[str, Any]]] = [
-        ("/scoring/v1/identities", {"firstName": "x" * 100}),
-        ("/scoring/v1/identities", {"firstName": "x" * 101}),
-        ("/scoring/v1/identities", {"firstName": " "}),
-        ("/scoring/v1/identities", {"firstName": None}),
-        ("/scoring/v1/identities", {"dob": "1985-02-30"}),
-        ("/scoring/v1/identities", {"citizenship": "XX"}),
-        ("/scoring/v1/identities", {"documentType": "LICENCE"}),
-        ("/scoring/v1/identities", {"imageUrls": ["http://a.example"]}),
-        ("/scoring/v1/identities", {"imageUrls": ["https://a.example"] * 11}),
-        ("/scoring/v1/identities", {"imageUrls": ["HTTPS://a.example/" + "x" * 2030]}),
-        ("/scoring/v1/identities", {"imageUrls": ["https://a.example/" + "x" * 2031]}),
-        ("/scoring/v1/identities", {"address": {"line1": "x" * 200}}),
-        ("/scoring/v1/identities", {"address": {"line1": "x" * 201}}),
-        ("/scoring/v1/identities", {"address": {"line3": "x"}}),
-        ("/scoring/v1/identities", {"address": []}),
-        ("/scoring/v1/identities", {"externalId": "x" * 129}),
-        ("/scoring/v1/identities", {"id": "x"}),
-        ("/scoring/v1/verifications", {}),
-        ("/scoring/v1/verifications", {"identityId": None, "signals": None}),
-        ("/scoring/v1/verifications", {"identityId": "x"}),
-        ("/scoring/v1/verifications", {"signals": {}}),
-        ("/scoring/v1/verifications", {"signals": {"a": {}}}),
-        ("/scoring/v1/verifications", {"signals": {"a": None, "b": 1.5, "c": True, "d": "x" * 256}}),
-        ("/scoring/v1/verifications", {"signals": {"d": "x" * 257}}),
-        ("/scoring/v1/verifications", {"signals": {"x" * 129: 1}}),
-        ("/scoring/v1/verifications", {"signals": {"": 1}}),
-        ("/scoring/v1/verifications", {"signals": {str(place): place for place in range(201)}}),
-        ("/scoring/v1/verifications", {"signals": {}, "subjectId": "x" * 129}),
-        ("/scoring/v1/webhooks", HOOK),
-        ("/scoring/v1/webhooks", {"active": True}),
-        ("/scoring/v1/webhooks", {**HOOK, "active": None}),
-        ("/scoring/v1/webhooks", {**HOOK, "active": "yes"}),
-        ("/scoring/v1/webhooks", {**HOOK, "destinationUrl": "ftp://a.example"}),
-        ("/scoring/v1/webhooks", {**HOOK, "destinationUrl": "https://a@b.example"}),
-        ("/scoring/v1/webhooks", {**HOOK, "destinationUrl": "https://b.example/#a"}),
-        ("/scoring/v1/webhooks", {**HOOK, "eventTypes": []}),
-        ("/scoring/v1/webhooks", {**HOOK, "eventTypes": ["*", "verification.*", "webhook.test"]}),
-        ("/scoring/v1/webhooks", {**HOOK, "eventTypes": ["verification.done"]}),
-        ("/scoring/v1/webhooks", {**HOOK, "description": "x" * 201}),
-        ("/scoring/v1/webhooks", {**HOOK, "secret": "whsec_"}),
-    ]
-    for path, body in cases:
-        request = DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["application/json"]
-        try:
-            _check(body, request["schema"])
-            allowed = True
-        except jsonschema.ValidationError:
-            allowed = False
-        answer = Client().ask("POST", path, json=body)
-        assert (answer.status_code < 400) == allowed, (path, body, answer.text)
-
-
 def test_reference_states_numbers_of_the_code() -> None:
     """Numbers in the prose are those of the code."""
     from scoring_model.service.http.bodies import DEPTH
@@ -247,3 +173,64 @@ def test_reference_states_numbers_of_the_code() -> None:
     text = re.sub(r"\s+", " ", DOCUMENT["info"]["description"])
     assert f"nested at most {DEPTH} deep and at most {MAX_BODY // 1024} KiB long" in text
     assert f"1 to {KEY_LENGTH} printable ASCII characters" in text
+
+
+@pytest.mark.browser
+def test_docs_show_every_operation_and_carry_one_out() -> None:
+    """The page renders all operations from our own files alone, complains of nothing, and can be tried out."""
+    heard: list[str] = []
+    hosts: set[str] = set()
+
+    async def use(server: Running) -> None:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+            page = await browser.new_page()
+            note_complaints(page, heard)
+            page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+            await page.goto(f"http://127.0.0.1:{server.port}/docs")
+            for operation in OPERATIONS:
+                shown = page.locator(f".opblock-{operation.method.lower()}").filter(
+                    has=page.locator(f'[data-path="{operation.path}"]')
+                )
+                await shown.wait_for()
+            await page.locator(".models, .webhooks").first.wait_for()
+            assert await _tried_out(page) == "200"
+            await browser.close()
+        assert hosts == {f"127.0.0.1:{server.port}"}
+        assert heard == []
+
+    serve(use)
+
+
+async def _tried_out(page: Page) -> str:
+    """Log in, list the webhooks, and give the status that the page shows."""
+    await page.locator(".authorize").first.click()
+    boxes = page.locator(".auth-container")
+    for place, name in enumerate(("x-client-id", "x-api-key")):
+        await boxes.nth(place).locator("input").fill(GOOD[name])
+        await boxes.nth(place).locator("button.authorize").click()
+    await page.locator(".btn-done").first.click()
+    block = page.locator("#operations-Webhooks-listWebhooks")
+    await block.locator(".opblock-summary-control").click()
+    await block.locator(".try-out__btn").click()
+    await block.locator(".execute").click()
+    status = block.locator(".live-responses-table .response-col_status").last
+    await status.wait_for()
+    return (await status.inner_text()).strip()
+
+
+def test_docs_forbid_whatever_is_not_theirs() -> None:
+    """The policy of the page allows files of its own host alone, and nothing within the text."""
+    answer = Client().ask("GET", "/docs", credentials=None)
+    assert answer.headers["content-security-policy"] == POLICY
+    assert "unsafe" not in POLICY
+    assert "default-src 'none'" in POLICY
+    assert "<style" not in answer.text
+    assert "http" not in answer.text
+    assert answer.text.count("<script src=") == answer.text.count("<script") == 2
+    for name in ("swagger-ui.css", "swagger-ui-bundle.js", "start.js"):
+        found = Client().ask("GET", f"/docs/{name}", credentials=None)
+        assert found.status_code == 200
+        assert found.headers["x-content-type-options"] == "nosniff"
+    assert Client().ask("GET", "/docs/../pyproject.toml", credentials=None).status_code == 404
+    assert Client().ask("POST", "/docs", credentials=None, json=HOOK).status_code == 405

@@ -11,7 +11,7 @@ import pytest
 from fake_service import GOOD, PERSON, Client
 from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.core.store import Bucket
-from scoring_model.service.http import HttpSettings, logs
+from scoring_model.service.http import HttpSettings, context
 
 PATH = "/scoring/v1/verifications"
 BODY = {"signals": {"device": "d"}}
@@ -22,6 +22,18 @@ def overloaded(*, access_log: bool = False) -> Client:
     client = Client(settings=HttpSettings(access_log=access_log))
     client.service.overload = Overloaded(7)
     return client
+
+
+async def refuse(client: Client, count: int) -> None:
+    """Send requests that are refused, without a client that reads the answers."""
+
+    async def send(_: object) -> None:
+        pass
+
+    for _ in range(count):
+        headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
+        scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": headers}
+        await client.app(scope, send, send)  # type: ignore[arg-type]
 
 
 def test_a_refusal_at_arrival_says_when_to_come_back_and_spends_no_token() -> None:
@@ -81,20 +93,12 @@ def test_an_admitted_request_leaves(content: dict[str, Any]) -> None:
 
 def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their number for each client, once in a while."""
-    monkeypatch.setattr(logs, "REFUSED_SECONDS", 0.05)
+    monkeypatch.setattr(context, "REFUSED_SECONDS", 0.05)
     stream = io.StringIO()
-    logs.configure(stream)
+    context.configure(stream)
 
     async def story() -> None:
-        client = overloaded(access_log=True)
-
-        async def send(_: object) -> None:
-            pass
-
-        for _ in range(3):
-            headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
-            scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": headers}
-            await client.app(scope, send, send)  # type: ignore[arg-type]
+        await refuse(overloaded(access_log=True), 3)
         assert stream.getvalue() == ""
         await asyncio.sleep(0.2)
 
@@ -109,18 +113,11 @@ def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch
 
 def test_a_refusal_at_arrival_is_cheap() -> None:
     """At most 60 us of CPU, as benchmarks/overload.py measures; here a machine may be five times slower."""
-    client = Client(settings=HttpSettings())
-    client.service.overload = Overloaded()
-    headers = [(name.encode(), value.encode()) for name, value in GOOD.items()]
+    client = overloaded(access_log=True)
 
-    async def send(_: object) -> None:
-        pass
-
-    async def refuse(count: int) -> float:
+    async def seconds() -> float:
         began = time.thread_time()
-        for _ in range(count):
-            scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": headers}
-            await client.app(scope, send, send)  # type: ignore[arg-type]
-        return (time.thread_time() - began) / count
+        await refuse(client, 200)
+        return (time.thread_time() - began) / 200
 
-    assert min(asyncio.run(refuse(200)) for _ in range(5)) < 300e-6
+    assert min(asyncio.run(seconds()) for _ in range(5)) < 300e-6

@@ -3,7 +3,7 @@
 import pytest
 
 from fake_service import PERSON, Client
-from scoring_model.service.core.store import Bucket, StoreUnavailable
+from scoring_model.service.core.store import Bucket
 
 
 def test_rate_limit_headers_stand_on_every_authenticated_answer() -> None:
@@ -35,15 +35,3 @@ def test_rate_limit_says_how_long_to_wait(wait: float, told: str) -> None:
     assert answer.headers["retry-after"] == told
     assert answer.headers["ratelimit"] == '"default";r=0;t=60'
     assert answer.json()["code"] == "rate_limited"
-
-
-def test_rate_limit_without_a_database() -> None:
-    """When nobody can count, the answer is 503."""
-
-    class Away(type(Client().service)):  # type: ignore[misc]
-        async def take_token(self, caller: object) -> Bucket:
-            raise StoreUnavailable
-
-    answer = Client(Away()).ask("GET", "/scoring/v1/webhooks")
-    assert answer.status_code == 503
-    assert answer.headers["retry-after"] == "1"

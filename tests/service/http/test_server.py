@@ -33,18 +33,6 @@ def test_answers_have_a_date_and_name_no_server() -> None:
     serve(use)
 
 
-def test_pipelined_requests_are_answered_in_order() -> None:
-    """Requests that come at once on one connection are all answered, in their order."""
-
-    async def use(server: Running) -> None:
-        connection = await server.connect()
-        paths = [b"/health/live", b"/nothing", b"/health/ready"]
-        connection.writer.write(b"".join(b"GET " + path + b" HTTP/1.1\r\nHost: a\r\n\r\n" for path in paths))
-        assert [(await connection.read())[0] for _ in paths] == [200, 404, 200]
-
-    serve(use)
-
-
 def test_bodies_that_are_too_long_are_refused_while_they_come() -> None:
     """In chunks or told by length, 413 reaches a client in the middle of sending, and the connection lives on."""
 
@@ -102,22 +90,6 @@ def test_clients_that_wait_for_leave_are_refused_without_it() -> None:
     serve(use)
 
 
-def test_slow_bodies_are_given_up() -> None:
-    """A body that stops arriving ends in 408 and the end of the connection; a slow one that arrives is taken."""
-
-    async def use(server: Running) -> None:
-        connection = await server.connect()
-        connection.writer.write(post(b"/scoring/v1/identities", b"{", b"content-length: 2"))
-        await asyncio.sleep(0.1)
-        connection.writer.write(b"}")
-        assert (await connection.read())[0] == 201
-        connection.writer.write(post(b"/scoring/v1/identities", b"{", b"content-length: 2"))
-        assert (await connection.read())[0] == 408
-        assert await connection.ended()
-
-    serve(use, body_seconds=1.0)
-
-
 def test_slow_headers_are_given_up() -> None:
     """A connection that says nothing, or never ends its headers, is closed."""
 
@@ -146,38 +118,6 @@ def test_headers_that_never_end_are_refused(line: bytes) -> None:
         status, headers, body = await connection.read()
         assert (status, headers["connection"]) == (431, "close")
         assert json.loads(body)["requestId"] == headers["x-request-id"]
-
-    serve(use)
-
-
-@pytest.mark.parametrize(
-    "request_bytes",
-    [
-        b"nonsense\r\n\r\n",
-        b"GET /health/live HTTP/1.1\r\nHost: a\r\nx-a: \x00\r\n\r\n",
-        b"GET /health/live HTTP/1.1\r\nbad name: a\r\n\r\n",
-        b"GET /\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"GET  HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: x\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: a\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    ],
-)
-def test_what_is_no_http_is_refused_as_a_problem(request_bytes: bytes) -> None:
-    """Bytes that are no HTTP/1.1 get 400 (or 404 where only the path is odd), as a problem with a request id."""
-
-    async def use(server: Running) -> None:
-        status, headers, body = await server.answer(request_bytes)
-        assert status in (400, 404)
-        assert headers["content-type"] == "application/problem+json"
-        assert headers["cache-control"] == "no-store"
-        assert json.loads(body)["instance"] == f"urn:uuid:{headers['x-request-id']}"
-        assert (await server.answer(LIVE))[0] == 200
 
     serve(use)
 

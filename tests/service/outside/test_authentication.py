@@ -4,8 +4,6 @@ import asyncio
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +13,11 @@ import pytest
 from scoring_model.service.clients.clients import create_client, revoke
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.service import open_service
 from scoring_model.service.store import open_store
-
-
-class Watched:
-    """A store that counts what it is asked of credentials and buckets."""
-
-    def __init__(self, store: Store, counted: Counter[str]) -> None:
-        self._store = store
-        self._counted = counted
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Reader]:
-        """See `Store.reading`."""
-        self._counted["readings"] += 1
-        async with self._store.reading() as reader:
-            yield reader
-
-    async def take(self, *arguments: Any, **options: Any) -> Any:
-        """See `Store.take`."""
-        self._counted["takes"] += 1
-        return await self._store.take(*arguments, **options)
+from service_use import HeldStore
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, counted: Counter[str]) -> None:
@@ -67,16 +42,15 @@ def test_refusals_cost_the_same(sealed: Path, store_url: str, monkeypatch: pytes
     costs: dict[str, tuple[int, dict[str, int]]] = {}
 
     async def main() -> None:
-        store = await open_store(store_url)
+        store: Any = HeldStore(await open_store(store_url))
         now = SystemClock().now()
         made = [
             await create_client(store, name=name, permissions=frozenset(Permission), now=now)
             for name in ("good", "other", "revoked")
         ]
         await revoke(store, made[2].client_id, now=now)
-        watched: Any = Watched(store, counted)
         service = await open_service(
-            watched, bundle=sealed, keyring=lambda: Keyring(KeyEncryptionKey(bytes(32))), clock=SystemClock()
+            store, bundle=sealed, keyring=lambda: Keyring(KeyEncryptionKey(bytes(32))), clock=SystemClock()
         )
         app = create_app(service, HttpSettings(access_log=False), clock=SystemClock())
         good, other, gone = ((one.client_id, one.api_key) for one in made)
@@ -99,7 +73,9 @@ def test_refusals_cost_the_same(sealed: Path, store_url: str, monkeypatch: pytes
                     (b"x-api-key", api_key.encode("latin-1")),
                 ]
                 counted.clear()
+                store.readings = store.takes = 0
                 answer = await client.get("/scoring/v1/webhooks", headers=headers)
+                counted.update(readings=store.readings, takes=store.takes)
                 costs[name] = answer.status_code, dict(counted)
         monkeypatch.undo()
         await service.close()

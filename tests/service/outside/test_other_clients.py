@@ -112,3 +112,4 @@ def test_what_nobody_may_know(client: OutsideClient) -> None:
     assert [answer.status for answer in answers] == [401] * len(bad)
     assert all(told(answer) == told(answers[0]) for answer in answers)
     assert "ratelimit" not in answers[0].headers
+    assert answers[0].headers["www-authenticate"] == 'ApiKey realm="scoring"'

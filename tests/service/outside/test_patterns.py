@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from scoring_model.contract.patterns import CURSOR, DESTINATION_URL, IMAGE_URL, NOT_BLANK
+from scoring_model.contract.identity import IMAGE_URL, NOT_BLANK
 from scoring_model.contract.rules import RuleError, image_url
+from scoring_model.contract.webhook import DESTINATION_URL
 from scoring_model.service.core.errors import Invalid
+from scoring_model.service.http.openapi import CURSOR
 from scoring_model.service.http.webhooks import cursor_of, page
 from scoring_model.service.webhooks.webhook import parse_new_webhook
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from scoring_model.contract.normal_form import normal_form
+from scoring_model.contract.rules import normal_form
 from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, Transaction

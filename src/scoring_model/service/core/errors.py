@@ -6,29 +6,22 @@ Every error has a `code`, a stable name that clients may compare. Texts name fie
 from collections.abc import Mapping
 from typing import ClassVar, TypeVar
 
-from scoring_model.contract.body import Body, InvalidBody
-from scoring_model.contract.violation import Violation
+from scoring_model.contract import violation
+from scoring_model.contract.resource import Body
+from scoring_model.contract.violation import MOST_ERRORS, Violation
 
 B = TypeVar("B", bound=Body)
 
 
 class RequestError(Exception):
-    """Base of the errors that a caller can correct or wait out."""
+    """Base of the errors that a caller can correct or wait out. An error may have a detail of its own."""
 
     code: ClassVar[str]
-    detail: ClassVar[str]
+    detail: str
 
 
 class Invalid(RequestError):
-    """A request breaks rules.
-
-    Parameters
-    ----------
-    errors : tuple of Violation
-        The first of them, at least one.
-    omitted : int
-        How many there are besides.
-    """
+    """A request breaks rules: the first violations, and how many there are besides."""
 
     code = "invalid_request"
     detail = "The request breaks the rules that are listed."
@@ -49,8 +42,10 @@ def parsed(kind: type[B], body: Mapping[str, object], context: object = None) ->
     """
     try:
         return kind.parse(body, context)
-    except InvalidBody as error:
-        raise Invalid(error.violations, omitted=error.omitted) from None
+    except violation.Invalid as error:
+        found = error.violations
+        omitted = error.omitted + len(found[MOST_ERRORS:])
+        raise Invalid(found[:MOST_ERRORS], omitted=omitted) from None
 
 
 class BatchUnsupported(Invalid):
@@ -106,13 +101,7 @@ class InProgress(Conflict):
 
 
 class Unavailable(RequestError):
-    """The service can't carry the request out now; it may succeed later.
-
-    Parameters
-    ----------
-    retry_after : int
-        Seconds, at least 1.
-    """
+    """The service can't carry the request out now; it may succeed after some seconds."""
 
     code = "unavailable"
     detail = "The service can't answer now. Try again later."

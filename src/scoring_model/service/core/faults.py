@@ -12,13 +12,7 @@ _faults: Final = logging.getLogger(FAULTS)
 
 
 def log_fault(doing: str, error: BaseException) -> None:
-    """Log an error: what was being done, types and places.
-
-    Parameters
-    ----------
-    doing : str
-        A constant text, without values of requests.
-    """
+    """Log an error with types and places. What was being done is a constant text, without values of requests."""
     _faults.error(json.dumps({"doing": doing, "errors": chain_of(error)}, separators=(",", ":")))
 
 
@@ -36,13 +30,7 @@ def log_notice(text: str) -> None:
 
 
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:
-    """Name an error and what caused it, the outermost first.
-
-    Returns
-    -------
-    list of dict
-        `type`, and `places` from the outermost call to the innermost.
-    """
+    """Name the types of an error and its causes, and their places from the outermost call to the innermost."""
     chain: list[dict[str, object]] = []
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

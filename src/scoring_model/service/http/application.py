@@ -1,20 +1,24 @@
-"""The application: middleware and routes."""
+"""The application: middleware, routes, and pages without credentials: health checks and the API reference."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
+from pydantic import Field
+from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from scoring_model.contract.resource import Instant, Resource, instant
 from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.http import identities, verifications, webhooks
 from scoring_model.service.http.authentication import AuthenticationMiddleware
-from scoring_model.service.http.error_middleware import ErrorMiddleware
-from scoring_model.service.http.logs import RequestLog
-from scoring_model.service.http.operation import Endpoint, Operation
-from scoring_model.service.http.public import health_pages
-from scoring_model.service.http.reference import reference_pages
+from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog
+from scoring_model.service.http.errors import ErrorMiddleware, MethodNotAllowed, NotReady
+from scoring_model.service.http.operation import Endpoint, Operation, plain
 from scoring_model.service.http.settings import HttpSettings
 
 if TYPE_CHECKING:
@@ -24,32 +28,180 @@ if TYPE_CHECKING:
 OPERATIONS: Final = (*verifications.OPERATIONS, *identities.OPERATIONS, *webhooks.OPERATIONS)
 """Every operation that needs credentials."""
 
+DESCRIPTION: Final = "/openapi.json"
+DOCS: Final = "/docs"
+LIVE: Final = "/health/live"
+READY: Final = "/health/ready"
+LEAVING: Final = "leaving"
+"""In the state of a request when the process was asked to stop (ASGI lifespan protocol, lifespan state)."""
+
+PIECE: Final = 64 * 1024
+"""Bytes of a file that are written at a time."""
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy of the page: its own files only, no inline script or style."""
+
+_HTML: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Identity risk scoring: API reference</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+"""
+_START: Final = """SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#reference",
+  deepLinking: true,
+  validatorUrl: null,
+});
+"""
+_PROTECTION: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+
+
+class Health(Resource):
+    """The process is alive."""
+
+    status: Literal["live"] = "live"
+
+
+class Readiness(Resource):
+    """The process accepts requests; with warnings for its operator."""
+
+    status: Literal["ready"] = "ready"
+    erasure_incomplete_since: Annotated[
+        Instant | None,
+        Field(description="Since when an erasure waits for the truncation of the write-ahead log (SQLite)."),
+    ]
+    clock_behind_seconds: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="How far the newest event is ahead of this process's clock; 0 up to the tolerance of 5 s.",
+        ),
+    ]
+
 
 def create_app(service: "Service", settings: HttpSettings, *, clock: Clock) -> ASGIApp:
-    """Build the application. It starts and stops nothing.
-
-    Parameters
-    ----------
-    clock : Clock
-        For the times in logs; those of resources are the service's.
-    """
-    routes = [
-        *_operation_routes(service, settings),
-        *(Route(page.path, page) for page in [*health_pages(service), *reference_pages()]),
-    ]
+    """Build the application. It starts and stops nothing. The clock is for the times in logs."""
+    by_path: dict[str, list[Operation]] = {}
+    for operation in OPERATIONS:
+        by_path.setdefault(operation.path, []).append(operation)
+    routes = [Route(path, Endpoint(path, found, service, settings)) for path, found in by_path.items()]
+    routes += [Route(page.path, page) for page in _public_pages(service)]
     router = Router(routes, redirect_slashes=False, default=_not_found)
     return ErrorMiddleware(
         AuthenticationMiddleware(router, service, settings), RequestLog(clock, enabled=settings.access_log)
     )
 
 
-def _operation_routes(service: "Service", settings: HttpSettings) -> Iterable[Route]:
-    by_path: dict[str, list[Operation]] = {}
-    for operation in OPERATIONS:
-        by_path.setdefault(operation.path, []).append(operation)
-    for path, operations in by_path.items():
-        yield Route(path, Endpoint(path, operations, service, settings))
-
-
 async def _not_found(_scope: Scope, _receive: Receive, _send: Send) -> None:
     raise NotFound
+
+
+class PublicPage:
+    """ASGI application of a page without credentials. It ignores queries, which load balancers like to add."""
+
+    def __init__(self, path: str, answer: Callable[[Scope], Awaitable[Response]]) -> None:
+        self.path = path
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request.
+
+        Raises
+        ------
+        MethodNotAllowed
+            Unless it is GET or HEAD.
+        """
+        context: RequestContext = scope[CONTEXT]
+        context.route = self.path
+        if context.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(("GET", "HEAD"))
+        response = await self._answer(scope)
+        await response(scope, receive, send)
+
+
+def _public_pages(service: "Service") -> list[PublicPage]:
+    async def live(_scope: Scope) -> Response:
+        return plain(Health())
+
+    async def ready(scope: Scope) -> Response:
+        found = None if LEAVING in scope.get("state", {}) else await service.readiness.check()
+        if found is None:
+            raise NotReady
+        since = found.erasure_incomplete_since
+        return plain(
+            Readiness(
+                erasure_incomplete_since=None if since is None else instant(since),
+                clock_behind_seconds=found.clock_behind // 1_000_000,
+            )
+        )
+
+    async def description(_scope: Scope) -> Response:
+        return Response(_described(), media_type="application/json")
+
+    async def docs(_scope: Scope) -> Response:
+        headers = {"Content-Security-Policy": POLICY, **_PROTECTION}
+        return Response(_HTML, headers=headers, media_type="text/html")
+
+    async def start(_scope: Scope) -> Response:
+        return Response(_START, headers=_PROTECTION, media_type="text/javascript")
+
+    return [
+        PublicPage(LIVE, live),
+        PublicPage(READY, ready),
+        PublicPage(DESCRIPTION, description),
+        PublicPage(DOCS, docs),
+        PublicPage(f"{DOCS}/start.js", start),
+        _file_page("swagger-ui.css", "text/css"),
+        _file_page("swagger-ui-bundle.js", "text/javascript"),
+    ]
+
+
+@cache
+def _described() -> bytes:
+    from scoring_model.service.http.openapi import openapi
+
+    return to_json(openapi())
+
+
+def _file_page(name: str, media_type: str) -> PublicPage:
+    async def answer(_scope: Scope) -> Response:
+        return _Pieces(_content(name), headers=_PROTECTION, media_type=media_type)
+
+    return PublicPage(f"{DOCS}/{name}", answer)
+
+
+class _Pieces(Response):
+    """A long response, sent in pieces as the client reads them, without a copy."""
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Send it."""
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": list(self.raw_headers)}
+        )
+        content = memoryview(self.body)
+        for start in range(0, len(content), PIECE):
+            end = start + PIECE
+            more = end < len(content)
+            await send({"type": "http.response.body", "body": content[start:end], "more_body": more})
+
+
+@cache
+def _content(name: str) -> bytes:
+    """Read a file once per process."""
+    import swagger_ui_bundle  # type: ignore[import-untyped]
+
+    return (Path(swagger_ui_bundle.swagger_ui_path) / name).read_bytes()

@@ -1,5 +1,13 @@
-"""Authentication: credentials, admission to the queue, then the rate limit, all before routing."""
+"""Authentication: credentials, admission to the queue, then the rate limit, all before routing.
 
+Failed authentications are limited by address.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -7,16 +15,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import Bucket
-from scoring_model.service.http.context import context_of, header_values
-from scoring_model.service.http.errors import RateLimited, Unauthorized
-from scoring_model.service.http.rate_limit import FailureLimit, quota_headers, seconds_to_wait
+from scoring_model.service.http.context import AUTHENTICATED, CONTEXT, FLAGS, RequestContext
+from scoring_model.service.http.errors import RateLimited, TooManyFailures, Unauthorized
 from scoring_model.service.http.settings import HttpSettings
 
 if TYPE_CHECKING:
     from scoring_model.service.service import Service
 
+IpAddress = IPv4Address | IPv6Address
+IpNetwork = IPv4Network | IPv6Network
+
 GUARDED = "/scoring"
 """Everything under it needs credentials, whether it exists or not."""
+
+LIMITED_SECONDS: Final = 10.0
+"""For which an address counts as limited after its last failure above the limit."""
+
+MOST_LIMITED: Final = 4_096
+"""Limited addresses in memory; the oldest give way."""
 
 _READING: Final = frozenset(("GET", "HEAD"))  # these wait for no transaction
 
@@ -27,7 +43,8 @@ class AuthenticationMiddleware:
     def __init__(self, app: ASGIApp, service: "Service", settings: HttpSettings) -> None:
         self._app = app
         self._service = service
-        self._failures = FailureLimit(service, settings)
+        self._trusted = settings.trusted_proxies
+        self._limited: dict[str, float] = {}  # until when, by address
         self._quotas: dict[int, list[tuple[bytes, bytes]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,45 +58,147 @@ class AuthenticationMiddleware:
         if not (path == GUARDED or path.startswith(GUARDED + "/")):
             await self._app(scope, receive, send)
             return
-        context = context_of(scope)
-        context.caller = caller = await self._authenticated(scope)
-        if context.method in _READING:
-            await self._limited(caller, scope, receive, send)
-            return
+        context: RequestContext = scope[CONTEXT]
+        context.caller = caller = await self._authenticate(scope)
+        if FLAGS in scope:
+            scope[FLAGS].add(AUTHENTICATED)
+        waits = context.method not in _READING
+        if waits:
+            try:
+                self._service.queue.enter(caller.client)
+            except Overloaded:
+                # Spends no token and reads no bucket: the headers repeat the last known state.
+                full = Bucket(allowed=True, left=caller.quota, full_in=0.0, next_in=0.0)
+                context.headers += self._quotas.get(caller.client) or _quota_headers(caller, full)
+                raise
         try:
-            self._service.queue.enter(caller.client)
-        except Overloaded:
-            # Spends no token and reads no bucket: the headers repeat the last known state.
-            context.headers += self._quotas.get(caller.client) or quota_headers(caller, _full(caller))
-            raise
-        try:
-            await self._limited(caller, scope, receive, send)
+            bucket = await self._service.rate_limits.take_token(caller)
+            self._quotas[caller.client] = headers = _quota_headers(caller, bucket)
+            context.headers += headers
+            if not bucket.allowed:
+                raise RateLimited(_seconds_to_wait(bucket))
+            await self._app(scope, receive, send)
         finally:
-            self._service.queue.leave(caller.client)
+            if waits:
+                self._service.queue.leave(caller.client)
 
-    async def _limited(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        bucket = await self._service.rate_limits.take_token(caller)
-        self._quotas[caller.client] = headers = quota_headers(caller, bucket)
-        context_of(scope).headers += headers
-        if not bucket.allowed:
-            raise RateLimited(seconds_to_wait(bucket))
-        await self._app(scope, receive, send)
-
-    async def _authenticated(self, scope: Scope) -> Caller:
-        client_id = header_values(scope, b"x-client-id")
-        api_key = header_values(scope, b"x-api-key")
+    async def _authenticate(self, scope: Scope) -> Caller:
+        context: RequestContext = scope[CONTEXT]
+        client_id = context.received.get(b"x-client-id", ())
+        api_key = context.received.get(b"x-api-key", ())
         # Readers differ in which value of a repeated header they take.
         if len(client_id) == len(api_key) == 1:
             caller = await self._service.credentials.authenticate(
                 client_id[0].decode("latin-1"),
                 api_key[0].decode("latin-1"),
-                limited=self._failures.is_limited(scope),
+                # Most of the time no address is limited, and that of the request need not be known.
+                limited=bool(self._limited)
+                and self._limited.get(self._address(scope), 0.0) > time.monotonic(),
             )
             if caller is not None:
                 return caller
-        await self._failures.count(scope)
+        address = self._address(scope)
+        bucket = await self._service.rate_limits.take_failure(address)
+        if not bucket.allowed:
+            self._limit(address)
+            raise TooManyFailures(_seconds_to_wait(bucket))
         raise Unauthorized
 
+    def _limit(self, address: str) -> None:
+        self._limited.pop(address, None)  # so that the order is that of the last failures
+        while self._limited and (
+            len(self._limited) >= MOST_LIMITED or next(iter(self._limited.values())) <= time.monotonic()
+        ):
+            del self._limited[next(iter(self._limited))]
+        self._limited[address] = time.monotonic() + LIMITED_SECONDS
 
-def _full(caller: Caller) -> Bucket:
-    return Bucket(allowed=True, left=caller.quota, full_in=0.0, next_in=0.0)
+    def _address(self, scope: Scope) -> str:
+        peer = scope.get("client")
+        forwarded = scope[CONTEXT].received.get(b"x-forwarded-for", ())
+        return limited_address(None if peer is None else peer[0], forwarded, self._trusted)
+
+
+def _quota_headers(caller: Caller, bucket: Bucket) -> list[tuple[bytes, bytes]]:
+    """Report a client's quota with its window, and what is left of it with the seconds until all is.
+
+    References
+    ----------
+    draft-ietf-httpapi-ratelimit-headers, sections 3 and 4.
+    """
+    policy = f'"default";q={caller.quota};w={caller.quota_seconds}'
+    limit = f'"default";r={max(0, bucket.left)};t={math.ceil(bucket.full_in)}'
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", limit.encode())]
+
+
+def _seconds_to_wait(bucket: Bucket) -> int:
+    """Whole seconds until there is a token, at least 1 (RFC 9110, section 10.2.3)."""
+    return max(1, math.ceil(bucket.next_in))
+
+
+def limited_address(peer: str | None, forwarded: Sequence[bytes], trusted: Sequence[IpNetwork]) -> str:
+    """Name what a limit by address counts.
+
+    Parameters
+    ----------
+    peer : str or None
+        Address of the other end of the connection.
+    forwarded : sequence of bytes
+        Values of `X-Forwarded-For`, in the order of the request.
+    trusted : sequence of networks
+        Proxies whose header counts.
+
+    Returns
+    -------
+    str
+        An IPv4 address, or the /64 of an IPv6 address: the owner of one address there has all of them. Of
+        forwarded addresses it is the rightmost that is no trusted proxy: any client can write what stands left of it.
+        All peers without an address, such as those of a Unix socket, are one.
+    """
+    address = _parsed(peer or "")
+    if address is None:
+        return "unknown"
+    if _is_trusted(address, trusted):
+        address = _forwarded(address, forwarded, trusted)
+    return str(address) if isinstance(address, IPv4Address) else str(ip_network((address, 64), strict=False))
+
+
+@lru_cache(maxsize=4096)
+def connecting_address(peer: str | None, trusted: tuple[IpNetwork, ...]) -> str | None:
+    """Name what a limit on connections by address counts, as `limited_address` does.
+
+    None without an address, and for a trusted proxy, which limits the connections of addresses behind it itself.
+    """
+    address = _parsed(peer or "")
+    if address is None or _is_trusted(address, trusted):
+        return None
+    return limited_address(peer, (), ())
+
+
+def _forwarded(address: IpAddress, forwarded: Sequence[bytes], trusted: Sequence[IpNetwork]) -> IpAddress:
+    """Go from proxy to proxy, back to the first hop that is none or is unreadable."""
+    for entry in reversed(b",".join(forwarded).split(b",")):
+        hop = _parsed(_without_port(entry.decode("latin-1").strip()))
+        if hop is None:
+            break
+        address = hop
+        if not _is_trusted(hop, trusted):
+            break
+    return address
+
+
+def _parsed(text: str) -> IpAddress | None:
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _without_port(entry: str) -> str:
+    if entry.startswith("["):
+        return entry[1:].partition("]")[0]
+    return entry.partition(":")[0] if entry.count(":") == 1 else entry
+
+
+def _is_trusted(address: IpAddress, trusted: Sequence[IpNetwork]) -> bool:
+    return any(address in network for network in trusted)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -12,14 +11,13 @@ from typing import Final
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from scoring_model.service.http.context import header_values
+from scoring_model.service.http.context import RequestContext
 from scoring_model.service.http.errors import BodyTooLarge, BodyTooSlow, MalformedBody, UnsupportedMediaType
 from scoring_model.service.http.settings import HttpSettings
 
 WHOLE: Final = "scoring_model.whole"
 """In the scope of a request that has arrived completely, so that no timeout is needed."""
 
-_MEDIA_TYPE: Final = "application/json"
 _CHARSETS: Final = frozenset(("utf-8", "utf8"))
 DEPTH: Final = 64
 """How deep arrays and objects may be nested; valid bodies need at most three."""
@@ -33,18 +31,8 @@ _FORBIDDEN: Final = re.compile(
     + "".join(chr(plane << 16 | 0xFFFE) + "-" + chr(plane << 16 | 0xFFFF) for plane in range(17))
     + "]"
 )
-
-
-def check_length(scope: Scope, limit: int) -> None:
-    """Check the length that the header states, before a byte of the body is read.
-
-    Raises
-    ------
-    BodyTooLarge
-    """
-    for value in header_values(scope, b"content-length"):
-        if not value.isdigit() or len(value) > 18 or int(value) > limit:
-            raise BodyTooLarge
+_TOO_DEEP: Final = f"Arrays and objects must be nested at most {DEPTH} deep."
+_CHARACTERS: Final = "Text must hold no lone surrogate and no noncharacter (RFC 7493, section 2.1)."
 
 
 async def read_body(scope: Scope, receive: Receive, settings: HttpSettings) -> bytes:
@@ -59,33 +47,23 @@ async def read_body(scope: Scope, receive: Receive, settings: HttpSettings) -> b
     ClientDisconnect
         If the client disconnects before the end.
     """
-    check_length(scope, settings.max_body)
-    if WHOLE in scope:
-        return await _gathered(receive, settings.max_body)
+    body = bytearray()
     try:
-        async with asyncio.timeout(settings.body_seconds):
-            return await _gathered(receive, settings.max_body)
+        async with asyncio.timeout(None if WHOLE in scope else settings.body_seconds):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise ClientDisconnect
+                body += message.get("body", b"")
+                if len(body) > settings.max_body:
+                    raise BodyTooLarge
+                if not message.get("more_body", False):
+                    return bytes(body)
     except TimeoutError:
         raise BodyTooSlow from None
 
 
-async def _gathered(receive: Receive, limit: int) -> bytes:
-    message = await receive()
-    parts: list[bytes] = []
-    length = 0
-    while message["type"] == "http.request":
-        part: bytes = message.get("body", b"")
-        length += len(part)
-        if length > limit:
-            raise BodyTooLarge
-        if not message.get("more_body", False):
-            return b"".join((*parts, part))
-        parts.append(part)
-        message = await receive()
-    raise ClientDisconnect
-
-
-def check_media_type(scope: Scope) -> None:
+def check_media_type(context: RequestContext) -> None:
     """Check that the body is plain JSON.
 
     Raises
@@ -94,8 +72,8 @@ def check_media_type(scope: Scope) -> None:
         Unless there is one `Content-Type` of `application/json` (RFC 9110, section 8.3), in UTF-8 where it names a
         charset, and no content coding.
     """
-    types = header_values(scope, b"content-type")
-    codings = header_values(scope, b"content-encoding")
+    types = context.received.get(b"content-type", ())
+    codings = context.received.get(b"content-encoding", ())
     if len(types) != 1 or not _is_json(types[0]) or any(coding.lower() != b"identity" for coding in codings):
         raise UnsupportedMediaType
 
@@ -103,15 +81,11 @@ def check_media_type(scope: Scope) -> None:
 @lru_cache(maxsize=64)
 def _is_json(value: bytes) -> bool:
     media_type, *parameters = value.decode("latin-1").lower().split(";")
-    if media_type.strip() != _MEDIA_TYPE:
+    if media_type.strip() != "application/json":
         return False
     named = [parameter.partition("=") for parameter in parameters]
     charsets = [text.strip().strip('"') for name, _, text in named if name.strip() == "charset"]
     return all(charset in _CHARSETS for charset in charsets)
-
-
-class _NotIJson(ValueError):
-    """The text breaks a rule of I-JSON."""
 
 
 def read_json(raw: bytes) -> object:
@@ -133,36 +107,35 @@ def read_json(raw: bytes) -> object:
         text = raw.decode()
         decoder = _STRICT_DECODER if _LONG_NUMBER in raw.translate(_ZEROS) else _DECODER
         value: object = decoder.decode(text)
-        _check_nesting_and_text(value, text)
+        if not text.isascii() and _FORBIDDEN.search(text):
+            raise MalformedBody(_CHARACTERS)
+        # Most bodies can break neither this rule nor the one of nesting and need no walk.
+        if "\\u" in text or text.count("{") + text.count("[") > DEPTH:
+            _check_parts(value)
     except UnicodeDecodeError:
         raise MalformedBody("The body must be UTF-8.") from None
     except RecursionError:
         raise MalformedBody(_TOO_DEEP) from None
-    except _NotIJson as error:
-        raise MalformedBody(str(error)) from None
     except ValueError:
         raise MalformedBody("The body must be JSON (RFC 8259).") from None
     return value
 
 
-_TOO_DEEP: Final = f"Arrays and objects must be nested at most {DEPTH} deep."
-
-
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise _NotIJson("The names within an object must be different (RFC 7493, section 2.3).")
+        raise MalformedBody("The names within an object must be different (RFC 7493, section 2.3).")
     return members
 
 
 def _constant(_name: str) -> object:
-    raise _NotIJson("NaN and Infinity are no JSON.")
+    raise MalformedBody("NaN and Infinity are no JSON.")
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise _NotIJson("Numbers must fit into a double (RFC 7493, section 2.2).")
+        raise MalformedBody("Numbers must fit into a double (RFC 7493, section 2.2).")
     return value
 
 
@@ -179,30 +152,18 @@ _STRICT_DECODER: Final = json.JSONDecoder(
 )
 
 
-def _check_nesting_and_text(value: object, text: str) -> None:
-    if not text.isascii() and _FORBIDDEN.search(text):
-        raise _NotIJson(_CHARACTERS)
-    # Most bodies can break neither rule and need no walk.
-    if "\\u" in text or text.count("{") + text.count("[") > DEPTH:
-        for part in _parts(value):
-            if _FORBIDDEN.search(part):
-                raise _NotIJson(_CHARACTERS)
-
-
-_CHARACTERS: Final = "Text must hold no lone surrogate and no noncharacter (RFC 7493, section 2.1)."
-
-
-def _parts(value: object) -> Iterator[str]:
-    """All texts and names, level by level."""
+def _check_parts(value: object) -> None:
+    """Check all texts and names, level by level."""
     level = [value]
     depth = 0
     while level:
-        yield from [item for item in level if type(item) is str]
         objects = [item for item in level if type(item) is dict]
         arrays = [item for item in level if type(item) is list]
         # A level of scalars is no nesting of its own.
         depth += bool(objects or arrays)
         if depth > DEPTH:
-            raise _NotIJson(_TOO_DEEP)
-        yield from chain.from_iterable(objects)
+            raise MalformedBody(_TOO_DEEP)
+        texts = [item for item in level if type(item) is str]
+        if any(_FORBIDDEN.search(text) for text in chain(texts, *objects)):
+            raise MalformedBody(_CHARACTERS)
         level = [*chain.from_iterable(arrays), *chain.from_iterable(map(dict.values, objects))]

@@ -3,11 +3,14 @@
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from scoring_model.service.core.faults import log_warning
-from scoring_model.service.http.rate_limit import connecting_address
+from scoring_model.service.http.authentication import connecting_address
 from scoring_model.service.http.settings import HttpSettings
+
+if TYPE_CHECKING:
+    from scoring_model.service.http.protocol import Protocol
 
 RESERVED: Final = 32
 """Connections beyond the limit. Each gets one answer of `/health` or 503."""
@@ -15,115 +18,83 @@ RESERVED: Final = 32
 _SECONDS_BETWEEN_WARNINGS: Final = 60.0
 
 
-class Connection(Protocol):
-    """A connection, as `Connections` sees it."""
-
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether a request on it had good credentials."""
-        ...
-
-    @property
-    def buffered(self) -> int:
-        """Bytes of it in memory: received and not answered, or answered and not sent."""
-        ...
-
-    def abort(self) -> None:
-        """Close it at once and drop unsent data."""
-        ...
-
-
 class Connections:
     """All connections of a process.
 
     Connections without good credentials are aborted in favour of others: the oldest one when there are too many in
-    all or from one address, the largest one when there are too many bytes.
-
-    Parameters
-    ----------
-    settings : HttpSettings
-        `max_connections`, `max_connections_per_address`, `max_buffered`, and `trusted_proxies`, whose connections
-        are not counted by address.
+    all or from one address, the largest one when there are too many bytes. Connections of trusted proxies are not
+    counted by address.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
         # In the order of arrival; the values are addresses, None for those that are not counted.
-        self._unknown: OrderedDict[Connection, str | None] = OrderedDict()
-        self._authenticated: set[Connection] = set()
-        self._reserved: OrderedDict[Connection, None] = OrderedDict()
-        self._by_address: dict[str, OrderedDict[Connection, None]] = {}
+        self._unknown: OrderedDict[Protocol, str | None] = OrderedDict()
+        self._authenticated: set[Protocol] = set()
+        self._reserved: OrderedDict[Protocol, None] = OrderedDict()
+        self._by_address: dict[str, OrderedDict[Protocol, None]] = {}
         self._buffered = 0
         self._warned: dict[str, float] = {}
 
-    def add(self, connection: Connection, host: str | None) -> bool:
-        """Admit a connection.
-
-        Parameters
-        ----------
-        host : str or None
-            Address of its other end.
+    def add(self, connection: "Protocol", host: str | None) -> bool:
+        """Admit a connection from an address.
 
         Returns
         -------
         bool
             False if the limit is reached and all others are authenticated: it may only ask for `/health`.
         """
-        address = connecting_address(host, self._settings.trusted_proxies)
-        if address is not None and len(self._near(address)) >= self._settings.max_connections_per_address:
-            self._abort_oldest(self._near(address), "max_connections_per_address")
-        if self._is_full():
-            self._abort_oldest(self._unknown, "max_connections")
-        if self._is_full():
+        settings = self._settings
+        address = connecting_address(host, settings.trusted_proxies)
+        near = self._by_address.get(address or "", OrderedDict())
+        if len(near) >= settings.max_connections_per_address:
+            self._abort_oldest(near, "max_connections_per_address")
+        is_full = len(self._unknown) + len(self._authenticated) >= settings.max_connections
+        if is_full and not self._abort_oldest(self._unknown, "max_connections"):
             return self._reserve(connection)
         self._unknown[connection] = address
         if address is not None:
             self._by_address.setdefault(address, OrderedDict())[connection] = None
         return True
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: "Protocol") -> None:
         """Remove a closed connection."""
-        self._forget(connection)
         self._authenticated.discard(connection)
         self._reserved.pop(connection, None)
+        address = self._unknown.pop(connection, None)
+        if address is not None:
+            near = self._by_address[address]
+            del near[connection]
+            if not near:
+                del self._by_address[address]
 
     def buffer(self, change: int) -> bool:
-        """Count bytes of a connection.
-
-        Parameters
-        ----------
-        change : int
-            Of `Connection.buffered`.
+        """Count a change of `Protocol.buffered`.
 
         Returns
         -------
         bool
-            False if there are too many, and no unauthenticated connection is left whose end would help.
+            False if there are too many bytes, and no unauthenticated connection is left whose end would help.
         """
         self._buffered += change
         if change > 0 and self._buffered > self._settings.max_buffered:
             self._abort_largest()
         return self._buffered <= self._settings.max_buffered
 
-    def _reserve(self, connection: Connection) -> bool:
+    def _reserve(self, connection: "Protocol") -> bool:
         if len(self._reserved) >= RESERVED:
             self._abort(next(iter(self._reserved)))
         self._reserved[connection] = None
         return False
 
-    def _is_full(self) -> bool:
-        return len(self._unknown) + len(self._authenticated) >= self._settings.max_connections
-
-    def _near(self, address: str) -> "OrderedDict[Connection, None]":
-        return self._by_address.get(address) or OrderedDict()
-
-    def _abort_oldest(self, candidates: Mapping[Connection, object], setting: str) -> None:
+    def _abort_oldest(self, candidates: Mapping["Protocol", object], setting: str) -> bool:
         while candidates:
             oldest = next(iter(candidates))
             if not self._notice(oldest):
                 self._warn(f"{setting} is reached")
                 self._abort(oldest)
-                return
+                return True
+        return False
 
     def _abort_largest(self) -> None:
         self._warn("requests and responses under way fill the memory that they may have")
@@ -135,22 +106,14 @@ class Connections:
                 return
             self._abort(holder)
 
-    def _notice(self, connection: Connection) -> bool:
+    def _notice(self, connection: "Protocol") -> bool:
         """Check whether a connection is authenticated by now: here, where it is rare, not at every request."""
         if connection.is_authenticated:
-            self._forget(connection)
+            self.remove(connection)
             self._authenticated.add(connection)
         return connection.is_authenticated
 
-    def _forget(self, connection: Connection) -> None:
-        address = self._unknown.pop(connection, None)
-        if address is not None:
-            near = self._by_address[address]
-            del near[connection]
-            if not near:
-                del self._by_address[address]
-
-    def _abort(self, connection: Connection) -> None:
+    def _abort(self, connection: "Protocol") -> None:
         self.remove(connection)
         connection.abort()
 

@@ -5,7 +5,8 @@ request, an `Upgrade` that it would obey, or trailers.
 """
 
 import re
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final
 
 HEAD_BYTES: Final = 64 * 1024
 """Of a request line with its headers."""
@@ -39,38 +40,11 @@ class TooLong(Exception):
     """What only frames a request is longer than its limit."""
 
 
-class Body(Protocol):
-    """What of a body is still to come."""
-
-    def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Split off what belongs to the body.
-
-        Returns
-        -------
-        parsed : bytes
-            For the parser.
-        rest : bytes
-            Incomplete, or of the next request.
-        is_end : bool
-            Whether the body ends with `parsed`.
-
-        Raises
-        ------
-        BadFraming
-        TooLong
-        """
-        ...
-
-
-def take_head(data: bytes) -> tuple[bytes, bytes, Body | None]:
+def take_head(data: bytes) -> "tuple[bytes, bytes, Body | None]":
     """Split the request line and headers off, as the parser shall see them.
 
-    Without `Upgrade`, which is ignored (RFC 9110, section 7.8), and without blanks behind values (section 5.5).
-
-    Parameters
-    ----------
-    data : bytes
-        From the first byte of a request on, or of empty lines before it (RFC 9112, section 2.2).
+    Without `Upgrade`, which is ignored (RFC 9110, section 7.8), and without blanks behind values (section 5.5). Empty
+    lines before a request are dropped (RFC 9112, section 2.2).
 
     Returns
     -------
@@ -111,7 +85,7 @@ def target_of(head: bytes) -> bytes:
     return b"" if line is None else line[1]
 
 
-def _body_of(lower: bytes) -> Body | None:
+def _body_of(lower: bytes) -> "Body | None":
     """Say how a body is framed, if a head, in lower case, is clear about that.
 
     HTTP/1.1 has exactly one `Host` (RFC 9112, section 3.2). The one transfer coding is chunked, in HTTP/1.1 alone
@@ -125,52 +99,51 @@ def _body_of(lower: bytes) -> Body | None:
     length, coding = fields.get(b"content-length"), fields.get(b"transfer-encoding")
     if length is None and coding is None:
         return None
-    if coding is None and length is not None:
-        return _sized(length)
     if length is None and coding == b"chunked" and line[2] == b"1":
         return ChunkedBody()
-    raise BadFraming
-
-
-def _sized(length: bytes) -> "SizedBody | None":
-    if not length.isdigit() or len(length) > _LENGTH_DIGITS:
+    if coding is not None or length is None or not length.isdigit() or len(length) > _LENGTH_DIGITS:
         raise BadFraming
     return SizedBody(int(length)) if int(length) else None
 
 
+@dataclass(slots=True)
 class SizedBody:
-    """A body of known length.
+    """A body of known length, of which `left` bytes, at least one, are still to come."""
 
-    Parameters
-    ----------
-    length : int
-        Bytes, at least 1.
-    """
-
-    __slots__ = ("_left",)
-
-    def __init__(self, length: int) -> None:
-        self._left = length
+    left: int
 
     def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Split off what belongs to the body."""
-        part, rest = data[: self._left], data[self._left :]
-        self._left -= len(part)
-        return part, rest, not self._left
+        """Split off what belongs to the body.
+
+        Returns
+        -------
+        parsed : bytes
+            For the parser.
+        rest : bytes
+            Incomplete, or of the next request.
+        is_end : bool
+            Whether the body ends with `parsed`.
+
+        Raises
+        ------
+        BadFraming
+        TooLong
+        """
+        part, rest = data[: self.left], data[self.left :]
+        self.left -= len(part)
+        return part, rest, not self.left
 
 
+@dataclass(slots=True)
 class ChunkedBody:
     """A body in chunks (RFC 9112, section 7.1). Its trailers are checked and dropped, so that the parser sees none."""
 
-    __slots__ = ("_framing", "_in_trailers", "_left")
-
-    def __init__(self) -> None:
-        self._left = 0  # of a chunk with the CRLF that ends it
-        self._framing = 0
-        self._in_trailers = False
+    _left: int = 0  # of a chunk with the CRLF that ends it
+    _framing: int = 0
+    _in_trailers: bool = False
 
     def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Split off what belongs to the body."""
+        """Split off what belongs to the body, as `SizedBody.take` does."""
         at = 0
         while not self._in_trailers:
             step = min(self._left, len(data) - at)
@@ -182,15 +155,13 @@ class ChunkedBody:
             if line is None:
                 return _unfinished(data, at, b"\r\n")
             at = line.end()
-            self._begin_chunk(int(line[1], 16), at - line.start())
+            self._framing += at - line.start()
+            if self._framing > FRAMING_BYTES:
+                raise TooLong
+            size = int(line[1], 16)
+            self._in_trailers = not size
+            self._left = size + len(b"\r\n")
         return self._take_trailers(data, at)
-
-    def _begin_chunk(self, size: int, line: int) -> None:
-        self._framing += line
-        if self._framing > FRAMING_BYTES:
-            raise TooLong
-        self._in_trailers = not size
-        self._left = size + len(b"\r\n")
 
     def _take_trailers(self, data: bytes, at: int) -> tuple[bytes, bytes, bool]:
         section = _TRAILERS.match(data, at)
@@ -199,6 +170,10 @@ class ChunkedBody:
         if section.end() - at > TRAILER_BYTES:
             raise TooLong
         return data[:at] + b"\r\n", data[section.end() :], True
+
+
+Body = SizedBody | ChunkedBody
+"""What of a body is still to come."""
 
 
 def _unfinished(data: bytes, at: int, end: bytes) -> tuple[bytes, bytes, bool]:

@@ -1,98 +1,65 @@
 """The operations on identities."""
 
+from functools import partial
 from typing import Final
 
 from starlette.responses import Response
-from starlette.types import Scope
 
-from scoring_model.contract import identity as wire
-from scoring_model.contract.identity import IdentityInput
+from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.resource import example
-from scoring_model.service.core import resources
-from scoring_model.service.core.resources import Answer, Identity
-from scoring_model.service.http.operation import Call, Operation, Reference
-from scoring_model.service.http.responses import cacheable, created, plain
+from scoring_model.service.core.resources import Permission
+from scoring_model.service.http.operation import Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/identities"
 MAX_AGE: Final = 60
-
-
-async def _create(call: Call) -> Answer[Identity]:
-    return await call.service.identities.create(call.caller, call.body, call.request)
-
-
-async def _get(call: Call) -> Identity:
-    return await call.service.identities.get(call.caller, call.resource)
-
-
-async def _erase(call: Call) -> Identity:
-    return await call.service.identities.erase(call.caller, call.resource)
-
-
-def _created(answer: Answer[Identity], _scope: Scope) -> Response:
-    return created(answer, answer.resource.to_wire(), PATH)
-
-
-def _got(identity: Identity, scope: Scope) -> Response:
-    return cacheable(identity.to_wire().to_json(), scope, MAX_AGE)
-
-
-def _erased(identity: Identity, _scope: Scope) -> Response:
-    return plain(identity.to_wire())
-
-
-_NEEDED: Final = resources.Permission.IDENTITIES
 _REDACTED: Final = {
-    **example(wire.Identity),
+    **example(Identity),
     **dict.fromkeys(example(IdentityInput)),
     "status": "REDACTED",
     "validated": False,
 }
-OPERATIONS: Final = (
-    Operation(
-        method="POST",
-        path=PATH,
-        permission=_NEEDED,
-        act=_create,
-        present=_created,
-        body=IdentityInput,
-        reference=Reference(
-            name="createIdentity",
-            summary="Create an identity",
-            text="Stores a person and says whether everything that a verification needs is there.",
-            shown=wire.Identity,
-            statuses=(201,),
-        ),
-    ),
-    Operation(
-        method="GET",
-        path=PATH + "/{id}",
-        permission=_NEEDED,
-        act=_get,
-        present=_got,
-        reference=Reference(
-            name="getIdentity",
-            summary="Get an identity",
-            text="`validated` says whether it can be verified.",
-            shown=wire.Identity,
-            cached=True,
-        ),
-    ),
-    Operation(
-        method="DELETE",
-        path=PATH + "/{id}",
-        permission=_NEEDED,
-        act=_erase,
-        present=_erased,
-        reference=Reference(
-            name="eraseIdentity",
-            summary="Erase a person",
-            text=(
-                "Erases the person of this identity: all personal data in their identities, signals and feature "
-                "rows. Answers with the redacted identity; repeating it gives the same answer. Verdicts stay."
-            ),
-            shown=wire.Identity,
-            example=_REDACTED,
-        ),
-    ),
+_NEEDED: Final = Permission.IDENTITIES
+
+
+@partial(
+    Operation,
+    method="POST",
+    path=PATH,
+    permission=_NEEDED,
+    shown=Identity,
+    body=IdentityInput,
+    statuses=(201,),
 )
+async def create_identity(call: Call) -> Response:
+    """Create an identity.
+
+    Stores a person and says whether everything that a verification needs is there.
+    """
+    answer = await call.service.identities.create(call.caller, call.body, call.request)
+    return created(answer, answer.resource.to_wire(), PATH)
+
+
+@partial(Operation, method="GET", path=PATH + "/{id}", permission=_NEEDED, shown=Identity, cached=True)
+async def get_identity(call: Call) -> Response:
+    """Get an identity.
+
+    `validated` says whether it can be verified.
+    """
+    identity = await call.service.identities.get(call.caller, call.resource)
+    return cacheable(call, identity.to_wire(), MAX_AGE)
+
+
+@partial(
+    Operation, method="DELETE", path=PATH + "/{id}", permission=_NEEDED, shown=Identity, example=_REDACTED
+)
+async def erase_identity(call: Call) -> Response:
+    """Erase a person.
+
+    Erases the person of this identity: all personal data in their identities, signals and feature rows. Answers with
+    the redacted identity; repeating it gives the same answer. Verdicts stay.
+    """
+    identity = await call.service.identities.erase(call.caller, call.resource)
+    return plain(identity.to_wire())
+
+
+OPERATIONS: Final = (create_identity, get_identity, erase_identity)

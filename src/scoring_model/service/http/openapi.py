@@ -4,23 +4,33 @@ Clients generate code from a committed copy, which `python -m scoring_model.serv
 writes.
 """
 
+import inspect
 import json
+import re
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any, Final
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
 
-from scoring_model.contract.body import Nothing
 from scoring_model.contract.event import Event
-from scoring_model.contract.health import Health, Readiness
-from scoring_model.contract.problem import Problem
-from scoring_model.contract.resource import example
-from scoring_model.service.core.resources import Permission
-from scoring_model.service.http.application import OPERATIONS
-from scoring_model.service.http.components import components, error_responses, headers, schema
+from scoring_model.contract.identity import Identity, IdentityInput
+from scoring_model.contract.problem import Problem, ValidationProblem
+from scoring_model.contract.resource import Nothing, example
+from scoring_model.contract.verification import Verification, VerificationInput
+from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
+from scoring_model.service.http.application import (
+    DESCRIPTION,
+    LIVE,
+    OPERATIONS,
+    READY,
+    Health,
+    Readiness,
+)
 from scoring_model.service.http.errors import MEDIA_TYPE
-from scoring_model.service.http.operation import PAGE, Operation
-from scoring_model.service.http.public import DESCRIPTION, LIVE, READY
+from scoring_model.service.http.operation import KEY_LENGTH, PAGE, Operation
 
 _Json = dict[str, Any]
 
@@ -80,27 +90,91 @@ than once, always under the same `webhook-id`, and out of order: `sequence` give
 repeats a failed attempt after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h.
 """
 
+_REFERENCE: Final = "#/components/schemas/{model}"
+_SENT: Final = (IdentityInput, VerificationInput, WebhookInput, WebhookUpdate, Nothing)
+_SHOWN: Final = (Identity, Verification, Webhook, Event, Health, Readiness, Problem, ValidationProblem)
+
+_TEXT: Final = {"type": "string"}
+_HEADERS: Final[dict[str, tuple[str, _Json]]] = {
+    "X-Request-Id": (
+        "Made by the service; name it when you report a problem to the operator.",
+        {"type": "string", "format": "uuid"},
+    ),
+    "RateLimit-Policy": ('Quota and window in seconds, such as `"default";q=6000;w=60`.', _TEXT),
+    "RateLimit": ('What is left, and seconds until all is: `"default";r=5999;t=1`.', _TEXT),
+    "Cache-Control": ("`no-store` unless the reference says otherwise.", _TEXT),
+    "ETag": ("Changes whenever the answer does.", _TEXT),
+    "Vary": ("The headers of credentials.", _TEXT),
+    "Location": ("Path of what was created.", {"type": "string", "format": "uri-reference"}),
+    "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 1}),
+    "Idempotency-Replayed": ("There when the answer was given before.", {"const": "true"}),
+    "Link": ('The next page, with `rel="next"`; absent on the last one.', _TEXT),
+    "Allow": ("Methods of the path.", _TEXT),
+    "WWW-Authenticate": ("Names the scheme; both headers are needed.", _TEXT),
+}
+_ALWAYS: Final = ("X-Request-Id", "Cache-Control")
+_QUOTA: Final = ("RateLimit-Policy", "RateLimit")
+ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
+    400: (
+        "Malformed",
+        "The body is not I-JSON (RFC 7493), `malformed_json`, or the request is not HTTP/1.1, `malformed_request` "
+        "(without `RateLimit`).",
+        _QUOTA,
+    ),
+    401: (
+        "Unauthorized",
+        "Credentials are missing, wrong, expired or revoked: `unauthorized`.",
+        ("WWW-Authenticate",),
+    ),
+    403: ("Forbidden", "The API key lacks the scope: `missing_scope`.", _QUOTA),
+    404: ("NotFound", "You have no such resource: `not_found`.", _QUOTA),
+    405: ("MethodNotAllowed", "The path has no such method: `method_not_allowed`.", (*_QUOTA, "Allow")),
+    408: ("BodyTooSlow", "The body did not arrive in time: `request_timeout`.", _QUOTA),
+    409: (
+        "Conflict",
+        "The state forbids it: `identity_not_validated`, `webhook_limit`, or, while the same request is under "
+        "way, `idempotency_in_progress`.",
+        _QUOTA,
+    ),
+    413: ("BodyTooLarge", "The body has more than 256 KiB: `body_too_large`.", _QUOTA),
+    415: ("UnsupportedMediaType", "The body is not `application/json`: `unsupported_media_type`.", _QUOTA),
+    422: (
+        "Invalid",
+        "The request breaks rules, all of which are listed: `invalid_request`, `batch_unsupported`, or "
+        "`idempotency_key_reused` for a key that an earlier request used with another body.",
+        _QUOTA,
+    ),
+    429: (
+        "TooManyRequests",
+        "The quota is spent (`rate_limited`), or too many wrong credentials came from the address "
+        "(`too_many_failures`, without `RateLimit`).",
+        (*_QUOTA, "Retry-After"),
+    ),
+    431: ("HeadersTooLarge", "The headers have more than 64 KiB: `headers_too_large`.", ()),
+    500: ("InternalError", "A fault of the service: `internal_error`.", _QUOTA),
+    503: (
+        "Unavailable",
+        "No model is loaded, the database does not answer, or the queue is full: `unavailable`.",
+        ("Retry-After",),
+    ),
+}
 _ANYWHERE: Final = (400, 431, 500)
 """Statuses of errors that every operation may give: malformed HTTP, too long headers, a fault."""
-_TAG_OF: Final = {
-    Permission.IDENTITIES: "Identities",
-    Permission.VERIFICATIONS: "Verifications",
-    Permission.WEBHOOKS: "Webhooks",
+CURSOR: Final = "^[A-Za-z0-9_-]{21}[AQgw]$"
+"""Unpadded base64url of 16 bytes (RFC 4648, section 5), whose last character has two bits only."""
+_SECURITY: Final = {
+    "clientId": {"type": "apiKey", "in": "header", "name": "x-client-id", "description": "Who you are."},
+    "apiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "A secret of the client. It is shown once, when it is issued.",
+    },
 }
 
 
 def openapi() -> _Json:
-    """Describe the whole interface.
-
-    Returns
-    -------
-    dict of str to object
-        An OpenAPI 3.1.1 document.
-
-    References
-    ----------
-    OpenAPI Specification 3.1.1.
-    """
+    """Describe the whole interface: a document of the OpenAPI Specification 3.1.1."""
     paths: dict[str, _Json] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -118,24 +192,35 @@ def openapi() -> _Json:
         "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "paths": {**paths, **_public_paths()},
         "webhooks": {"event": {"post": _delivery()}},
-        "components": {**components(), "securitySchemes": _security()},
+        "components": {
+            "headers": {
+                name: {"description": text, "schema": shape} for name, (text, shape) in _HEADERS.items()
+            },
+            "parameters": _parameters(),
+            "responses": {ERRORS[status][0]: _error(status) for status in ERRORS},
+            "schemas": _schemas(),
+            "securitySchemes": _SECURITY,
+        },
     }
 
 
 def _operation(operation: Operation) -> _Json:
-    reference = operation.reference
+    words = operation.answer.__name__.split("_")
+    summary, *paragraphs = (inspect.getdoc(operation.answer) or "").split("\n\n")
+    text = " ".join("\n".join(paragraphs).split())
     described: _Json = {
-        "operationId": reference.name,
-        "tags": [_TAG_OF[operation.permission]],
-        "summary": reference.summary,
-        "description": f"{reference.text}\n\nScope: `{operation.permission.value}`.",
+        "operationId": words[0] + "".join(map(str.capitalize, words[1:])),
+        "tags": [operation.permission.value.capitalize()],
+        "summary": summary.removesuffix("."),
+        "description": f"{text}\n\nScope: `{operation.permission.value}`.",
     }
-    if parameters := _parameters(operation):
+    if parameters := _parameters_of(operation):
         described["parameters"] = parameters
     if operation.body is not None:
-        described["requestBody"] = _request(operation.body)
-    answers = {str(status): _success(operation, status) for status in reference.statuses}
-    if reference.cached:
+        content = {"application/json": {"schema": schema(operation.body)}}
+        described["requestBody"] = {"required": operation.body is not Nothing, "content": content}
+    answers = {str(status): _success(operation, status) for status in operation.statuses}
+    if operation.cached:
         names = ("X-Request-Id", "RateLimit-Policy", "RateLimit", "ETag", "Cache-Control", "Vary")
         answers["304"] = {"description": "You have it already.", "headers": headers(*names)}
     described["responses"] = {**answers, **error_responses(_error_statuses(operation))}
@@ -153,24 +238,19 @@ def _error_statuses(operation: Operation) -> list[int]:
     return sorted(statuses)
 
 
-def _parameters(operation: Operation) -> list[_Json]:
+def _parameters_of(operation: Operation) -> list[_Json]:
     names = []
     if "{id}" in operation.path:
         names.append("Id")
     if operation.method == "POST":
         names.append("IdempotencyKey")
-    if operation.reference.cached:
+    if operation.cached:
         names.append("IfNoneMatch")
     names += [name.capitalize() for name in sorted(operation.parameters, reverse=True)]
     return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
 
-def _request(body: type[BaseModel]) -> _Json:
-    return {"required": body is not Nothing, "content": {"application/json": {"schema": schema(body)}}}
-
-
 def _success(operation: Operation, status: int) -> _Json:
-    reference = operation.reference
     names = ["X-Request-Id", "RateLimit-Policy", "RateLimit", "Cache-Control"]
     if operation.method == "POST":
         names.append("Idempotency-Replayed")
@@ -178,10 +258,10 @@ def _success(operation: Operation, status: int) -> _Json:
         names.append("Location")
     if status == 202:
         names.append("Retry-After")
-    if reference.cached:
+    if operation.cached:
         names += ["ETag", "Vary"]
-    shown: _Json = schema(reference.shown)
-    answered: object = reference.pending if status == 202 else reference.example or example(reference.shown)
+    shown: _Json = schema(operation.shown)
+    answered: object = operation.pending if status == 202 else operation.example or example(operation.shown)
     if operation.parameters:
         names.append("Link")
         shown = {"type": "array", "maxItems": PAGE, "items": shown}
@@ -263,16 +343,94 @@ def _delivery() -> _Json:
     }
 
 
-def _security() -> _Json:
+def schema(kind: type[BaseModel]) -> _Json:
+    """Refer to the schema of a model."""
+    return {"$ref": _REFERENCE.format(model=kind.__name__)}
+
+
+def headers(*names: str) -> dict[str, _Json]:
+    """Refer to headers by name."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def error_responses(statuses: Iterable[int]) -> dict[str, _Json]:
+    """Refer to the responses of some statuses."""
+    return {str(status): {"$ref": f"#/components/responses/{ERRORS[status][0]}"} for status in statuses}
+
+
+def _error(status: int) -> _Json:
+    _, text, names = ERRORS[status]
+    shape = schema(ValidationProblem if status == 422 else Problem)
     return {
-        "clientId": {"type": "apiKey", "in": "header", "name": "x-client-id", "description": "Who you are."},
-        "apiKey": {
-            "type": "apiKey",
-            "in": "header",
-            "name": "x-api-key",
-            "description": "A secret of the client. It is shown once, when it is issued.",
-        },
+        "description": text,
+        "headers": headers(*_ALWAYS, *names),
+        "content": {MEDIA_TYPE: {"schema": shape}},
     }
+
+
+def _parameters() -> _Json:
+    """What several operations take beside a body."""
+    # Printable ASCII. Outer blanks are none of a header's value.
+    key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~](?:[ -~]*[!-~])?$"}
+    limit = {"type": "integer", "minimum": 1, "maximum": PAGE, "default": PAGE}
+    cursor = {"type": "string", "pattern": CURSOR}
+    return {
+        "Id": {
+            "name": "id",
+            "in": "path",
+            "required": True,
+            "description": "A malformed one is answered as one that is unknown.",
+            "schema": {"type": "string", "format": "uuid"},
+            "example": example(Identity)["id"],
+        },
+        "IdempotencyKey": _optional("Idempotency-Key", "header", "Makes it safe to send this again.", key),
+        "IfNoneMatch": _optional("If-None-Match", "header", "`ETag` of what you have.", {"type": "string"}),
+        "Limit": _optional("limit", "query", "Webhooks on a page.", limit),
+        "Cursor": _optional("cursor", "query", "As it stands in a `Link`.", cursor),
+    }
+
+
+def _optional(name: str, place: str, text: str, shape: _Json) -> _Json:
+    return {"name": name, "in": place, "required": False, "description": text, "schema": shape}
+
+
+def _schemas() -> dict[str, _Json]:
+    """JSON Schemas (draft 2020-12) of everything that is sent or shown, by name."""
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = [(kind, "validation") for kind in _SENT]
+    models += [(kind, "serialization") for kind in _SHOWN]
+    found: dict[str, _Json]
+    found = models_json_schema(models, ref_template=_REFERENCE, schema_generator=_Generator)[1]["$defs"]
+    for schema in found.values():
+        schema.pop("title", None)
+        if "description" in schema:
+            # The sections of a docstring are for readers of the code.
+            words = re.split(r"\n\n(?:Attributes|Parameters)\n", schema["description"])[0]
+            schema["description"] = " ".join(words.split())
+    return found
+
+
+class _Generator(GenerateJsonSchema):
+    """Leaves out titles that repeat names, and defaults of null."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Set none."""
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Write a default that is not null."""
+        found = super().default_schema(schema)
+        if found.get("default", "") in (None, (), []):
+            del found["default"]
+        return found
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """Write null as one more type or value, which generators of clients read best."""
+        inner = self.generate_inner(schema["schema"])
+        if isinstance(inner.get("type"), str):
+            return {**inner, "type": [inner["type"], "null"]}
+        if "enum" in inner:
+            return {**inner, "enum": [*inner["enum"], None]}
+        return super().nullable_schema(schema)
 
 
 if __name__ == "__main__":

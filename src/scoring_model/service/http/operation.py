@@ -1,24 +1,27 @@
-"""One method of one path: what it does, what the API reference says of it, and the checks of its requests."""
+"""One method of one path, the checks of its requests, and successful responses."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+import base64
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from scoring_model.contract.body import Body, Nothing
+from scoring_model.contract.identity import Identity
 from scoring_model.contract.ids import from_text, to_text
-from scoring_model.contract.resource import Resource
+from scoring_model.contract.resource import Body, Nothing, Resource
 from scoring_model.contract.rules import Rule, kind_of
+from scoring_model.contract.verification import Verification
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
-from scoring_model.service.core import resources
+from scoring_model.contract.webhook import Webhook
 from scoring_model.service.core.errors import BatchUnsupported, Invalid, parsed
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.http.bodies import check_length, check_media_type, read_body, read_json
-from scoring_model.service.http.context import context_of, header_values
-from scoring_model.service.http.errors import Forbidden, MethodNotAllowed, allow
+from scoring_model.service.core.resources import Answer, Caller, Permission
+from scoring_model.service.http.bodies import check_media_type, read_body, read_json
+from scoring_model.service.http.context import CONTEXT, RequestContext
+from scoring_model.service.http.errors import BodyTooLarge, Forbidden, MethodNotAllowed
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.idempotency import IdempotentRequest
 
@@ -33,6 +36,7 @@ PAGE: Final = 100
 
 KEY_LENGTH: Final = 255
 _KEY_RULE: Final = f"Idempotency-Key must come once, with 1 to {KEY_LENGTH} printable ASCII characters"
+_JSON: Final = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Call:
     """
 
     service: "Service"
+    context: RequestContext
     caller: Caller
     resource: bytes
     query: Mapping[str, str]
@@ -58,66 +63,46 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
-    """What the API reference says of an operation.
-
-    Parameters
-    ----------
-    name : str
-        Identifies the operation in generated clients.
-    shown : type
-        Resource of the response.
-    example : mapping or None
-        Of the response; by default that of the resource.
-    pending : mapping or None
-        Example of a response with status 202.
-    statuses : tuple of int
-        Of success.
-    cached : bool
-        Whether the response has an entity tag.
-    """
-
-    name: str
-    summary: str
-    text: str
-    shown: type[Resource]
-    example: Mapping[str, Any] | None = None
-    pending: Mapping[str, Any] | None = None
-    statuses: tuple[int, ...] = (200,)
-    cached: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One method of one path.
 
     Parameters
     ----------
+    answer : callable
+        Carries the call out. The API reference takes the operation's name, summary and description from the name and
+        the docstring of this function.
     path : str
         Route with `{id}`.
-    permission : core.resources.Permission
+    permission : Permission
         Needed of the API key.
-    act : callable
-        Carries the call out.
-    present : callable
-        Makes a response of the result of `act`.
     body : type or None
         Model of the request body; None without one. A body of `Nothing` may be empty.
     parameters : frozenset of str
         Names that the query may hold.
     batch : bool
         Whether an array gets the error `batch_unsupported`.
+    shown : type
+        Resource of the response.
+    example, pending : mapping or None
+        Examples of the response, by default that of the resource, and of one with status 202.
+    statuses : tuple of int
+        Of success.
+    cached : bool
+        Whether the response has an entity tag.
     """
 
+    answer: Callable[[Call], Awaitable[Response]] = field(kw_only=False)
     method: str
     path: str
-    permission: resources.Permission
-    act: Callable[[Call], Awaitable[Any]]
-    present: Callable[[Any, Scope], Response]
-    reference: Reference
+    permission: Permission
     body: type[Body] | None = None
     parameters: frozenset[str] = frozenset()
     batch: bool = False
+    shown: type[Resource]
+    example: Mapping[str, Any] | None = None
+    pending: Mapping[str, Any] | None = None
+    statuses: tuple[int, ...] = (200,)
+    cached: bool = False
 
 
 class Endpoint:
@@ -132,7 +117,6 @@ class Endpoint:
     ) -> None:
         self._path = path
         self._operations = {operation.method: operation for operation in operations}
-        self._allowed = allow(self._operations)
         if "GET" in self._operations:
             self._operations["HEAD"] = self._operations["GET"]
         self._service = service
@@ -146,52 +130,53 @@ class Endpoint:
         RequestError
             Of the first check that fails.
         """
-        context = context_of(scope)
+        context: RequestContext = scope[CONTEXT]
         context.route = self._path
         operation = self._operations.get(context.method)
         if operation is None:
-            raise MethodNotAllowed(self._allowed)
-        caller = context.caller
-        if caller is None:
+            raise MethodNotAllowed(self._operations)
+        if context.caller is None:
             raise RuntimeError("an operation needs an authenticated caller")
-        if operation.permission not in caller.permissions:
+        if operation.permission not in context.caller.permissions:
             raise Forbidden(operation.permission)
-        response = await self._carry_out(operation, caller, scope, receive)
+        call = await self._read(operation, context.caller, scope, receive)
+        response = await operation.answer(call)
         await response(scope, receive, send)
 
-    async def _carry_out(
-        self, operation: Operation, caller: Caller, scope: Scope, receive: Receive
-    ) -> Response:
-        raw, value = await self._body(operation, scope, receive)
+    async def _read(self, operation: Operation, caller: Caller, scope: Scope, receive: Receive) -> Call:
+        context: RequestContext = scope[CONTEXT]
+        # The server has checked that it is a number. A body that nobody reads has a bound too.
+        if int(context.received.get(b"content-length", [b"0"])[0]) > self._settings.max_body:
+            raise BodyTooLarge
+        raw = b""
+        value: object = {}
+        if operation.body is not None:
+            raw = await read_body(scope, receive, self._settings)
+            if raw or operation.body is not Nothing:
+                if raw or b"content-type" in context.received:
+                    check_media_type(context)
+                value = read_json(raw)
         resource = from_text(scope["path_params"].get("id", "")) or NOTHING
-        request = _idempotent(operation, scope, resource, raw) if operation.method == "POST" else None
+        request = None
+        if operation.method == "POST" and b"idempotency-key" in context.received:
+            request = _idempotent(operation, context, resource, raw)
         try:
-            query = _query(operation, scope)
-            body = _object(operation, value)
+            query = _query(operation, scope["query_string"]) if scope["query_string"] else {}
+            if not isinstance(value, dict):
+                raise _no_object(operation, value)
+            if operation.body is Nothing:
+                parsed(Nothing, value)
         except Invalid:
             if request is not None:
                 await self._service.idempotency.check(caller, request)
             raise
-        result = await operation.act(Call(self._service, caller, resource, query, body, request))
-        return operation.present(result, scope)
-
-    async def _body(self, operation: Operation, scope: Scope, receive: Receive) -> tuple[bytes, object]:
-        """The body as bytes and as JSON."""
-        if operation.body is None:
-            check_length(scope, self._settings.max_body)
-            return b"", {}
-        raw = await read_body(scope, receive, self._settings)
-        if not raw and operation.body is Nothing:
-            return raw, {}
-        if raw or header_values(scope, b"content-type"):
-            check_media_type(scope)
-        return raw, read_json(raw)
+        return Call(self._service, context, caller, resource, query, value, request)
 
 
-def _idempotent(operation: Operation, scope: Scope, resource: bytes, raw: bytes) -> IdempotentRequest | None:
-    keys = header_values(scope, b"idempotency-key")
-    if not keys:
-        return None
+def _idempotent(
+    operation: Operation, context: RequestContext, resource: bytes, raw: bytes
+) -> IdempotentRequest:
+    keys = context.received[b"idempotency-key"]
     key = keys[0].decode("latin-1").strip()
     if len(keys) > 1 or not 1 <= len(key) <= KEY_LENGTH or not (key.isascii() and key.isprintable()):
         raise Invalid((Violation("", "idempotency_key_invalid", _KEY_RULE),))
@@ -200,11 +185,8 @@ def _idempotent(operation: Operation, scope: Scope, resource: bytes, raw: bytes)
     return IdempotentRequest(key, f"POST {path}", raw)
 
 
-def _query(operation: Operation, scope: Scope) -> Mapping[str, str]:
+def _query(operation: Operation, text: bytes) -> Mapping[str, str]:
     """Read the query. As for unknown fields, only the pointer of a violation holds the name of a parameter."""
-    text: bytes = scope["query_string"]
-    if not text:
-        return {}
     # No path has as many parameters as there are errors in an answer: further ones would only be further errors.
     written = [pair for pair in text.decode("latin-1").split("&") if pair][:MOST_ERRORS]
     found: dict[str, str] = {}
@@ -221,11 +203,50 @@ def _query(operation: Operation, scope: Scope) -> Mapping[str, str]:
     return found
 
 
-def _object(operation: Operation, value: object) -> Mapping[str, object]:
+def _no_object(operation: Operation, value: object) -> Invalid:
     if operation.batch and isinstance(value, list):
-        raise BatchUnsupported
-    if not isinstance(value, dict):
-        raise Invalid((Violation("", Rule.WRONG_TYPE.value, f"must be an object, got {kind_of(value)}"),))
-    if operation.body is Nothing:
-        parsed(Nothing, value)
-    return value
+        return BatchUnsupported()
+    return Invalid((Violation("", Rule.WRONG_TYPE.value, f"must be an object, got {kind_of(value)}"),))
+
+
+def plain(shown: Resource) -> Response:
+    """Answer 200 with a resource."""
+    return Response(shown.to_json(), media_type=_JSON)
+
+
+def created(
+    answer: Answer[Any], shown: Identity | Verification | Webhook, collection: str | None = None
+) -> Response:
+    """Answer 201 with a `Location` in the collection, 202 while the resource is pending, 200 without a collection.
+
+    `Idempotency-Replayed` says that an earlier request got the same answer.
+    """
+    status = 200
+    headers = {"Idempotency-Replayed": "true"} if answer.replayed else {}
+    if collection is not None:
+        status = 202 if answer.pending else 201
+        headers["Location"] = f"{collection}/{shown.id}"
+    if answer.pending:
+        headers["Retry-After"] = "1"
+    return Response(shown.to_json(), status, headers, _JSON)
+
+
+def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
+    """Answer 200 with a resource that the client may cache for some seconds, or 304 if it has it already.
+
+    RFC 9110, sections 8.8.3 and 13.1.2; RFC 9111. The answer depends on the credentials beside the path.
+    """
+    body = shown.to_json()
+    digest = hashlib.blake2b(body, digest_size=15).digest()
+    tag = f'"{base64.urlsafe_b64encode(digest).decode()}"'
+    headers = {"ETag": tag, "Vary": "x-api-key, x-client-id"}
+    call.context.cache = f"private, max-age={max_age}"
+    if _matches(tag, call.context.received.get(b"if-none-match", ())):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=_JSON)
+
+
+def _matches(tag: str, wanted: Sequence[bytes]) -> bool:
+    """Whether a strong entity tag without a comma is among the values of `If-None-Match`."""
+    tags = [text.strip() for text in b",".join(wanted).decode("latin-1").split(",")]
+    return "*" in tags or any(text.removeprefix("W/") == tag for text in tags)

@@ -5,10 +5,9 @@ the client has taken the answer.
 """
 
 import asyncio
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import httptools
-from starlette.types import Scope
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -16,34 +15,9 @@ from scoring_model.service.core.errors import RequestError, Unavailable
 from scoring_model.service.http import framing
 from scoring_model.service.http.bodies import WHOLE
 from scoring_model.service.http.connections import Connections
-from scoring_model.service.http.context import RequestContext, is_authenticated
+from scoring_model.service.http.context import AUTHENTICATED, FLAGS, RequestContext, RequestLog
 from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest, problem
-from scoring_model.service.http.logs import RequestLog
-from scoring_model.service.http.public import is_health
 from scoring_model.service.http.settings import HttpSettings
-
-UVICORN_MEMBERS: Final = (
-    "httptools_impl.STATUS_LINE",
-    "httptools_impl.HttpToolsProtocol.__init__",
-    "httptools_impl.HttpToolsProtocol.connection_made",
-    "httptools_impl.HttpToolsProtocol.connection_lost",
-    "httptools_impl.HttpToolsProtocol.eof_received",
-    "httptools_impl.HttpToolsProtocol._unset_keepalive_if_required",
-    "httptools_impl.HttpToolsProtocol.on_message_begin",
-    "httptools_impl.HttpToolsProtocol.on_url",
-    "httptools_impl.HttpToolsProtocol.on_header",
-    "httptools_impl.HttpToolsProtocol.on_headers_complete",
-    "httptools_impl.HttpToolsProtocol.on_body",
-    "httptools_impl.HttpToolsProtocol.on_message_complete",
-    "httptools_impl.HttpToolsProtocol.on_response_complete",
-    "httptools_impl.HttpToolsProtocol.shutdown",
-    "httptools_impl.HttpToolsProtocol.pause_writing",
-    "httptools_impl.HttpToolsProtocol.resume_writing",
-    "httptools_impl.HttpToolsProtocol.timeout_keep_alive_handler",
-    "httptools_impl.RequestResponseCycle",
-    "flow_control.FlowControl",
-)
-"""What `Protocol` uses of uvicorn's private classes. A test names the member that changed."""
 
 DISCARDED_BYTES: Final = 16 * 1024 * 1024
 """Of a rejected body that are read and discarded, so that a client that still sends it can read the error. A longer
@@ -59,9 +33,7 @@ _Phase = Literal["idle", "head", "body", "answer"]
 class _Flow(FlowControl):
     """Stops reading while received bytes wait for the parser."""
 
-    def __init__(self, transport: asyncio.Transport) -> None:
-        super().__init__(transport)
-        self.is_held = False
+    is_held = False
 
     def resume_reading(self) -> None:
         """Read on."""
@@ -73,12 +45,8 @@ class Protocol(HttpToolsProtocol):
     """One connection. A peer that sends or reads too slowly or sends too much is disconnected.
 
     It subclasses uvicorn's private class, which has no hook for the time until a request is complete, the bytes
-    that a connection holds, or a response that no client reads.
-
-    Parameters
-    ----------
-    log : RequestLog
-        For requests that end before the application.
+    that a connection holds, or a response that no client reads. A test names each member of uvicorn that changed. The
+    log is for requests that end before the application.
     """
 
     def __init__(
@@ -97,18 +65,13 @@ class Protocol(HttpToolsProtocol):
         self._unsent = 0
         self._discarded = 0
         self._is_refused = False
-        self._was_authenticated = False
-        self._phase: _Phase | None = None
-        self._deadline: asyncio.TimerHandle | None = None
-        self._write_deadline: asyncio.TimerHandle | None = None
+        self._flags: set[str] = set()
+        self._phase: _Phase | None = "head"
 
     @property
     def is_authenticated(self) -> bool:
         """Whether a request on it had good credentials."""
-        cycle: object = self.cycle  # None before the first request, whatever uvicorn annotates
-        return self._was_authenticated or (
-            cycle is not None and is_authenticated(cast(Scope, self.cycle.scope))
-        )
+        return AUTHENTICATED in self._flags
 
     def abort(self) -> None:
         """Close it at once and drop unsent data."""
@@ -121,14 +84,16 @@ class Protocol(HttpToolsProtocol):
         self.flow = self._flow = _Flow(transport)
         transport.set_write_buffer_limits(high=0)  # whatever is not sent stops what would write more
         self._is_admitted = self._connections.add(self, self.client[0] if self.client else None)
-        self._watch()
+        # Both start as the timer of the first head, so that there is always one to cancel.
+        self._deadline = self.loop.call_later(self._settings.head_seconds, transport.close)
+        self._write_deadline = self._deadline
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and wait for nothing."""
         self._connections.remove(self)
         self._drop()
-        _cancel(self._deadline)
-        _cancel(self._write_deadline)
+        self._deadline.cancel()
+        self._write_deadline.cancel()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
@@ -157,7 +122,7 @@ class Protocol(HttpToolsProtocol):
         """Go on: all is sent."""
         super().resume_writing()
         self._unsent = 0
-        _cancel(self._write_deadline)
+        self._write_deadline.cancel()
         self.loop.call_soon(self._proceed)
 
     def on_message_begin(self) -> None:
@@ -165,17 +130,10 @@ class Protocol(HttpToolsProtocol):
         if not self._is_whole:
             raise framing.BadFraming
         super().on_message_begin()
+        self.scope[FLAGS] = self._flags  # type: ignore[typeddict-unknown-key]
         self._is_whole = False
         self._discarded = 0
         self._phase = None  # whose time begins anew
-
-    def on_body(self, body: bytes) -> None:
-        """Take a part of a body."""
-        if self.cycle.response_complete:
-            self._discard(len(body))
-        else:
-            self._body_bytes += len(body)
-        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request, perhaps before its application was asked."""
@@ -185,8 +143,6 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Go on with the next request."""
-        if not self._was_authenticated:
-            self._was_authenticated = is_authenticated(cast(Scope, self.cycle.scope))
         super().on_response_complete()
         self._body_bytes = 0
         self._proceed()
@@ -219,11 +175,21 @@ class Protocol(HttpToolsProtocol):
         try:
             if self._body is None:
                 head, self._received, self._body = framing.take_head(self._received)
-                self._begin(head)
+                is_reserved = bool(head) and not self._is_admitted
+                if is_reserved and not framing.target_of(head).startswith(b"/health/"):
+                    self._refuse(Unavailable())
+                    return
+                self.parser.feed_data(head)
+                if is_reserved:
+                    self.cycle.keep_alive = False
             if self._body is not None and self._received:
                 parsed, self._received, is_end = self._body.take(self._received)
                 if is_end:
                     self._body = None
+                if self.cycle.response_complete:
+                    self._discard(len(parsed))
+                else:
+                    self._body_bytes += len(parsed)
                 self.parser.feed_data(parsed)
         except framing.TooLong:
             self._refuse(HeadersTooLarge()) if self._body is None else self.abort()
@@ -233,38 +199,25 @@ class Protocol(HttpToolsProtocol):
             if self._is_whole != (self._body is None):  # framing and parser disagree about the end
                 self._refuse(MalformedRequest())
 
-    def _begin(self, head: bytes) -> None:
-        if self._is_admitted or not head:
-            self.parser.feed_data(head)
-        elif is_health(framing.target_of(head)):
-            self.parser.feed_data(head)
-            self.cycle.keep_alive = False
-        else:
-            self._refuse(Unavailable())
-
     def _watch(self) -> None:
-        """Count bytes, and start the timer of the phase."""
+        """Count bytes, and start the timer of a new phase."""
         if self._is_refused or self.transport.is_closing():
             return
+        if not self._count():
+            self._refuse(Unavailable())
+            return
+        phase: _Phase = "head" if self._received or self.cycle is None else "idle"
         if self._body is not None:
-            self._limit("body")
+            phase = "body"
         elif self._is_answering():
-            self._limit("answer")
+            phase = "answer"
             if self._received or self.flow.write_paused:
                 self._flow.is_held = True
                 self.flow.pause_reading()
-        else:
-            self._limit("head" if self._received or self.cycle is None else "idle")
-        if not self._count():
-            self._refuse(Unavailable())
-
-    def _limit(self, phase: _Phase) -> None:
         if phase == self._phase:
             return
         self._phase = phase
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._deadline.cancel()
         if phase != "idle":
             self._unset_keepalive_if_required()
         elif self.timeout_keep_alive_task is None:
@@ -283,7 +236,7 @@ class Protocol(HttpToolsProtocol):
             self.cycle.keep_alive = False  # the application answers, 408 if it waits for the body
 
     def _limit_writing(self, seconds: float) -> None:
-        _cancel(self._write_deadline)
+        self._write_deadline.cancel()
         self._write_deadline = self.loop.call_later(seconds, self.abort)
 
     def _count(self) -> bool:
@@ -308,7 +261,7 @@ class Protocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         is_over = self._is_whole and cycle is not None and cycle.response_complete
         self._drop()
-        _cancel(self._deadline)
+        self._deadline.cancel()
         self._unset_keepalive_if_required()
         if cycle is not None and cycle.scope is self.scope and not is_over:
             if cycle.response_started:
@@ -336,8 +289,3 @@ class Protocol(HttpToolsProtocol):
             b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n", bytes(response.body)))
         )
         self._log.write(context, 0.0)
-
-
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()

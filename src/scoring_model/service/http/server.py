@@ -13,10 +13,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.http.application import LEAVING
 from scoring_model.service.http.connections import Connections
-from scoring_model.service.http.logs import RequestLog
+from scoring_model.service.http.context import RequestLog
 from scoring_model.service.http.protocol import Protocol
-from scoring_model.service.http.public import LEAVING
 from scoring_model.service.http.settings import HttpSettings
 
 KEEP_ALIVE_SECONDS: Final = 75

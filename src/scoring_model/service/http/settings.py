@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
+from scoring_model.contract.violation import check_fields
+
 MAX_BODY: Final = 256 * 1024
 
 
@@ -34,7 +36,7 @@ class HttpSettings:
 
     Raises
     ------
-    ValueError
+    scoring_model.contract.violation.Invalid
         If a limit is outside of its range.
     """
 
@@ -49,11 +51,11 @@ class HttpSettings:
     access_log: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_connections", "max_connections_per_address"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.max_buffered < self.max_body:
-            raise ValueError(f"max_buffered must be at least max_body, got {self.max_buffered}")
-        for name in ("head_seconds", "body_seconds", "write_seconds"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+        counts = ("max_body", "max_connections", "max_connections_per_address")
+        times = ("head_seconds", "body_seconds", "write_seconds")
+        check_fields(
+            self,
+            *((name, "at least 1", getattr(self, name) >= 1) for name in counts),
+            ("max_buffered", "at least max_body", self.max_buffered >= self.max_body),
+            *((name, "above 0", getattr(self, name) > 0) for name in times),
+        )

@@ -1,107 +1,68 @@
 """The operations on verifications."""
 
+from functools import partial
 from typing import Final
 
 from starlette.responses import Response
-from starlette.types import Scope
 
-from scoring_model.contract import verification as wire
 from scoring_model.contract.resource import example
-from scoring_model.contract.verification import VerificationInput, VerificationStatus
-from scoring_model.service.core import resources
-from scoring_model.service.core.resources import Answer, Verification
-from scoring_model.service.http.operation import Call, Operation, Reference
-from scoring_model.service.http.responses import cacheable, created, plain
+from scoring_model.contract.verification import Verification, VerificationInput, VerificationStatus
+from scoring_model.service.core.resources import Permission
+from scoring_model.service.http.operation import Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/verifications"
 MAX_AGE: Final = 300
-
-
-async def _create(call: Call) -> Answer[Verification]:
-    return await call.service.verifications.create(call.caller, call.body, call.request)
-
-
-async def _get(call: Call) -> Verification:
-    return await call.service.verifications.get(call.caller, call.resource)
-
-
-async def _erase(call: Call) -> Verification:
-    return await call.service.verifications.erase_signals(call.caller, call.resource)
-
-
-def _created(answer: Answer[Verification], _scope: Scope) -> Response:
-    return created(answer, answer.resource.to_wire(), PATH)
-
-
-def _got(verification: Verification, scope: Scope) -> Response:
-    shown = verification.to_wire()
-    # A pending one changes soon; people look into one that ended in a fault.
-    if verification.status is not VerificationStatus.COMPLETED:
-        return plain(shown)
-    return cacheable(shown.to_json(), scope, MAX_AGE)
-
-
-def _erased(verification: Verification, _scope: Scope) -> Response:
-    return plain(verification.to_wire())
-
-
-_NEEDED: Final = resources.Permission.VERIFICATIONS
+_NEEDED: Final = Permission.VERIFICATIONS
 _PENDING: Final = {
-    **example(wire.Verification),
+    **example(Verification),
     "status": "PENDING",
     "reasonCodes": [],
     **dict.fromkeys(("scoringOutcome", "scoringScore", "modelVersion", "policyVersion", "completedAt")),
 }
-OPERATIONS: Final = (
-    Operation(
-        method="POST",
-        path=PATH,
-        permission=_NEEDED,
-        act=_create,
-        present=_created,
-        body=VerificationInput,
-        batch=True,
-        reference=Reference(
-            name="createVerification",
-            summary="Create a verification",
-            text=(
-                "Scores a person while you wait. Under overload the answer is 202 with a `PENDING` verification, "
-                "which is finished later: read it after `Retry-After`, or wait for a webhook. An array gives "
-                "`batch_unsupported`."
-            ),
-            shown=wire.Verification,
-            statuses=(201, 202),
-            pending=_PENDING,
-        ),
-    ),
-    Operation(
-        method="GET",
-        path=PATH + "/{id}",
-        permission=_NEEDED,
-        act=_get,
-        present=_got,
-        reference=Reference(
-            name="getVerification",
-            summary="Get a verification",
-            text="Only a completed one may be cached and carries an `ETag`.",
-            shown=wire.Verification,
-            cached=True,
-        ),
-    ),
-    Operation(
-        method="DELETE",
-        path=PATH + "/{id}/signals",
-        permission=_NEEDED,
-        act=_erase,
-        present=_erased,
-        reference=Reference(
-            name="eraseSignals",
-            summary="Erase the person of a verification",
-            text=(
-                "Erases signals, `subjectId` and feature rows of the person of this verification. "
-                "The verdict stays."
-            ),
-            shown=wire.Verification,
-        ),
-    ),
+
+
+@partial(
+    Operation,
+    method="POST",
+    path=PATH,
+    permission=_NEEDED,
+    shown=Verification,
+    body=VerificationInput,
+    batch=True,
+    statuses=(201, 202),
+    pending=_PENDING,
 )
+async def create_verification(call: Call) -> Response:
+    """Create a verification.
+
+    Scores a person while you wait. Under overload the answer is 202 with a `PENDING` verification, which is finished
+    later: read it after `Retry-After`, or wait for a webhook. An array gives `batch_unsupported`.
+    """
+    answer = await call.service.verifications.create(call.caller, call.body, call.request)
+    return created(answer, answer.resource.to_wire(), PATH)
+
+
+@partial(Operation, method="GET", path=PATH + "/{id}", permission=_NEEDED, shown=Verification, cached=True)
+async def get_verification(call: Call) -> Response:
+    """Get a verification.
+
+    Only a completed one may be cached and carries an `ETag`.
+    """
+    found = await call.service.verifications.get(call.caller, call.resource)
+    # A pending one changes soon; people look into one that ended in a fault.
+    if found.status is not VerificationStatus.COMPLETED:
+        return plain(found.to_wire())
+    return cacheable(call, found.to_wire(), MAX_AGE)
+
+
+@partial(Operation, method="DELETE", path=PATH + "/{id}/signals", permission=_NEEDED, shown=Verification)
+async def erase_signals(call: Call) -> Response:
+    """Erase the person of a verification.
+
+    Erases signals, `subjectId` and feature rows of the person of this verification. The verdict stays.
+    """
+    found = await call.service.verifications.erase_signals(call.caller, call.resource)
+    return plain(found.to_wire())
+
+
+OPERATIONS: Final = (create_verification, get_verification, erase_signals)

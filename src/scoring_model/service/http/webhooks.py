@@ -3,68 +3,52 @@
 import base64
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from starlette.responses import Response
-from starlette.types import Scope
 
-from scoring_model.contract import webhook as wire
-from scoring_model.contract.body import Nothing
-from scoring_model.contract.resource import example
+from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.violation import Violation
-from scoring_model.contract.webhook import WebhookInput, WebhookUpdate
-from scoring_model.service.core import resources
+from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.core.resources import Answer, Webhook
-from scoring_model.service.http.operation import PAGE, Call, Operation, Reference
-from scoring_model.service.http.responses import cacheable, listed, plain, replayable
+from scoring_model.service.core.resources import Permission
+from scoring_model.service.http.operation import PAGE, Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/webhooks"
 MAX_AGE: Final = 60
-_LIMIT: Final = re.compile(r"[0-9]{1,3}", re.ASCII)
-_CURSOR: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
+_ONE: Final = PATH + "/{id}"
+_NEEDED: Final = Permission.WEBHOOKS
+_WITH_SECRET: Final = {
+    **example(Webhook),
+    "secret": "whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCBvZiAzMiBieXRlcyE=",
+}
 
 
-async def _create(call: Call) -> Answer[Webhook]:
-    return await call.service.webhooks.create(call.caller, call.body, call.request)
+@partial(
+    Operation,
+    method="GET",
+    path=PATH,
+    permission=_NEEDED,
+    shown=Webhook,
+    parameters=frozenset(("limit", "cursor")),
+)
+async def list_webhooks(call: Call) -> Response:
+    """List webhooks.
 
-
-async def _get(call: Call) -> Webhook:
-    return await call.service.webhooks.get(call.caller, call.resource)
-
-
-async def _update(call: Call) -> Webhook:
-    return await call.service.webhooks.update(call.caller, call.resource, call.body)
-
-
-async def _delete(call: Call) -> Webhook:
-    return await call.service.webhooks.delete(call.caller, call.resource)
-
-
-async def _test(call: Call) -> Answer[Webhook]:
-    return await call.service.webhooks.test(call.caller, call.resource, call.request)
-
-
-async def _rotate(call: Call) -> Answer[Webhook]:
-    return await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
-
-
-async def _list(call: Call) -> tuple[list[Webhook], str | None]:
-    """A page, and the path of the next one."""
+    In the order of creation. `Link` names the next page, if there is one.
+    """
     limit, after = page(call.query)
-    found, go_on = await call.service.webhooks.page(call.caller, limit=limit, after=after)
-    return found, None if go_on is None else f"{PATH}?limit={limit}&cursor={cursor_of(go_on)}"
+    found, last = await call.service.webhooks.page(call.caller, limit=limit, after=after)
+    body = b"[" + b",".join([webhook.to_wire().to_json() for webhook in found]) + b"]"
+    headers = {}
+    if last is not None:
+        headers["Link"] = f'<{PATH}?limit={limit}&cursor={cursor_of(last)}>; rel="next"'
+    return Response(body, headers=headers, media_type="application/json")
 
 
 def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
-    """Read the page of a list from the query.
-
-    Returns
-    -------
-    limit : int
-        1 to `PAGE`.
-    after : bytes or None
-        The page begins after the resource of this id.
+    """Read the page of a list from the query: its length, and the id after which it begins.
 
     Raises
     ------
@@ -75,7 +59,7 @@ def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
     limit, after = PAGE, None
     if "limit" in query:
         text = query["limit"]
-        limit = int(text) if _LIMIT.fullmatch(text) else 0
+        limit = int(text) if re.fullmatch("[0-9]{1,3}", text) else 0
         if not 1 <= limit <= PAGE:
             errors.append(Violation("", "invalid_limit", f"query parameter limit must be 1 to {PAGE}"))
     if "cursor" in query:
@@ -93,141 +77,95 @@ def cursor_of(resource: bytes) -> str:
 
 
 def _id_of(cursor: str) -> bytes | None:
-    if not _CURSOR.fullmatch(cursor):
+    if not re.fullmatch("[A-Za-z0-9_-]{22}", cursor):
         return None
     resource = base64.urlsafe_b64decode(cursor + "==")
     return resource if cursor_of(resource) == cursor else None
 
 
-def _answered(answer: Answer[Webhook], _scope: Scope) -> Response:
-    return replayable(answer, answer.resource.to_wire())
+@partial(
+    Operation,
+    method="POST",
+    path=PATH,
+    permission=_NEEDED,
+    shown=Webhook,
+    body=WebhookInput,
+    example=_WITH_SECRET,
+)
+async def create_webhook(call: Call) -> Response:
+    """Create a webhook.
+
+    The secret is shown here and never again. At most 50 per client.
+    """
+    answer = await call.service.webhooks.create(call.caller, call.body, call.request)
+    return created(answer, answer.resource.to_wire())
 
 
-def _got(webhook: Webhook, scope: Scope) -> Response:
-    return cacheable(webhook.to_wire().to_json(), scope, MAX_AGE)
+@partial(Operation, method="GET", path=_ONE, permission=_NEEDED, shown=Webhook, cached=True)
+async def get_webhook(call: Call) -> Response:
+    """Get a webhook.
+
+    `secret` is null here.
+    """
+    webhook = await call.service.webhooks.get(call.caller, call.resource)
+    return cacheable(call, webhook.to_wire(), MAX_AGE)
 
 
-def _changed(webhook: Webhook, _scope: Scope) -> Response:
+@partial(Operation, method="PUT", path=_ONE, permission=_NEEDED, shown=Webhook, body=WebhookUpdate)
+async def update_webhook(call: Call) -> Response:
+    """Update a webhook.
+
+    `active: true` enables a webhook that the service disabled, and clears `disabledReason`.
+    """
+    webhook = await call.service.webhooks.update(call.caller, call.resource, call.body)
     return plain(webhook.to_wire())
 
 
-def _listed(found: tuple[list[Webhook], str | None], _scope: Scope) -> Response:
-    webhooks, following = found
-    response = listed(one.to_wire() for one in webhooks)
-    if following is not None:
-        response.headers["Link"] = f'<{following}>; rel="next"'
-    return response
+@partial(Operation, method="DELETE", path=_ONE, permission=_NEEDED, shown=Webhook)
+async def delete_webhook(call: Call) -> Response:
+    """Delete a webhook.
+
+    Drops its waiting deliveries. Answers with the webhook as it was.
+    """
+    webhook = await call.service.webhooks.delete(call.caller, call.resource)
+    return plain(webhook.to_wire())
 
 
-_NEEDED: Final = resources.Permission.WEBHOOKS
-_ONE: Final = PATH + "/{id}"
-_WITH_SECRET: Final = {
-    **example(wire.Webhook),
-    "secret": "whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCBvZiAzMiBieXRlcyE=",
-}
-_SHOWN_ONCE: Final = "The secret is shown here and never again."
+@partial(Operation, method="POST", path=_ONE + "/test", permission=_NEEDED, shown=Webhook, body=Nothing)
+async def test_webhook(call: Call) -> Response:
+    """Send a test event.
+
+    Sends `webhook.test` to this webhook alone, whatever its event types and even when it is inactive.
+    """
+    answer = await call.service.webhooks.test(call.caller, call.resource, call.request)
+    return created(answer, answer.resource.to_wire())
+
+
+@partial(
+    Operation,
+    method="POST",
+    path=_ONE + "/rotate-secret",
+    permission=_NEEDED,
+    shown=Webhook,
+    body=Nothing,
+    example=_WITH_SECRET,
+)
+async def rotate_secret(call: Call) -> Response:
+    """Rotate the secret of a webhook.
+
+    The secret is shown here and never again. The old one signs too for 24 hours; a second rotation ends the oldest at
+    once.
+    """
+    answer = await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
+    return created(answer, answer.resource.to_wire())
+
+
 OPERATIONS: Final = (
-    Operation(
-        method="GET",
-        path=PATH,
-        permission=_NEEDED,
-        act=_list,
-        present=_listed,
-        parameters=frozenset(("limit", "cursor")),
-        reference=Reference(
-            name="listWebhooks",
-            summary="List webhooks",
-            text="In the order of creation. `Link` names the next page, if there is one.",
-            shown=wire.Webhook,
-        ),
-    ),
-    Operation(
-        method="POST",
-        path=PATH,
-        permission=_NEEDED,
-        act=_create,
-        present=_answered,
-        body=WebhookInput,
-        reference=Reference(
-            name="createWebhook",
-            summary="Create a webhook",
-            text=f"{_SHOWN_ONCE} At most 50 per client.",
-            shown=wire.Webhook,
-            example=_WITH_SECRET,
-        ),
-    ),
-    Operation(
-        method="GET",
-        path=_ONE,
-        permission=_NEEDED,
-        act=_get,
-        present=_got,
-        reference=Reference(
-            name="getWebhook",
-            summary="Get a webhook",
-            text="`secret` is null here.",
-            shown=wire.Webhook,
-            cached=True,
-        ),
-    ),
-    Operation(
-        method="PUT",
-        path=_ONE,
-        permission=_NEEDED,
-        act=_update,
-        present=_changed,
-        body=WebhookUpdate,
-        reference=Reference(
-            name="updateWebhook",
-            summary="Update a webhook",
-            text="`active: true` enables a webhook that the service disabled, and clears `disabledReason`.",
-            shown=wire.Webhook,
-        ),
-    ),
-    Operation(
-        method="DELETE",
-        path=_ONE,
-        permission=_NEEDED,
-        act=_delete,
-        present=_changed,
-        reference=Reference(
-            name="deleteWebhook",
-            summary="Delete a webhook",
-            text="Drops its waiting deliveries. Answers with the webhook as it was.",
-            shown=wire.Webhook,
-        ),
-    ),
-    Operation(
-        method="POST",
-        path=_ONE + "/test",
-        permission=_NEEDED,
-        act=_test,
-        present=_answered,
-        body=Nothing,
-        reference=Reference(
-            name="testWebhook",
-            summary="Send a test event",
-            text=(
-                "Sends `webhook.test` to this webhook alone, whatever its event types and even when it is inactive."
-            ),
-            shown=wire.Webhook,
-        ),
-    ),
-    Operation(
-        method="POST",
-        path=_ONE + "/rotate-secret",
-        permission=_NEEDED,
-        act=_rotate,
-        present=_answered,
-        body=Nothing,
-        reference=Reference(
-            name="rotateSecret",
-            summary="Rotate the secret of a webhook",
-            text=(
-                f"{_SHOWN_ONCE} The old one signs too for 24 hours; a second rotation ends the oldest at once."
-            ),
-            shown=wire.Webhook,
-            example=_WITH_SECRET,
-        ),
-    ),
+    list_webhooks,
+    create_webhook,
+    get_webhook,
+    update_webhook,
+    delete_webhook,
+    test_webhook,
+    rotate_secret,
 )
