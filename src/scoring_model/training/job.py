@@ -19,10 +19,10 @@ from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
+from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
 from scoring_model.training.run import Training, run_training
-from scoring_model.training.tracking import TrackedRun, TrackingError, track
-from scoring_model.training.tracking.description import describe
-from scoring_model.training.tracking.store import without_credentials
+from scoring_model.training.run_description import describe
+from scoring_model.training.tracking import TrackingError, track
 
 _PARAMETERS: Final = "parameters.yaml"
 _THRESHOLDS: Final = "thresholds.csv"
