@@ -2,7 +2,7 @@
 
 import re
 
-from scoring_model.training.cards import LIMITS
+from scoring_model.training.cards import LIMITS, table
 from scoring_model.training.run import Training
 
 
@@ -23,7 +23,7 @@ def test_card_names_versions_parts_and_promises(training: Training) -> None:
     assert all(limit[:40] in card for limit in LIMITS)
 
 
-def test_card_tells_the_metrics_of_the_evaluation(training: Training) -> None:
+def test_card_shows_the_metrics_of_the_evaluation(training: Training) -> None:
     """The numbers in the card are those of the test period."""
     card = training.bundle.files["card.md"].decode()
     overall = training.evaluation.overall
@@ -48,10 +48,21 @@ def test_card_says_whom_the_promises_are_about(training: Training) -> None:
     assert "a ring (frauds that link keys join, or one by itself) and one of its records" in card
 
 
-def test_card_tells_the_extrapolated_scores(training: Training) -> None:
+def test_card_shows_the_extrapolated_scores(training: Training) -> None:
     """Of the hundreds of the scale exactly those beyond what the sample shows are marked."""
     card = training.bundle.files["card.md"].decode()
     first = training.bundle.contents.rules.scale.extrapolated_from
     marked = re.findall(r"^\| (\d+00) \| \S+ \| \S+ \| (yes|no) \|$", card, re.MULTILINE)
     assert marked == [(str(score), "yes" if score >= first else "no") for score in range(100, 1001, 100)]
     assert {verdict for _, verdict in marked} == {"yes", "no"}
+
+
+def test_text_cannot_break_the_layout() -> None:
+    """A pipe, a line feed and a tag in a configured text end neither a table's row nor the text."""
+    rows = [("a | b\n# c <script>", 0.912345, 30_000, None)]
+    assert table(("A", "B", "C", "D"), rows).splitlines() == [
+        "| A | B | C | D |",
+        "| --- | --- | --- | --- |",
+        "| a \\| b # c &lt;script&gt; | 0.9123 | 30000 | - |",
+    ]
+    assert table(("A",), []) == "None."
