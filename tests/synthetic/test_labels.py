@@ -3,7 +3,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from scoring_model.synthetic.labels import EXTRACT_AFTER
+from scoring_model.synthetic.rows import EXTRACT_AFTER
 from scoring_model.synthetic.seasons import DAY
 
 
