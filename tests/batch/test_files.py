@@ -8,7 +8,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from scoring_model.batch import FORMATS, files, write_table
+from scoring_model.batch import FORMATS, check_format, write_table
 
 TABLE = pa.table(
     {
@@ -53,7 +53,7 @@ def test_other_endings_are_refused(name: str, tmp_path: Path) -> None:
 def test_a_missing_folder_is_told_first(tmp_path: Path) -> None:
     """A folder that does not exist is named before anything is computed for it."""
     with pytest.raises(FileNotFoundError, match=r"nowhere: there is no such folder for t.csv"):
-        files.check_format(tmp_path / "nowhere" / "t.csv")
+        check_format(tmp_path / "nowhere" / "t.csv")
 
 
 @pytest.mark.parametrize("ending", FORMATS)

@@ -31,7 +31,7 @@ from scoring_model.bundle.errors import (
 from scoring_model.bundle.feature_file import features_json, read_matrix
 from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.bundle.writer import write_bundle
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.features import FeatureMatrix
 from scoring_model.history import Amount

@@ -19,7 +19,7 @@ from scoring_model.decision.contributions import (
 )
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.paths import SplitDecisions, walk
-from scoring_model.training.leaves import fix_leaves
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
 WIDTH = 6

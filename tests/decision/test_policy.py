@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.document import DocumentError
-from scoring_model.decision.policy import NEVER_REACHED, Policy, Promise
+from scoring_model.decision.rules import NEVER_REACHED, Policy, Promise
 
 PROMISE = Promise(bound="max_step_up", limit=0.05, delta=0.025, observed=0.04, records=3000, p_value=0.01)
 thresholds = st.tuples(st.integers(1, 1001), st.integers(1, 1001)).map(sorted)

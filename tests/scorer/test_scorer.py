@@ -23,8 +23,8 @@ from scoring_model.records import InvalidRecord, RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Decision, Scorer
 from scoring_model.scorer.frames import Scored, score_table
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training
 

@@ -15,10 +15,9 @@ from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.records.reading import read_records
 from scoring_model.scorer.session import MarginSession
-from scoring_model.training.averaging import average, fit_forest
+from scoring_model.training.averaging import LEAF_BITS, LeafSumError, average, fit_forest, fix_leaves
 from scoring_model.training.export import to_onnx
 from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import LEAF_BITS, LeafSumError, fix_leaves
 from scoring_model.training.model_text import UnsupportedModelError, parse_forest
 from scoring_model.training.preparation import prepare
 from scoring_model.training.run import Training, run_training

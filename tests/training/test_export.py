@@ -12,8 +12,8 @@ from scoring_model.arrays import FloatArray
 from scoring_model.decision.forest import ZERO, Forest, Missing
 from scoring_model.decision.paths import SplitDecisions
 from scoring_model.scorer.session import MarginSession
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.export import to_onnx
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import UnsupportedModelError, parse_forest
 
 Model = tuple[lgb.Booster, Forest]

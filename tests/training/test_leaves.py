@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from scoring_model.decision.forest import Forest
-from scoring_model.training.leaves import LEAF_BITS, LeafSumError, fix_leaves
+from scoring_model.training.averaging import LEAF_BITS, LeafSumError, fix_leaves
 from scoring_model.training.model_text import parse_forest
 
 Trainer = Callable[..., lgb.Booster]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring_model.arrays import IntArray
-from scoring_model.training.rings import MOST_SHARED, find_rings, one_of_each
+from scoring_model.training.preparation import MOST_SHARED, find_rings, one_of_each
 
 
 def searched(keys: list[IntArray], rows: IntArray) -> list[int]:

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
 from scoring_model.contract.outcome import Outcome
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.training.certification import certify
 from scoring_model.training.thresholds import choose_policy, expected_cost
 

@@ -16,7 +16,7 @@ from mlflow.exceptions import MlflowException
 
 from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.configuration import Configuration
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.training.mlflow_runs import RunRecord, TrackedRun, client_of
 from scoring_model.training.run import Training
 from scoring_model.training.run_description import column_schema, describe, metrics, requirements, table

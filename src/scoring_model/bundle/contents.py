@@ -18,10 +18,9 @@ from scoring_model.bundle.golden import Golden
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.decision.factors import Factors
 from scoring_model.decision.forest import Forest, read_forest
-from scoring_model.decision.policy import Policy
 from scoring_model.decision.probability import calibration_json, read_calibration
 from scoring_model.decision.reasons import FactualReasons, Reasons, SummedReasons
-from scoring_model.decision.rules import DecisionRules
+from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.decision.policy import Policy
-from scoring_model.decision.rules import DecisionRules, Decisions
+from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
 from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error

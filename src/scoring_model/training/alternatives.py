@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scoring_model.arrays import IntArray
-from scoring_model.decision.policy import NEVER_REACHED, Policy
+from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.evaluation import Share
 from scoring_model.training.bounds import at_or_above, exact_share
 from scoring_model.training.certification import Certification

@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.policy import NEVER_REACHED, Promise
+from scoring_model.decision.rules import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.evaluation import Share
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from scoring_model.bundle import Contents, model_version
 from scoring_model.configuration import Configuration
-from scoring_model.decision.policy import NEVER_REACHED, Policy
+from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.evaluation import Evaluation
 from scoring_model.features import Feature

@@ -11,7 +11,7 @@ import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import PolicySettings
-from scoring_model.decision.policy import NEVER_REACHED, Promise
+from scoring_model.decision.rules import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.training.bounds import BoundTest, fraud_test, genuine_test, records_needed
 

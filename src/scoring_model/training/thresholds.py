@@ -6,7 +6,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.training.bounds import at_or_above
 from scoring_model.training.certification import MISSED_FRAUD, STEP_UP, Certification
 
