@@ -29,16 +29,10 @@ def write_table(table: pa.Table, path: Path, *, guard_formulas: bool = True) -> 
 
     Parameters
     ----------
-    table : pyarrow.Table
     path : Path
         Ends in one of `FORMATS`. In CSV a list is its items separated by blanks.
     guard_formulas : bool
         Whether text in CSV that a spreadsheet would run as a formula gets an apostrophe in front.
-
-    Raises
-    ------
-    ValueError
-        On another ending.
     """
     check_format(path)
     if path.suffix == ".csv":
@@ -110,12 +104,8 @@ class ScoredFile:
 
     Parameters
     ----------
-    records : int
-        Records scored.
     refused : int
         Rows that break the contract.
-    outcomes : mapping of str to int
-        Records by outcome.
     quarantine : Path or None
         Where the refused rows are listed, if there are any.
     """
@@ -150,8 +140,6 @@ def score_file(
         of what decided. It is written atomically.
     histories : sequence of Path
         Earlier records, labelled or not, which are not scored.
-    reasons : bool
-        Whether to add reasons for STEPPED_UP and FAILED.
     max_bad_share : float
         Share of bad rows above which nothing is scored.
     guard_formulas : bool

@@ -60,8 +60,6 @@ class DecisionPart:
         The ONNX graph of the margin.
     forest : Forest
         The same trees with their counts, for the reasons.
-    golden : Golden
-        Invented rows and what is decided on them.
     """
 
     graph: bytes
@@ -84,13 +82,7 @@ class DecisionPart:
 
     @classmethod
     def of(cls, sealed: SealedFiles) -> Self:
-        """Read the files of a sealed bundle of any protocol.
-
-        Raises
-        ------
-        ContentInvalid
-            Naming the first file that does not hold what it should.
-        """
+        """Read the files of a sealed bundle of any protocol."""
         return cls(**_decision_part(sealed.files, sealed.manifest.protocol))
 
 
@@ -108,13 +100,7 @@ class Contents(DecisionPart):
     features: FeatureMatrix
 
     def to_files(self) -> dict[str, bytes]:
-        """The files that decide, by name; equal contents give equal bytes.
-
-        Raises
-        ------
-        TypeError
-            When the reasons are those of an older protocol.
-        """
+        """The files that decide, by name; equal contents give equal bytes."""
         if not isinstance(self.reasons, FactualReasons):
             raise TypeError("reasons of an older protocol are not written")
         return {
@@ -134,8 +120,6 @@ class Contents(DecisionPart):
 
         Raises
         ------
-        ContentInvalid
-            Naming the first file that does not hold what it should.
         FeaturesUnknown
             When another version of this package computed the features.
         """

@@ -88,13 +88,6 @@ def future_links(
 def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
     """Open a database that exists and is up to date, work with it and close it.
 
-    Parameters
-    ----------
-    database : str
-        Its URL.
-    work : callable
-        What is to be done.
-
     Raises
     ------
     ValueError

@@ -126,13 +126,7 @@ class Policy:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Policy":
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        DocumentError
-            With every field that is missing, unknown or breaks its rule.
-        """
+        """Read what `to_json` wrote."""
         check_document("policy", document, _document)
         if document["step_up_from"] > document["fail_from"]:
             raise DocumentError(

@@ -30,8 +30,6 @@ class Measures:
 
     Parameters
     ----------
-    records, genuine, frauds : int
-        Counts.
     roc_auc, average_precision, brier, log_loss : float or None
         As in `metrics`; None where a class is absent.
     calibration_error : float or None
@@ -76,12 +74,8 @@ class Evaluation:
 
     Parameters
     ----------
-    overall : Measures
-        Of all records.
     uncertainty : Uncertainty
         Of the metrics in `overall`, by drawing days.
-    calibration : tuple of CalibrationBin
-        Predicted and observed shares of fraud.
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int

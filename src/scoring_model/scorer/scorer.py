@@ -19,21 +19,15 @@ class Weighed:
 
     Parameters
     ----------
-    name : str
-        In the catalogue of features.
     value : float or None
         In its unit, as the model sees it; None where it is unknown.
     unit : str
         Such as ``records``, ``share`` or ``seconds``; ``code`` for categories.
     inputs : mapping of str to object
         The record's own values that it is made of, by field name; those that are missing are left out.
-    sentence : str
-        The meaning of the number.
     contribution : float
         What it adds to the margin, in log-odds (exact TreeSHAP values, doi:10.1038/s42256-019-0138-9); positive
         where it makes the record riskier.
-    reason : str
-        Code of its reason.
     """
 
     name: str
@@ -76,11 +70,6 @@ def weigh(
     values : mapping of str to object
         Canonical values of the record by field name.
     row, contributions : ndarray of shape (d,), float64
-
-    Yields
-    ------
-    Weighed
-        Those that move the margin most first, equal ones by name.
     """
     found = zip(features, row.tolist(), contributions.tolist(), strict=True)
     for feature, value, contribution in sorted(found, key=lambda one: (-abs(one[2]), one[0].name)):
@@ -167,13 +156,6 @@ class Scorer(Decider):
         ----------
         body : mapping
             One record, shaped like the body of a request with an ``eventTime``.
-        history : RecordTable, optional
-            Earlier records.
-
-        Returns
-        -------
-        Explanation
-            Its decision is the one that `score_record` gives.
 
         Raises
         ------

@@ -153,10 +153,6 @@ class Population:
             Keys of the events' own draws.
         times : ndarray of shape (n,), int64
             Ascending, not before those of any earlier call.
-
-        Returns
-        -------
-        EventArray of shape (n,)
         """
         events = blank(len(times))
         events["key"], events["time"] = keys, times

@@ -51,10 +51,6 @@ def generate(
     batch_rows : int
         Rows of each batch but the last, at least 1.
 
-    Yields
-    ------
-    pyarrow.RecordBatch
-
     Raises
     ------
     ValueError

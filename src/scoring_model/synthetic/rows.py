@@ -47,11 +47,6 @@ def mistyped(draws: Draws, field: str, names: NDArray[np.object_], keys: KeyArra
     names : ndarray of shape (n,), str
     keys : ndarray of shape (n,), uint64
         Keys of the records.
-
-    Returns
-    -------
-    ndarray of shape (n,), str
-        A new array.
     """
     result = names.copy()
     place = draws.uniform(f"typo.place.{field}", keys)
@@ -133,7 +128,6 @@ def label(draws: Draws, events: EventArray, *, end: int) -> Labels:
 
     Parameters
     ----------
-    events : EventArray of shape (n,)
     end : int
         End of the history, microseconds.
     """
@@ -233,17 +227,10 @@ def written(
 
     Parameters
     ----------
-    events : EventArray of shape (n,)
     first : int
         Number of the first of these records in the whole history.
     start : int
         Start of the history, microseconds.
-    truth : bool
-        Whether to add what is true of each record.
-
-    Returns
-    -------
-    pyarrow.RecordBatch of n rows
     """
     columns = {
         **_event_columns(draws, events, first),

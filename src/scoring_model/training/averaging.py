@@ -40,18 +40,6 @@ def fix_leaves(booster: lgb.Booster, *, models: int = 1) -> lgb.Booster:
         A trained model, left as it is. After early stopping its best iterations are taken.
     models : int
         How many models there are whose margins sum to the average; each is given to this function.
-
-    Returns
-    -------
-    lightgbm.Booster
-        A copy with divided and rounded leaves.
-
-    Raises
-    ------
-    LeafSumError
-        If the sizes of the largest leaves of all trees sum to 2**13 or more.
-    UnsupportedModelError
-        If the model cannot be exported at all (see `parse_forest`).
     """
     text = booster.model_to_string()
     forest = parse_forest(text)
@@ -71,11 +59,6 @@ def check_sum(forest: Forest, values: FloatArray) -> None:
     ----------
     values : ndarray of shape (leaves,), float64
         What its leaves are to be.
-
-    Raises
-    ------
-    LeafSumError
-        If the sizes of the largest leaves of all trees sum to 2**13 or more.
     """
     total = float(np.maximum.reduceat(np.abs(values), forest.tree_leaves[:-1]).sum())
     if not total < SUM_LIMIT:
@@ -98,29 +81,11 @@ def fit_forest(
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d), float64
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine
-    tuned : Tuned
-        Parameters and number of trees of each booster.
     seed : int
         Of the first booster; that of the k-th follows from it and k.
     seeds : int
         Number of boosters, at least 1. Their average varies less than one, where parameters draw rows or
         features at random; elsewhere all are the same.
-    threads : int
-        They change no bit.
-    **features
-        As for `fitting.fit`.
-
-    Returns
-    -------
-    Forest
-        With fixed leaves.
-
-    Raises
-    ------
-    LeafSumError
-        If the sizes of the largest leaves of all trees sum to 2**13 or more.
     """
     boosters = [
         fit(
@@ -138,13 +103,7 @@ def fit_forest(
 
 
 def average(boosters: list[lgb.Booster]) -> Forest:
-    """Join boosters into the forest whose margin is the mean of theirs, up to the rounding of leaves.
-
-    Raises
-    ------
-    LeafSumError
-        If the sizes of the largest leaves of all trees sum to 2**13 or more.
-    """
+    """Join boosters into the forest whose margin is the mean of theirs, up to the rounding of leaves."""
     fixed = (fix_leaves(booster, models=len(boosters)) for booster in boosters)
     forest = parse_forest(*(booster.model_to_string() for booster in fixed))
     check_sum(forest, forest.leaf_value)

@@ -99,11 +99,6 @@ def ensemble(
         Values of the leaves.
     roots : ndarray of shape (trees,), int64
         The split that each tree begins with.
-
-    Returns
-    -------
-    dict of str to object
-        Attributes for ``onnx.helper.make_node``.
     """
     return {
         "aggregate_function": 1,
@@ -139,20 +134,11 @@ def to_onnx(forest: Forest, *, cuts: FloatArray | None, feature_names: Sequence[
         Trees with fixed leaves (see `training.leaves`): only then the order of the sum does not matter.
     cuts : ndarray of shape (k,), float64, or None
         Ascending margins; the score is how many of them are at most the margin.
-    feature_names : sequence of str
-        One name for each feature.
-
-    Returns
-    -------
-    bytes
-        A serialised ``onnx.ModelProto``, the same for the same arguments.
 
     Raises
     ------
     UnsupportedModelError
         If a feature is read with and without zero as missing.
-    ValueError
-        If the number of names differs from the number of features.
     """
     if len(feature_names) != forest.feature_count:
         raise ValueError(f"feature_names must have {forest.feature_count} names, got {len(feature_names)}")

@@ -42,12 +42,8 @@ class Job:
         holds MLflow's database and artifacts, unless the server at `tracking_uri` has the run.
     resume : bool
         Whether to go on with the search of an earlier, interrupted job.
-    replace : bool
-        Whether to replace a bundle at `out`.
     signing_key : Path, optional
         Ed25519 private key, PEM.
-    track : bool
-        Whether to log the training to MLflow.
     processes : int
         How many trials of the search are under way at once.
     """
@@ -117,8 +113,6 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
     TrackingError
         After the bundle was sealed, when its run could not be kept beside it either.
-    ValueError
-        As `run_training`.
     """
     started = _now()
     check_place(job.out, replace=job.replace)

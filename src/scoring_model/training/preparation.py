@@ -50,11 +50,6 @@ def one_of_each(groups: IntArray) -> IntArray:
     Not the first in time: it has no links to the others yet, so that its score does not represent theirs. The draw is
     the same for equally many records, so that it cannot be repeated until a bound is kept.
 
-    Parameters
-    ----------
-    groups : ndarray of shape (n,), int64
-        Codes.
-
     Returns
     -------
     ndarray of shape (g,), int64
@@ -152,11 +147,6 @@ def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
 
     Every record is history to the later ones, also in the gaps and in the label maturity window. The split alone
     decides what is trained on.
-
-    Raises
-    ------
-    SplitError
-        When the history is too short or a part has too few frauds.
     """
     persons = person_codes(table, alone=True)
     parts = split(table.event_times, table.labels, table.label_times, persons, configuration.split)

@@ -41,10 +41,6 @@ def describe(
 
     Parameters
     ----------
-    training, configuration
-        What was trained, and from what.
-    bundle : Path
-        Folder of the sealed bundle.
     source : str
         Name of the data, for people.
     started, ended : int
