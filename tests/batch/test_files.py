@@ -68,7 +68,7 @@ def test_a_writer_that_dies_leaves_what_was_there(
         partial.write_text("ha")
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(files.FORMATS, ending, half)
+    monkeypatch.setitem(FORMATS, ending, half)
     with pytest.raises(KeyboardInterrupt):
         write_table(TABLE, path)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]

@@ -47,19 +47,6 @@ def test_reasons_are_told_when_asked_for(scorer: Scorer, table: pa.Table, tmp_pa
     assert set(map(tuple, pq.read_table(tmp_path / "out.parquet").column("reasonCodes").to_pylist())) == {()}
 
 
-def test_histories_are_seen_and_not_scored(scorer: Scorer, table: pa.Table, tmp_path: Path) -> None:
-    """The later half with the earlier one in two files of history is decided as in one file."""
-    whole = scorer.score(table).column("margin").to_pylist()
-    parts = [(0, 50), (50, 50), (100, 100)]
-    one, two, rest = (
-        written(table.slice(*part), tmp_path / f"{number}.parquet") for number, part in enumerate(parts)
-    )
-    score_file(scorer, rest, tmp_path / "out.parquet", histories=[two, one])
-    assert pq.read_table(tmp_path / "out.parquet").column("margin").to_pylist() == whole[100:]
-    score_file(scorer, rest, tmp_path / "out.parquet")
-    assert pq.read_table(tmp_path / "out.parquet").column("margin").to_pylist() != whole[100:]
-
-
 def test_few_bad_rows_are_put_aside(scorer: Scorer, table: pa.Table, tmp_path: Path) -> None:
     """Two of 200 may be bad: they are in the quarantine, without their values, and the others are scored."""
     found = score_file(scorer, written(table, tmp_path / "in.parquet", bad=2), tmp_path / "out.csv")

@@ -246,31 +246,6 @@ def test_an_empty_file(
     assert not out.exists()
 
 
-def test_no_frauds_are_told_by_part(
-    capsys: pytest.CaptureFixture[str], config: Path, small: Path, tmp_path: Path
-) -> None:
-    """A history without a fraud is refused for each part that needs some."""
-    table = pq.read_table(small)
-    labels = pa.array([None if x == "fraud" else x for x in table.column("label").to_pylist()], pa.string())
-    told = pa.array(
-        [
-            None if x is None else t
-            for x, t in zip(labels.to_pylist(), table.column("labelKnownAt").to_pylist(), strict=True)
-        ],
-        table.schema.field("labelKnownAt").type,
-    )
-    for name, column in (("label", labels), ("labelKnownAt", told)):
-        table = table.set_column(table.schema.get_field_index(name), name, column)
-    pq.write_table(table, tmp_path / "genuine.parquet")
-    error = refused(
-        capsys, "train", tmp_path / "genuine.parquet", "--config", config, "--out", tmp_path / "out"
-    )
-    assert "the records can't be split" in error
-    for part in ("train", "validation", "test"):
-        assert f"- {part} (" in error
-    assert error.count("has 0 frauds, needs 3") == 3
-
-
 def test_a_standing_bundle_is_not_replaced(
     capsys: pytest.CaptureFixture[str], config: Path, sealed: Path, tmp_path: Path
 ) -> None:

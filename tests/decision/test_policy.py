@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.document import DocumentError
-from scoring_model.decision.rules import NEVER_REACHED, Policy, Promise
+from scoring_model.decision.rules import Policy, Promise
 
 PROMISE = Promise(bound="max_step_up", limit=0.05, delta=0.025, observed=0.04, records=3000, p_value=0.01)
 thresholds = st.tuples(st.integers(1, 1001), st.integers(1, 1001)).map(sorted)
@@ -27,12 +27,6 @@ def test_outcome_follows_from_the_score_and_two_thresholds(pair: list[int]) -> N
     codes = policy.outcomes(np.arange(1001, dtype=np.int64))
     assert codes.dtype == np.int8
     assert [OUTCOMES[code] for code in codes] == bands
-
-
-def test_1001_is_never() -> None:
-    """No score reaches the threshold 1001."""
-    policy = Policy(step_up_from=NEVER_REACHED, fail_from=NEVER_REACHED)
-    assert {policy.outcome(score) for score in range(1001)} == {Outcome.PASSED}
 
 
 @pytest.mark.parametrize("pair", [(0, 5), (6, 5), (5, 1002), (1002, 1002)])

@@ -25,7 +25,7 @@ from scoring_model.scorer import Decision, Scorer
 from scoring_model.scorer.frames import Scored, score_table
 from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.fitting import fit
-from scoring_model.training.preparation import Prepared, prepare
+from scoring_model.training.preparation import Prepared
 from scoring_model.training.run import Training
 
 
@@ -257,9 +257,3 @@ def refitted(training: Training, prepared: Prepared) -> Any:
         **prepared.feature_options,
     )
     return fix_leaves(booster)
-
-
-@pytest.fixture(scope="module")
-def prepared(history: RecordTable, identity: Configuration) -> Prepared:
-    """The history as the model saw it."""
-    return prepare(history, identity)

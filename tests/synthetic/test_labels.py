@@ -17,11 +17,6 @@ def frame(history: pa.Table) -> pd.DataFrame:
     return frame
 
 
-def test_about_one_in_eighty_is_fraud(frame: pd.DataFrame) -> None:
-    """The true share of fraud lies near 1.2 %."""
-    assert 0.009 < frame["fraud"].mean() < 0.015
-
-
 def test_a_label_has_a_later_time(frame: pd.DataFrame) -> None:
     """A label and its time come together, and never before the event."""
     assert (frame["label"].isna() == frame["labelKnownAt"].isna()).all()

@@ -19,14 +19,8 @@ from scoring_model.scorer import Decisions, Scorer
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.assembly import assemble, resolved
 from scoring_model.training.certification import InfeasiblePolicy
-from scoring_model.training.preparation import Prepared, one_of_each, prepare
+from scoring_model.training.preparation import Prepared, one_of_each
 from scoring_model.training.run import Training
-
-
-@pytest.fixture(scope="module")
-def prepared(history: RecordTable, identity: Configuration) -> Prepared:
-    """The history as the model sees it."""
-    return prepare(history, identity)
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 
-from identity_use import configuration_of, relaxed
 from scoring_model.arrays import FloatArray
-from scoring_model.configuration import TrainingSettings, Tuned
+from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
-from scoring_model.records.reading import read_records
+from scoring_model.records import RecordTable
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.averaging import LEAF_BITS, LeafSumError, average, fit_forest, fix_leaves
 from scoring_model.training.export import to_onnx
 from scoring_model.training.fitting import fit
 from scoring_model.training.model_text import UnsupportedModelError, parse_forest
 from scoring_model.training.preparation import prepare
-from scoring_model.training.run import Training, run_training
+from scoring_model.training.run import run_training
 
 MODELS = 3
 
@@ -108,16 +106,12 @@ def test_models_of_other_features_are_not_joined(trainer: Callable[..., lgb.Boos
         parse_forest(trainer(trees=2).model_to_string(), narrow.model_to_string())
 
 
-def test_threads_change_no_bit_and_seeds_do(training: Training, small: Path, tmp_path: Path) -> None:
+def test_threads_change_no_bit_and_seeds_do(small_table: RecordTable, small_use: Configuration) -> None:
     """An averaged training gives one bundle on one thread and on two, which is not that of one seed."""
-    use = configuration_of(tmp_path, relaxed().replace("  seed: 7\n", "  seed: 7\n  seeds: 2\n"))
-    assert use.training.seeds == 2
-    table = read_records(small, use.schema, labelled=True).table
-    one, two = (run_training(table, use, threads=threads).bundle for threads in (1, 2))
+    use = replace(small_use, training=replace(small_use.training, seeds=2))
+    one, two = (run_training(small_table, use, threads=threads).bundle for threads in (1, 2))
     assert one.files == two.files
-    alone = replace(use, training=replace(use.training, seeds=1))
-    prepared = prepare(table, alone)
-    tuned = alone.training.tuned
+    prepared, tuned = prepare(small_table, small_use), small_use.training.tuned
     assert tuned is not None
     rows, targets = prepared.rows[prepared.split.train], prepared.split.train_targets
     single = fit_forest(rows, targets, tuned=tuned, seed=7, seeds=1, threads=1, **prepared.feature_options)
@@ -129,11 +123,9 @@ def test_threads_change_no_bit_and_seeds_do(training: Training, small: Path, tmp
     assert one.contents.forest.tree_count == 2 * single.tree_count
 
 
-def test_directions_of_the_catalogue_hold(training: Training, small: Path, tmp_path: Path) -> None:
+def test_directions_of_the_catalogue_hold(small_table: RecordTable, small_use: Configuration) -> None:
     """A feature that may only lower the risk never raises a margin, in one model and in an average."""
-    use = configuration_of(tmp_path, relaxed().replace("  seed: 7\n", "  seed: 7\n  seeds: 2\n"))
-    table = read_records(small, use.schema, labelled=True).table
-    prepared = prepare(table, use)
+    prepared = prepare(small_table, small_use)
     place = prepared.matrix.names.index("signal_email_age_days")
     assert prepared.matrix.features[place].direction == -1
     tuned = Tuned(
@@ -156,22 +148,16 @@ def test_directions_of_the_catalogue_hold(training: Training, small: Path, tmp_p
     assert margins.min() < margins.max()
 
 
-def test_a_class_weight_leaves_probabilities_right(small: Path, tmp_path: Path) -> None:
+def test_a_class_weight_leaves_probabilities_right(
+    small_table: RecordTable, small_use: Configuration
+) -> None:
     """With frauds weighted twenty times the probabilities still are those of the validation period's records."""
-    use = configuration_of(tmp_path, relaxed())
     params = {"num_leaves": 4, "min_data_in_leaf": 100, "learning_rate": 0.2, "scale_pos_weight": 20.0}
-    weighted = replace(use, training=replace(use.training, tuned=Tuned(params=params, rounds=10)))
-    table = read_records(small, use.schema, labelled=True).table
-    contents = run_training(table, weighted, threads=1).bundle.contents
-    prepared = prepare(table, use)
+    weighted = replace(small_use, training=replace(small_use.training, tuned=Tuned(params=params, rounds=10)))
+    contents = run_training(small_table, weighted, threads=1).bundle.contents
+    prepared = prepare(small_table, small_use)
     margins = MarginSession(contents.graph, threads=1).margins(prepared.rows[prepared.split.validation])
     frauds = int(prepared.split.validation_targets.sum())
     # Platt's smoothed targets add about one fraud.
     assert contents.rules.calibration.probabilities(margins).sum() == pytest.approx(frauds + 1, abs=1.5)
     assert (1 / (1 + np.exp(-margins))).sum() > 3 * frauds
-
-
-def test_seeds_out_of_range_are_refused() -> None:
-    """There is one booster at least; both fields that are wrong are named."""
-    with pytest.raises(ValueError, match=r"seed: must be .*; seeds: must be in 1\.\.100, got 0"):
-        TrainingSettings(seed=-1, seeds=0)

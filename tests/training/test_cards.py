@@ -1,8 +1,13 @@
 """The card of a real bundle says what the bundle is."""
 
 import re
+from dataclasses import replace
 
-from scoring_model.training.cards import LIMITS, table
+from scoring_model.configuration import Configuration
+from scoring_model.decision.rules import Policy
+from scoring_model.training.calibration import CalibrationChoice
+from scoring_model.training.cards import LIMITS, describe, table
+from scoring_model.training.preparation import Prepared
 from scoring_model.training.run import Training
 
 
@@ -66,3 +71,24 @@ def test_text_cannot_break_the_layout() -> None:
         "| a \\| b # c &lt;script&gt; | 0.9123 | 30000 | - |",
     ]
     assert table(("A",), []) == "None."
+
+
+def test_what_never_happens_is_said(prepared: Prepared, training: Training, identity: Configuration) -> None:
+    """Without promises nobody fails and nothing is promised; a scale that the sample shows whole is no line longer."""
+    contents = training.bundle.contents
+    scale = replace(contents.rules.scale, extrapolated_from=1001)
+    rules = replace(contents.rules, scale=scale, policy=Policy(step_up_from=1001, fail_from=1001))
+    card = describe(
+        prepared,
+        replace(contents, rules=rules),
+        training.evaluation,
+        identity,
+        alternatives=training.alternatives,
+        leakage=training.leakage,
+        calibration=CalibrationChoice(calibration=rules.calibration, platt_loss=None, beta_loss=None),
+        data={"sha256": "0" * 64, "records": 24_000, "from": "", "to": ""},
+    )
+    assert "`FAILED` never." in card
+    assert "Nothing is promised.\n\nNone." in card
+    assert "on the scale is extrapolated" not in card
+    assert "on the scale is extrapolated" in training.bundle.files["card.md"].decode()

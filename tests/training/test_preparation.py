@@ -14,12 +14,6 @@ from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training
 
 
-@pytest.fixture(scope="module")
-def prepared(history: RecordTable, identity: Configuration) -> Prepared:
-    """The history as the model sees it."""
-    return prepare(history, identity)
-
-
 def instants(table: RecordTable) -> list[int]:
     """Three instants at which something happens: a quarter, a half and nine tenths into the records."""
     order = np.sort(table.event_times)

@@ -184,10 +184,3 @@ def test_a_climb_stops_when_its_log_loss_no_longer_falls() -> None:
 def test_a_climb_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
     """No rung depends on the number of threads."""
     assert reached(thinned, threads=1) == reached(thinned, threads=3) == reached(thinned, threads=5)
-
-
-def test_what_is_not_asked_for_is_not_done(thinned: list[Fold], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial that is closed after its first rung has trained only the trees of that rung."""
-    settings = TuningSettings(max_rounds=200, patience=1000)
-    expected = math.ceil(FIRST_RUNG_BUDGET / 0.1 * math.sqrt(31 / 8))
-    assert trees_of_the_first_rung(thinned, settings, monkeypatch) == expected

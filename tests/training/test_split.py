@@ -272,13 +272,6 @@ def test_parts_without_a_class_are_refused() -> None:
     assert sum("has no genuine record" in reason for reason in caught.value.reasons) == 3
 
 
-def test_settings_out_of_range_are_named_together() -> None:
-    """Every field that is wrong is in the text."""
-    with pytest.raises(ValueError, match=r"burn_in.*train: must.*sum 1.*min_frauds") as caught:
-        SplitSettings(label_maturity=-1, burn_in=-1, train=1.5, min_frauds=0)
-    assert "label_maturity: must be at least 0" in str(caught.value)
-
-
 def test_columns_of_different_length_are_refused() -> None:
     """The columns must describe the same records."""
     times, labels, reported, persons = daily(20)

@@ -320,13 +320,3 @@ def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.Cap
     """Without a terminal there is no bar, no log and no warning of a library."""
     search(tmp_path / "journal.log", progress=True, limits={"trials": 1})
     assert capfd.readouterr() == ("", "")
-
-
-def test_settings_out_of_range_are_named_together() -> None:
-    """Every field that is wrong is in the text; a search needs one limit and only one."""
-    with pytest.raises(ValueError, match=r"exactly one.*fpr.*thinning.*folds.*max_rounds.*patience"):
-        TuningSettings(trials=None, fpr=0.5, folds=0, max_rounds=0, patience=0, thinning=0)
-    with pytest.raises(ValueError, match="exactly one"):
-        TuningSettings(trials=1, budget=1)
-    with pytest.raises(ValueError, match="budget: must be above 0"):
-        TuningSettings(trials=None, budget=0)
