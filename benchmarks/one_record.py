@@ -67,7 +67,7 @@ class Pasts:
     ----------
     matrix : FeatureMatrix
     table : RecordTable
-        Tells the labels.
+        Holds the labels.
     records : sequence of Record
         The same records, parsed one by one.
     """

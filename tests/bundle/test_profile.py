@@ -43,7 +43,7 @@ def is_group(persons: IntArray) -> bool:
 
 
 @given(tables)
-def test_nothing_is_told_of_few_persons(table: tuple[FloatArray, FloatArray, IntArray, IntArray]) -> None:
+def test_nothing_is_shown_of_few_persons(table: tuple[FloatArray, FloatArray, IntArray, IntArray]) -> None:
     """Every bin, code, rest, gap and score covers no person or at least five."""
     numbers, codes, scores, persons = table
     profile = measure(*table)

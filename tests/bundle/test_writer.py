@@ -63,11 +63,6 @@ def test_same_inputs_give_the_same_bytes(
     assert contents(one).keys() == {*files, "manifest.json", "manifest.sig"}
 
 
-def test_only_the_bundle_is_left(tmp_path: Path, bundle: Path) -> None:
-    """Nothing but the bundle stands beside it after writing."""
-    assert os.listdir(tmp_path) == [bundle.name]
-
-
 def test_a_bundle_is_not_replaced_unasked(bundle: Path, write: Callable[..., Path]) -> None:
     """What stands stays as it is unless replacing is asked for."""
     before = contents(bundle)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from identity_use import YAML, relaxed, write_configuration
-from scoring_model.cli import main
+from program import refused, run
 from scoring_model.scorer import Scorer
 
 
@@ -40,23 +40,6 @@ def spoiled(source: Path, path: Path, *, bad: int) -> Path:
     births = pa.array(["canary"] * bad + table.column("dob").to_pylist()[bad:], pa.string())
     pq.write_table(table.set_column(table.schema.get_field_index("dob"), "dob", births), path)
     return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program in this process: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """Run what must fail for its input: exit code 1, one error, no traceback; return the error."""
-    code, _, error = run(capsys, *arguments)
-    assert code == 1
-    assert "Traceback" not in error
-    assert error.count("error: ") == 1
-    return error[error.index("error: ") :]
 
 
 def test_the_main_path(capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path) -> None:
@@ -119,7 +102,7 @@ def test_a_process_ends_with_the_code(sealed: Path, few: Path, tmp_path: Path) -
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 400
 
 
-def test_check_tells_what_is_wrong(
+def test_check_reports_what_is_wrong(
     capsys: pytest.CaptureFixture[str], config: Path, few: Path, tmp_path: Path
 ) -> None:
     """JSON with counts by field and rule, the quarantine by row; code 1 above the share, 0 below."""
@@ -260,7 +243,7 @@ def test_a_standing_bundle_is_not_replaced(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "named"),
     [
         (YAML.replace("links:", "linkz:"), ["linkz: unknown key; did you mean links?"]),
         (
@@ -276,12 +259,12 @@ def test_a_standing_bundle_is_not_replaced(
     ],
 )
 def test_a_broken_configuration_names_its_keys(
-    capsys: pytest.CaptureFixture[str], few: Path, tmp_path: Path, text: str, told: Sequence[str]
+    capsys: pytest.CaptureFixture[str], few: Path, tmp_path: Path, text: str, named: Sequence[str]
 ) -> None:
     """Unknown keys and values out of range are all named at once."""
     error = refused(capsys, "check", few, "--config", write_configuration(tmp_path, text))
     assert "the configuration is refused" in error
-    assert all(part in error for part in told), error
+    assert all(part in error for part in named), error
 
 
 def test_ways_to_search_exclude_each_other(
@@ -320,7 +303,7 @@ def test_keys_are_asked_for(capsys: pytest.CaptureFixture[str], sealed: Path, tm
 def test_evaluate_counts_bad_rows(
     capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
 ) -> None:
-    """Rows that can't be read are told of, and too many of them are refused, as in every other command."""
+    """Rows that can't be read are counted, and too many of them are refused, as in every other command."""
     data = spoiled(few, tmp_path / "bad.parquet", bad=5)
     assert "1.25% of the rows were refused" in refused(capsys, "evaluate", sealed, data)
     report = tmp_path / "report.json"
@@ -370,20 +353,9 @@ def test_a_stopped_training_leaves_no_bundle(
     """Stopped or killed while it searches, the program leaves no bundle, and says 130 if it can."""
     program = Path(sys.executable).with_name("scoring-model")
     out = tmp_path / "out"
-    arguments = [
-        "train",
-        small,
-        "--config",
-        config,
-        "--out",
-        out,
-        "--trials",
-        100_000,
-        "--no-track",
-        "--threads",
-        1,
-    ]
-    process = subprocess.Popen([program, *map(str, arguments)], stderr=subprocess.DEVNULL)
+    arguments = ["train", small, "--config", config, "--out", out, "--trials", 100_000]
+    command = [program, *map(str, arguments), "--no-track", "--threads", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     journal = tmp_path / "out.training" / "tuning.journal"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.stat().st_size > 3000) and time.monotonic() < deadline:

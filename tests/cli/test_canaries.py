@@ -90,12 +90,12 @@ def test_no_canary_leaves_a_training(
 def test_no_persons_value_is_in_the_bundle(data: pa.Table, sealed: Path, frame: pa.Table) -> None:
     """No name longer than a trigram, address, id or image of a record of the burn-in is in any file of a bundle."""
     held = b"\n".join(path.read_bytes() for path in sorted(files(sealed)))
-    told = [
+    leaked = [
         text
         for text in personal_texts(frame.slice(0, 1500).to_pylist())
         if len(text) > 7 and text.encode() in held
     ]
-    assert told == []
+    assert leaked == []
 
 
 def test_no_canary_is_in_what_scoring_writes(
@@ -124,7 +124,7 @@ def test_no_canary_is_in_what_scoring_writes(
     assert not [needle for needle in needles() if needle in held]
 
 
-def test_a_file_without_a_header_tells_nothing(
+def test_a_file_without_a_header_reveals_nothing(
     data: pa.Table, sealed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where the first record stands in for the header, the refusal does not repeat it."""
@@ -136,7 +136,7 @@ def test_a_file_without_a_header_tells_nothing(
     assert not [needle for needle in needles() if needle in (said.out + said.err).encode()]
 
 
-def test_an_invalid_record_tells_nothing(data: pa.Table, scorer: Scorer) -> None:
+def test_an_invalid_record_reveals_nothing(data: pa.Table, scorer: Scorer) -> None:
     """An error about a record names fields and rules, never what stands in them."""
     for body in bodies(data.slice(1200, 8)):
         wrong = {

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+import program
 from scoring_model.cli import main
 from scoring_model.contract.ids import to_text
 from scoring_model.records.times import DAY
@@ -49,10 +50,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     """Run the command: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main(["database", "prune", "--database", URL, *words])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    return program.run(capsys, "database", "prune", "--database", URL, *words)
 
 
 def pruned(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:

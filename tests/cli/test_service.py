@@ -16,8 +16,9 @@ from typing import Any, Final
 import pytest
 import typer
 
+import program
+from program import run
 from running_service import Running, running, until
-from scoring_model.cli import main
 from scoring_model.cli.app import app
 from scoring_model.service.keys.keyring import add_master_key, generate_master_key
 from scoring_model.service.settings import ServiceSettings
@@ -42,14 +43,6 @@ def service(sealed: Path, folder: Path) -> Iterator[Running]:
         yield found
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program in this process: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
 def done(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     """Run what must succeed on the database; its standard output."""
     code, said, error = run(capsys, *arguments, "--database", URL)
@@ -58,10 +51,8 @@ def done(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """Run what must fail for its input: exit code 1, one error, no traceback; return the error."""
-    code, _, error = run(capsys, *arguments, "--database", URL)
-    assert (code, "Traceback" in error, error.count("error: ")) == (1, False, 1)
-    return error[error.index("error: ") :]
+    """Run what must fail on the database; its error."""
+    return program.refused(capsys, *arguments, "--database", URL)
 
 
 def new_client(capsys: pytest.CaptureFixture[str], *options: object) -> dict[str, str]:
@@ -142,8 +133,8 @@ def test_a_client_from_its_first_key_to_its_end(capsys: pytest.CaptureFixture[st
     """A new key answers at once, a rotated one beside it, and soon after the end neither does; no key is listed."""
     first = new_client(capsys)
     scored(service, first)
-    code, said, told = run(capsys, "clients", "rotate", first["x-client-id"], "--database", URL, "--json")
-    assert (code, "shown this once" in told) == (0, True)
+    code, said, notes = run(capsys, "clients", "rotate", first["x-client-id"], "--database", URL, "--json")
+    assert (code, "shown this once" in notes) == (0, True)
     second = {**first, "x-api-key": json.loads(said)["apiKey"]}
     assert second != first
     scored(service, first)
@@ -174,7 +165,7 @@ def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["create", "x", "--scopes", "all"], "scope"),
         (["create", "x", "--quota", "many"], "quota"),
@@ -185,12 +176,12 @@ def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder:
         (["rotate", "cl_nobody", "--grace", "soon"], "duration"),
     ],
 )
-def test_what_can_not_be_done_with_a_client_is_told(
-    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str], told: str
+def test_what_can_not_be_done_with_a_client_is_named(
+    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str], message: str
 ) -> None:
     """The error names what is wrong."""
     done(capsys, "database", "migrate")
-    assert told in refused(capsys, "clients", *words)
+    assert message in refused(capsys, "clients", *words)
 
 
 def test_replay(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
@@ -251,7 +242,7 @@ def test_labels(capsys: pytest.CaptureFixture[str], service: Running, folder: Pa
     assert said == f"0 labels imported, 1 were known already\nunknown: {UNKNOWN}\n"
 
 
-def test_bad_labels_are_all_told_and_none_is_imported(
+def test_bad_labels_are_all_reported_and_none_is_imported(
     capsys: pytest.CaptureFixture[str], service: Running, folder: Path
 ) -> None:
     """One bad row keeps the good ones out too."""
@@ -288,8 +279,8 @@ def test_a_rotation_that_was_interrupted_goes_on(
     scored(service, new_client(capsys))
     key = folder / "scoring.db.key"
     add_master_key(key)
-    code, _, told = run(capsys, "keys", "rotate", "--database", URL)
-    assert (code, "going on with it" in told, len(key.read_text().split())) == (0, True, 2)
+    code, _, notes = run(capsys, "keys", "rotate", "--database", URL)
+    assert (code, "going on with it" in notes, len(key.read_text().split())) == (0, True, 2)
     done(capsys, "keys", "rotate")
     assert len(key.read_text().split()) == 3
 
@@ -302,8 +293,8 @@ def test_a_variable_must_give_the_new_key_itself(
     old = (folder / "scoring.db.key").read_text()
     monkeypatch.setenv("KEYS", old)
     rotate = ["keys", "rotate", "--master-key", "env:KEYS", "--database", URL]
-    code, said, told = run(capsys, *rotate)
-    assert (code, said, "put a new one before it" in told) == (
+    code, said, notes = run(capsys, *rotate)
+    assert (code, said, "put a new one before it" in notes) == (
         0,
         "0 keys of persons are wrapped anew\n",
         True,

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from program import refused, run
 from scoring_model.bundle import read_bundle
 from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.contents import VERSIONED
@@ -44,21 +45,6 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """Run what must fail by its input; its standard error on one line."""
-    code, _, error = run(capsys, *arguments)
-    assert code == 1
-    return " ".join(error.split())
-
-
 def test_inspect_shows_bundles_of_every_protocol(capsys: pytest.CaptureFixture[str], new: Path) -> None:
     """Manifest and card of each, and whether it scores new records, or what to do."""
     for bundle, scores, text in (
@@ -72,18 +58,6 @@ def test_inspect_shows_bundles_of_every_protocol(capsys: pytest.CaptureFixture[s
         assert "## Policy" in said
         found = json.loads(run(capsys, "inspect", bundle, "--json")[1])
         assert found["scores_new_records"] is scores
-
-
-@pytest.mark.parametrize(
-    ("bundle", "text"),
-    [(FIRST, "the bundle of protocol 1 has links 1"), (SECOND, "Seal it again: scoring-model upgrade")],
-)
-def test_an_old_bundle_is_refused_for_new_records(
-    bundle: Path, text: str, capsys: pytest.CaptureFixture[str], invented: Path, tmp_path: Path
-) -> None:
-    """A file is not scored, and nothing is written."""
-    assert text in refused(capsys, "score", bundle, invented, "--out", tmp_path / "out.csv")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("bundle", [FIRST, SECOND])

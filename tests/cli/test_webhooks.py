@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+import program
 from running_service import PROGRAM, SECONDS, until
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
@@ -39,10 +40,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
     """Run a command on the database: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([*map(str, words), "--database", URL])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    return program.run(capsys, *words, "--database", URL)
 
 
 def done(capsys: pytest.CaptureFixture[str], *words: object) -> str:
@@ -54,9 +52,7 @@ def done(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     """The error of what must fail for its input."""
-    code, _, error = run(capsys, *words)
-    assert (code, error.count("error: ")) == (1, 1)
-    return error
+    return program.refused(capsys, *words, "--database", URL)
 
 
 def listed(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:

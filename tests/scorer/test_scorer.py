@@ -16,7 +16,7 @@ from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import Configuration
-from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.factors import Rule
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.records import InvalidRecord, RecordTable
@@ -222,7 +222,6 @@ def test_versions_are_those_of_the_manifest(scorer: Scorer, dense: pa.Table) -> 
     decision = scorer.score(bodies(dense)[0])
     assert decision.model_version == scorer.manifest.model_version
     assert decision.policy_version == scorer.manifest.policy_version
-    assert decision.outcome is Outcome(decision.outcome)
 
 
 def test_a_broken_record_is_refused_with_all_problems(scorer: Scorer) -> None:

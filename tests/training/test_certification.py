@@ -137,14 +137,6 @@ def test_a_conflict_that_more_records_would_end_says_how_many() -> None:
     assert refusal(genuine, np.tile(few, -(-needed // 10)), chosen) is None
 
 
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_confidence_is_shared_evenly(confidence: float) -> None:
-    """Each of m bounds is tested at an m-th of 1 - confidence."""
-    chosen = PolicySettings(max_false_reject=0.05, max_missed_fraud=0.9, confidence=confidence)
-    found = certify(_spread(5000, 0, 500), _spread(500, 300, 1000), settings=chosen)
-    assert [test.delta for test in found.tests.values()] == pytest.approx([(1 - confidence) / 3] * 3)
-
-
 def test_the_error_is_a_table() -> None:
     """Bound, requested, possible and what to write stand in columns; of two that conflict one change is enough."""
     chosen = PolicySettings(max_false_reject=1e-5, max_step_up=0.05, max_missed_fraud=0.5)

@@ -72,7 +72,7 @@ def test_another_seed_is_another_model(
 def searching(small_use: Configuration, trials: int) -> Configuration:
     """The same use with a search instead of given parameters."""
     settings = TuningSettings(trials=trials, folds=1, max_rounds=8, patience=4)
-    return replace(configuration, training=replace(configuration.training, tuned=None, tuning=settings))
+    return replace(small_use, training=replace(small_use.training, tuned=None, tuning=settings))
 
 
 def test_an_interrupted_search_ends_in_the_same_bundle(

@@ -131,19 +131,6 @@ def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> 
 
 
 @specs
-def test_later_labels_change_no_training_target(history: History, chosen: SplitSettings) -> None:
-    """Labels reported after the start of validation do not change training."""
-    times, labels, reported, persons = history
-    cut = split_or_skip(history, chosen)
-    late = reported >= cut.boundaries.validation_from
-    other_labels = np.where(late, 1 - np.abs(labels), labels).astype(np.int8)
-    other_reported = np.where(late, np.maximum(times, cut.boundaries.validation_from), reported)
-    other = split_or_skip((times, other_labels, other_reported, persons), chosen)
-    assert other.train.tolist() == cut.train.tolist()
-    assert other.train_targets.tolist() == cut.train_targets.tolist()
-
-
-@specs
 def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: SplitSettings) -> None:
     """Records that happen and labels that are reported at the as-of instant or later change no part."""
     times, labels, reported, persons = history

@@ -176,7 +176,7 @@ def test_rounds_grow_with_the_square_root_of_the_rows(
     assert search(tmp_path / "journal.log", limits={"trials": 1}).rounds == 26
 
 
-def test_one_trial_in_two_climbs_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_trial_in_two_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial goes on when it is among the better half of those that reached its rung, itself among them.
 
     Of an odd number the smaller part goes on, and of one that one. The best value of the last rung wins, whatever

@@ -46,7 +46,7 @@ def test_document_reads_back_exactly(pair: list[int], promises: list[Promise]) -
     assert again.version == policy.version
 
 
-def test_version_tells_policies_apart() -> None:
+def test_version_distinguishes_policies() -> None:
     """Another threshold or another promise is another version, that of the SHA-256 of canonical JSON."""
     policies = [
         Policy(step_up_from=300, fail_from=700),
