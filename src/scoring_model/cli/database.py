@@ -37,11 +37,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 app = typer.Typer(help="The database of the service.", no_args_is_help=True)
 
 
-@app.callback()
-def database() -> None:
-    """Group the commands on the database."""
-
-
 @app.command()
 def migrate(database: Database) -> None:
     """Create the tables of a new database, or migrate those of an older version. Repeating changes nothing."""

@@ -21,11 +21,6 @@ Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")
 app = typer.Typer(help="Webhooks of the service and their deliveries.", no_args_is_help=True)
 
 
-@app.callback()
-def webhooks() -> None:
-    """Group the commands on webhooks."""
-
-
 @app.command()
 def deliveries(
     database: Database,
