@@ -118,3 +118,10 @@ def now() -> int:
     from scoring_model.service.core.clock import SystemClock
 
     return SystemClock().now()
+
+
+def time_of(instant: int | None) -> str | None:
+    """An instant as it is printed, if there is one."""
+    from scoring_model.records.times import rfc3339
+
+    return None if instant is None else rfc3339(instant)

@@ -131,7 +131,7 @@ def to_onnx(forest: Forest, *, cuts: FloatArray | None, feature_names: Sequence[
     Parameters
     ----------
     forest : Forest
-        Trees with fixed leaves (see `training.leaves`): only then the order of the sum does not matter.
+        Trees with fixed leaves (see `training.averaging`): only then the order of the sum does not matter.
     cuts : ndarray of shape (k,), float64, or None
         Ascending margins; the score is how many of them are at most the margin.
 
