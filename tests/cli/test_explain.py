@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from identity_use import bodies
-from program import run
+from program import Captured, run
 from scoring_model.scorer import Scorer
 
 
@@ -26,11 +26,7 @@ def written(path: Path, body: object) -> Path:
 
 
 def test_what_is_explained_is_what_is_decided(
-    capsys: pytest.CaptureFixture[str],
-    sealed: Path,
-    invented: Path,
-    bodies_of_history: list[dict[str, object]],
-    tmp_path: Path,
+    capsys: Captured, sealed: Path, invented: Path, bodies_of_history: list[dict[str, object]], tmp_path: Path
 ) -> None:
     """Score, margin, reasons and row are those of the scorer, history included; contributions sum to the margin."""
     scorer = Scorer.load(sealed)
@@ -64,10 +60,7 @@ def test_what_is_explained_is_what_is_decided(
 
 
 def test_people_read_values_sentences_and_inputs(
-    capsys: pytest.CaptureFixture[str],
-    sealed: Path,
-    bodies_of_history: list[dict[str, object]],
-    tmp_path: Path,
+    capsys: Captured, sealed: Path, bodies_of_history: list[dict[str, object]], tmp_path: Path
 ) -> None:
     """Every feature asked for has its line with its value, its sentence and what it is made of; the rest is summed."""
     path = written(tmp_path / "r.json", bodies_of_history[0] | {"firstName": "Zoë"})
@@ -85,7 +78,7 @@ def test_people_read_values_sentences_and_inputs(
 
 
 def test_a_record_comes_from_standard_input(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Captured,
     monkeypatch: pytest.MonkeyPatch,
     sealed: Path,
     bodies_of_history: list[dict[str, object]],
@@ -112,7 +105,7 @@ def test_a_record_comes_from_standard_input(
     ],
 )
 def test_what_is_no_record_is_refused_without_repeating_it(
-    capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path, text: str, message: str
+    capsys: Captured, sealed: Path, tmp_path: Path, text: str, message: str
 ) -> None:
     """The error names the rule, all problems at once, and nothing of what the record holds."""
     path = tmp_path / "r.json"
@@ -125,8 +118,6 @@ def test_what_is_no_record_is_refused_without_repeating_it(
         assert "dob: " in error
 
 
-def test_an_absent_file_is_wrong_usage(
-    capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path
-) -> None:
+def test_an_absent_file_is_wrong_usage(capsys: Captured, sealed: Path, tmp_path: Path) -> None:
     """As everywhere: exit code 2."""
     assert run(capsys, "explain-record", sealed, tmp_path / "absent.json")[0] == 2

@@ -17,7 +17,7 @@ import pytest
 import typer
 
 import program
-from program import run
+from program import Captured, run
 from running_service import Running, running, until
 from scoring_model.cli.app import app
 from scoring_model.service.keys.keyring import add_master_key, generate_master_key
@@ -43,19 +43,19 @@ def service(sealed: Path, folder: Path) -> Iterator[Running]:
         yield found
 
 
-def done(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def done(capsys: Captured, *arguments: object) -> str:
     """Run what must succeed on the database; its standard output."""
     code, said, error = run(capsys, *arguments, "--database", URL)
     assert code == 0, error
     return said
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def refused(capsys: Captured, *arguments: object) -> str:
     """Run what must fail on the database; its error."""
     return program.refused(capsys, *arguments, "--database", URL)
 
 
-def new_client(capsys: pytest.CaptureFixture[str], *options: object) -> dict[str, str]:
+def new_client(capsys: Captured, *options: object) -> dict[str, str]:
     """The headers of a new client."""
     made = json.loads(done(capsys, "clients", "create", "Shop", "--json", *options))
     assert made.keys() == {"clientId", "apiKey"}
@@ -78,7 +78,7 @@ def is_refused(service: Running, client: dict[str, str]) -> bool:
     return False
 
 
-def test_migrating_again_changes_nothing(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_migrating_again_changes_nothing(capsys: Captured, folder: Path) -> None:
     """The first call makes the tables, the second leaves what is in them."""
     assert "up to date" in done(capsys, "database", "migrate")
     new_client(capsys)
@@ -98,9 +98,7 @@ def test_migrating_again_changes_nothing(capsys: pytest.CaptureFixture[str], fol
         ["labels", "import", "labels.csv"],
     ],
 )
-def test_no_command_makes_a_database_by_the_way(
-    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str]
-) -> None:
+def test_no_command_makes_a_database_by_the_way(capsys: Captured, folder: Path, words: list[str]) -> None:
     """A name that was misspelt is an error that names the command that makes one, and nothing is made."""
     (folder / "scoring.db.key").write_text(generate_master_key())
     (folder / "scoring.db.key").chmod(0o600)
@@ -110,7 +108,7 @@ def test_no_command_makes_a_database_by_the_way(
 
 
 def test_the_database_may_come_from_the_environment(
-    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: Captured, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A command without --database takes the variable; without either it is wrong usage."""
     assert run(capsys, "database", "migrate")[0] == 2
@@ -119,7 +117,7 @@ def test_the_database_may_come_from_the_environment(
     assert (folder / "scoring.db").exists()
 
 
-def test_a_password_is_never_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_password_is_never_said(capsys: Captured) -> None:
     """Neither errors nor tracebacks of a database that is away show the password of its URL."""
     url = "postgresql://risk:s3cret@127.0.0.1:1/scoring"
     for words in (["database", "migrate"], ["clients", "list"], ["--debug", "clients", "list"]):
@@ -129,7 +127,7 @@ def test_a_password_is_never_said(capsys: pytest.CaptureFixture[str]) -> None:
         assert "s3cret" not in said + error
 
 
-def test_a_client_from_its_first_key_to_its_end(capsys: pytest.CaptureFixture[str], service: Running) -> None:
+def test_a_client_from_its_first_key_to_its_end(capsys: Captured, service: Running) -> None:
     """A new key answers at once, a rotated one beside it, and soon after the end neither does; no key is listed."""
     first = new_client(capsys)
     scored(service, first)
@@ -149,7 +147,7 @@ def test_a_client_from_its_first_key_to_its_end(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("option", ["--history-scope", "--pool"])
-def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder: Path, option: str) -> None:
+def test_what_a_client_may_is_listed(capsys: Captured, folder: Path, option: str) -> None:
     """Permissions, quota and history scope are those that were given; `--pool` is an alias."""
     done(capsys, "database", "migrate")
     new_client(capsys, "--scopes", "webhooks,identities", "--quota", "10/1", option, "group")
@@ -177,14 +175,14 @@ def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder:
     ],
 )
 def test_what_can_not_be_done_with_a_client_is_named(
-    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str], message: str
+    capsys: Captured, folder: Path, words: list[str], message: str
 ) -> None:
     """The error names what is wrong."""
     done(capsys, "database", "migrate")
     assert message in refused(capsys, "clients", *words)
 
 
-def test_replay(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
+def test_replay(capsys: Captured, service: Running, folder: Path) -> None:
     """A verdict is the same (0); with a changed row different (3); after erasure erased (4)."""
     client = new_client(capsys)
     verification = scored(service, client)
@@ -197,7 +195,7 @@ def test_replay(capsys: pytest.CaptureFixture[str], service: Running, folder: Pa
     assert run(capsys, *replay, "--database", URL)[:2] == (4, "erased\n")
 
 
-def test_replay_names_what_it_lacks(capsys: pytest.CaptureFixture[str], service: Running) -> None:
+def test_replay_names_what_it_lacks(capsys: Captured, service: Running) -> None:
     """No such verification, no id at all, no bundle that decided: each is an error of its own."""
     verification = scored(service, new_client(capsys))
     assert "no such verification" in refused(capsys, "verifications", "replay", UNKNOWN)
@@ -213,11 +211,7 @@ def test_replay_names_what_it_lacks(capsys: pytest.CaptureFixture[str], service:
 
 
 def test_replay_finds_bundles_wherever_it_is_called(
-    capsys: pytest.CaptureFixture[str],
-    service: Running,
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured, service: Running, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`serve --bundles shelf` was called in one folder, the replay is called in another one."""
     verification = scored(service, new_client(capsys))
@@ -229,7 +223,7 @@ def test_replay_finds_bundles_wherever_it_is_called(
     assert (code, said) == (0, "same\n"), error
 
 
-def test_labels(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
+def test_labels(capsys: Captured, service: Running, folder: Path) -> None:
     """Labels of verifications that are there are imported once, and identifiers that are not are listed."""
     verification = scored(service, new_client(capsys))
     text = f"verificationId,label,knownAt\n{verification},fraud,2026-01-01T00:00:00Z\n{UNKNOWN},fraud,2026-01-01\n"
@@ -243,7 +237,7 @@ def test_labels(capsys: pytest.CaptureFixture[str], service: Running, folder: Pa
 
 
 def test_bad_labels_are_all_reported_and_none_is_imported(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
+    capsys: Captured, service: Running, folder: Path
 ) -> None:
     """One bad row keeps the good ones out too."""
     verification = scored(service, new_client(capsys))
@@ -258,9 +252,7 @@ def test_bad_labels_are_all_reported_and_none_is_imported(
     assert "1 labels imported" in done(capsys, "labels", "import", "labels.csv")
 
 
-def test_rotation_of_the_master_key(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
-) -> None:
+def test_rotation_of_the_master_key(capsys: Captured, service: Running, folder: Path) -> None:
     """The file gets a key on top, all persons are wrapped anew beside the running service, and replay goes on."""
     client, key = new_client(capsys), folder / "scoring.db.key"
     verification, old = scored(service, client), key.read_text()
@@ -272,9 +264,7 @@ def test_rotation_of_the_master_key(
     scored(service, client)
 
 
-def test_a_rotation_that_was_interrupted_goes_on(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
-) -> None:
+def test_a_rotation_that_was_interrupted_goes_on(capsys: Captured, service: Running, folder: Path) -> None:
     """Run again before it has ended, it adds no further key; ended, it does."""
     scored(service, new_client(capsys))
     key = folder / "scoring.db.key"
@@ -286,7 +276,7 @@ def test_a_rotation_that_was_interrupted_goes_on(
 
 
 def test_a_variable_must_give_the_new_key_itself(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: Captured, service: Running, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a new key first nothing is wrapped and it is said; with one everything is."""
     scored(service, new_client(capsys))

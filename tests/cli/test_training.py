@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from identity_use import relaxed, write_configuration
-from program import run
+from program import Captured, run
 
 
-def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path) -> None:
+def test_the_split_is_shown_and_kept(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """Progress, `split.json` and the card give the same parts and sizes, and all records are in them."""
     config, out = write_configuration(tmp_path, relaxed()), tmp_path / "out"
     code, _, error = run(
@@ -53,9 +52,7 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
     assert "leaks: shuffled_labels sound" in error
 
 
-def test_parts_with_too_few_frauds_are_refused(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
-) -> None:
+def test_parts_with_too_few_frauds_are_refused(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """The error names each part, how many frauds it has and needs, and for how long to collect; no bundle is left."""
     config = write_configuration(tmp_path, relaxed().replace("min_frauds: 3", "min_frauds: 400"))
     code, _, error = run(capsys, "train", small, "--config", config, "--out", tmp_path / "out", "--no-track")
@@ -67,7 +64,7 @@ def test_parts_with_too_few_frauds_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_leak_is_refused_and_named(capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path) -> None:
+def test_a_leak_is_refused_and_named(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """A signal that copies the label ends in code 1; what was found is left beside where the bundle would be."""
     table = pq.read_table(small)
     fraud = np.array([label == "fraud" for label in table.column("label").to_pylist()], dtype=np.float64)
@@ -90,7 +87,7 @@ def test_a_leak_is_refused_and_named(capsys: pytest.CaptureFixture[str], small: 
 
 
 def test_a_policy_that_counts_refuse_is_refused_before_the_search(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+    capsys: Captured, small: Path, tmp_path: Path
 ) -> None:
     """With too few genuine persons for any model nothing is searched; the error is a table of what to write."""
     text = relaxed().replace("max_false_reject: 0.04", "max_false_reject: 0.00001")
@@ -113,7 +110,7 @@ def test_a_policy_that_counts_refuse_is_refused_before_the_search(
 
 
 def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+    capsys: Captured, small: Path, tmp_path: Path
 ) -> None:
     """Parameters and thresholds stay, and with the bound that the table names the parameters make a bundle."""
     text = relaxed() + "  max_missed_fraud: 0.5\n"

@@ -21,14 +21,12 @@ def _quiet() -> None:
 def assert_refused(
     path: Path, text: str, *, resume: bool = True, fingerprint: Mapping[str, str] = MARK
 ) -> None:
-    """Check that a journal is refused with a text, and left alone."""
-    before = path.read_bytes()
+    """Check that a journal is refused with a text."""
     with (
         pytest.raises(JournalError, match=text),
         open_study(path, fingerprint=fingerprint, resume=resume, pruner=PRUNER),
     ):
         pass
-    assert path.read_bytes() == before
 
 
 def test_a_journal_keeps_its_trials(tmp_path: Path) -> None:
@@ -47,7 +45,9 @@ def test_an_existing_journal_is_not_taken_unasked(tmp_path: Path) -> None:
     path = tmp_path / "journal.log"
     with open_study(path, fingerprint=MARK, resume=True, pruner=PRUNER):
         pass
+    before = path.read_bytes()
     assert_refused(path, r"journal\.log exists already", resume=False)
+    assert path.read_bytes() == before
 
 
 def test_a_journal_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
@@ -65,6 +65,7 @@ def test_a_file_that_is_no_journal_is_refused(tmp_path: Path, content: bytes) ->
     path = tmp_path / "journal.log"
     path.write_bytes(content)
     assert_refused(path, "not the journal of a tuning")
+    assert path.read_bytes() == content
 
 
 def test_a_torn_last_line_is_cut_at_any_byte(tmp_path: Path) -> None:

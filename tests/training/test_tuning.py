@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from program import Captured
 from scoring_model.configuration import TuningSettings
 from scoring_model.training import progress, trial_workers, tuning
-from scoring_model.training.fitting import ALLOWED_PARAMS, fit
+from scoring_model.training.fitting import ALLOWED_PARAMS
 from scoring_model.training.journal import JournalError
 from scoring_model.training.rungs import Rung
 from scoring_model.training.space import STARTING_POINTS
@@ -153,15 +154,7 @@ def test_the_table_shows_every_trial(uninterrupted: Tuning) -> None:
     best = max(complete, key=lambda row: row["value"] or 0.0)
     assert (best["value"], best["rounds"]) == (uninterrupted.value, uninterrupted.rounds)
     assert uninterrupted.params.items() <= best.items()
-
-
-def test_what_is_found_can_be_fitted(uninterrupted: Tuning) -> None:
-    """The parameters are complete and allowed."""
-    rows, targets, _ = sample()
     assert set(uninterrupted.params) < ALLOWED_PARAMS
-    params, rounds = uninterrupted.params, uninterrupted.rounds
-    booster = fit(rows, targets, params=params, rounds=rounds, seed=11, threads=1, **FEATURES)
-    assert booster.num_trees() == rounds
 
 
 def test_rounds_grow_with_the_square_root_of_the_rows(
@@ -316,7 +309,7 @@ def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
     assert lines[0] == "tuning: 0 trials, best none, about 0:00 left"
 
 
-def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: Captured) -> None:
     """Without a terminal there is no bar, no log and no warning of a library."""
     search(tmp_path / "journal.log", progress=True, limits={"trials": 1})
     assert capfd.readouterr() == ("", "")
