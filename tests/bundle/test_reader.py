@@ -125,11 +125,7 @@ def test_all_file_violations_are_reported_at_once(bundle: Path) -> None:
     error = refusal(bundle)
     assert isinstance(error, AlteredFile)
     found = {violation.field: violation.code for violation in error.violations}
-    assert found == {
-        "empty": MissingFile.code,
-        "extra": UnexpectedFile.code,
-        "model.onnx": AlteredFile.code,
-    }
+    assert found == {"empty": MissingFile.code, "extra": UnexpectedFile.code, "model.onnx": AlteredFile.code}
     assert all(name in str(error) for name in found)
 
 

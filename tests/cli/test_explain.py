@@ -98,10 +98,7 @@ def test_a_record_comes_from_standard_input(
         ("[1]", "must hold one object"),
         ('{"a": ', "must be JSON"),
         ('{"dob": "canary", "dob": "canary"}', "fields stand twice: dob"),
-        (
-            '{"eventTime": "2025-01-01T00:00:00Z", "dob": "canary", "firstName": 7}',
-            "firstName: must be text",
-        ),
+        ('{"eventTime": "2025-01-01T00:00:00Z", "dob": "canary", "firstName": 7}', "firstName: must be text"),
     ],
 )
 def test_what_is_no_record_is_refused_without_repeating_it(

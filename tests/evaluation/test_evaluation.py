@@ -77,8 +77,7 @@ def test_months_share_out_the_records() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instant", "month"),
-    [(0, "1970-01"), (-1, "1969-12"), (31 * DAY - 1, "1970-01"), (31 * DAY, "1970-02")],
+    ("instant", "month"), [(0, "1970-01"), (-1, "1969-12"), (31 * DAY - 1, "1970-01"), (31 * DAY, "1970-02")]
 )
 def test_month_ends_at_midnight_in_utc(instant: int, month: str) -> None:
     """The last microsecond of a month belongs to it, the next one to the next, before 1970 too."""

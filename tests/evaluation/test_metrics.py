@@ -116,8 +116,7 @@ def test_order_of_records_changes_no_bit(pairs: list[tuple[float, int]], seed: i
 
 
 @pytest.mark.parametrize(
-    ("labels", "absent"),
-    [([], [True] * 3), ([0, 0], [True] * 3), ([1, 1], [True, False, True])],
+    ("labels", "absent"), [([], [True] * 3), ([0, 0], [True] * 3), ([1, 1], [True, False, True])]
 )
 def test_metric_without_its_class_is_none(labels: list[int], absent: list[bool]) -> None:
     """Without records everything is None, without a class what needs it, and nothing warns or is NaN."""

@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.evaluation.stability import (
-    RECENT_DAYS,
-    WINDOW_DAYS,
-    Stability,
-    measure_stability,
-)
+from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS, Stability, measure_stability
 from scoring_model.evaluation.uncertainty import MIN_DAYS, share_of
 
 DAY = 86_400_000_000

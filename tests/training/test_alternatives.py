@@ -118,11 +118,7 @@ def test_frauds_may_be_absent() -> None:
     bounds = PolicySettings(max_false_reject=0.02, max_step_up=0.2)
     certified = certify(genuine, nobody, settings=bounds)
     alternatives = find_alternatives(
-        certified,
-        choose_policy(certified),
-        genuine_scores=genuine,
-        fraud_scores=nobody,
-        confidence=0.95,
+        certified, choose_policy(certified), genuine_scores=genuine, fraud_scores=nobody, confidence=0.95
     )
     assert "| – | – |" in alternatives.to_markdown()
     assert next(csv.DictReader(io.StringIO(alternatives.to_csv())))["missed_fraud"] == ""

@@ -47,12 +47,7 @@ def with_signal(table: RecordTable, values: list[float | None]) -> RecordTable:
 def test_a_sound_history_has_no_leak(prepared: Prepared) -> None:
     """On the invented history every check comes to a verdict, and it is that nothing leaks."""
     found = run_leakage_checks(prepared, SETTINGS, seed=7).findings
-    assert [finding.check for finding in found] == [
-        "shuffled_labels",
-        "single_features",
-        "future",
-        "persons",
-    ]
+    assert [finding.check for finding in found] == ["shuffled_labels", "single_features", "future", "persons"]
     assert {finding.verdict for finding in found} == {CheckResult.SOUND}
 
 
