@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from program import Captured
 from scoring_model.configuration import TuningSettings
 from scoring_model.training import progress, trial_workers, tuning
 from scoring_model.training.fitting import ALLOWED_PARAMS
@@ -309,7 +308,7 @@ def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
     assert lines[0] == "tuning: 0 trials, best none, about 0:00 left"
 
 
-def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: Captured) -> None:
+def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Without a terminal there is no bar, no log and no warning of a library."""
     search(tmp_path / "journal.log", progress=True, limits={"trials": 1})
     assert capfd.readouterr() == ("", "")
