@@ -64,13 +64,13 @@ class _Path:
 
     def counts(self) -> bytes:
         attempts = sum(self.seen.values())
-        told = {
+        counts = {
             "deliveries": len(self.seen),
             "again": attempts - len(self.seen),
             "forged": self.forged,
             "seconds": self.last - self.first,
         }
-        return json.dumps(told).encode()
+        return json.dumps(counts).encode()
 
 
 class _Exchange(asyncio.Protocol):
@@ -98,8 +98,8 @@ class _Exchange(asyncio.Protocol):
 
     def _answer(self, method: bytes, path: _Path, headers: dict[bytes, bytes], body: bytes) -> None:
         if method == b"GET":
-            told = path.counts()
-            self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(told), told))
+            counts = path.counts()
+            self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(counts), counts))
             return
         message, timestamp, signature = (headers.get(name, b"") for name in _SIGNED)
         own = hmac.digest(self._key, b".".join((message, timestamp, body)), "sha256")

@@ -52,7 +52,7 @@ def database(kind: str, folder: Path) -> Iterator[tuple[str, Server | None]]:
 
 
 def print_disk(folder: Path) -> None:
-    """Tell how long the disk takes to say that a page is written."""
+    """Measure how long the disk takes to say that a page is written."""
     times = []
     with (folder / "probe").open("wb", buffering=0) as file:
         for _ in range(300):

@@ -312,7 +312,7 @@ def measure_drain(store: str, bundle: Bundle, options: argparse.Namespace) -> di
 
 
 def print_drain(store: str, plain: list[Turn], beside: Turn, rest: float, counts: Counts) -> None:
-    """Tell of one turn."""
+    """Report one turn."""
     print(f"\n{store}: without  {plain[0]}")
     print(f"  with a drain  {beside}")
     print(f"  without again {plain[1]}")

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.standard_model import AS_LIGHTGBM_TRAINS, CATEGORICAL, draw_rows, hostile_rows, train
 
 from scoring_model.scorer.session import MarginSession
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.export import to_onnx
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
 T = TypeVar("T")

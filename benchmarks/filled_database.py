@@ -169,7 +169,7 @@ class _Maker:
         self.identities: list[IdentityRow] = []
 
     def alone(self, body: Mapping[str, Any], number: int) -> tuple[dict[str, Any], _Customer]:
-        """Somebody of whom the client tells signals alone, and a reference of its own."""
+        """Somebody of whom the client sends signals alone, and a reference of its own."""
         request = {"subjectId": f"customer-{number}", "signals": body["signals"]}
         return request, self._customer({"subjectId": request["subjectId"], **_dotted(body["signals"])})
 
@@ -207,17 +207,17 @@ def _dotted(signals: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _history(customers: Sequence[_Customer], hot: bytes, count: int) -> Iterator[LinkRow]:
-    """Rows in the order of their key: visits of the customers, and strangers under the hot hash."""
+    """Rows in the order of their key: visits of the customers, and others under the hot hash."""
     rng = np.random.default_rng(3)
     end = _now()
-    strangers = round(count * HOT_SHARE)
+    others = round(count * HOT_SHARE)
     events = [
         (value, instant, customer.person)
-        for customer, instant in _visits(customers, rng, end, events=2 * (count - strangers))
+        for customer, instant in _visits(customers, rng, end, events=2 * (count - others))
         for value in customer.hashes
         if value != hot
-    ][: count - strangers]
-    events += [(hot, instant, rng.bytes(16)) for instant in rng.integers(end - SPAN, end, strangers).tolist()]
+    ][: count - others]
+    events += [(hot, instant, rng.bytes(16)) for instant in rng.integers(end - SPAN, end, others).tolist()]
     before, latest = b"", 0
     for value, instant, person in sorted(events):
         # Two events of a hash never share an instant.

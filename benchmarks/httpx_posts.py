@@ -27,7 +27,7 @@ async def post_all(url: str, posts: Iterator[tuple[dict[str, str], str]], concur
 
 
 def main() -> None:
-    """Read, post, and tell how fast."""
+    """Read, post, and report how fast."""
     import uvloop
 
     url, concurrency = sys.argv[1], int(sys.argv[2])

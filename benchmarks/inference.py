@@ -31,8 +31,8 @@ from benchmarks.standard_model import (
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.contributions import Contributions
 from scoring_model.scorer.session import MarginSession
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.export import to_onnx
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
 THREADS: Final = 2

@@ -36,7 +36,7 @@ from scoring_model.service.store import migrate
 from scoring_model.training.run import run_training
 
 STORES: Final = ("sqlite", "postgresql")
-TOLD: Final = 50
+SHOWN: Final = 50
 """So many losses are named."""
 
 
@@ -82,12 +82,12 @@ def _tell(name: str, kills: Counter[str], audit: Audit, seconds: float) -> None:
     print(f"{name}: {kills.total()} kills in {seconds:.0f} s", end=" (")
     print(*(f"{count} {kind}" for kind, count in kills.most_common()), sep=", ", end=")\n")
     print(f"{name}: {audit}", flush=True)
-    for loss in audit.losses[:TOLD]:
+    for loss in audit.losses[:SHOWN]:
         print(f"{name}: LOST {loss}", flush=True)
 
 
 def main() -> int:
-    """Kill, and tell what was lost."""
+    """Kill, and report what was lost."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

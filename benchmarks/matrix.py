@@ -168,7 +168,7 @@ def measured_apart(path: Path, *, hot: bool, rounds: int) -> Measured:
     return min(found, key=lambda one: one.matrix)
 
 
-def told(name: str, one: Measured) -> None:
+def report(name: str, one: Measured) -> None:
     """Print one measurement."""
     print(
         f"{name:<28} {one.records:>9,} x {one.features}: read {one.reading:5.1f} s, matrix {one.matrix:5.1f} s "
@@ -197,11 +197,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     once, twice = invented_file(options.records), invented_file(2 * options.records)
     plain = measured_apart(once, hot=False, rounds=options.rounds)
-    told("invented records", plain)
+    report("invented records", plain)
     hot = measured_apart(once, hot=True, rounds=options.rounds)
-    told("a device on a fifth of them", hot)
+    report("a device on a fifth of them", hot)
     double = measured_apart(twice, hot=False, rounds=options.rounds)
-    told("twice as many", double)
+    report("twice as many", double)
     print(f"{SAMPLE} rows of each were made alone: the same bits")
     kept = [
         judged("matrix, seconds", plain.matrix, MOST_SECONDS),

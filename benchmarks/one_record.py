@@ -35,9 +35,9 @@ from scoring_model.scorer.session import MarginSession
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.synthetic import generate
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.export import to_onnx
 from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import parse_forest
 from scoring_model.training.preparation import Prepared, prepare
 
@@ -67,7 +67,7 @@ class Pasts:
     ----------
     matrix : FeatureMatrix
     table : RecordTable
-        Tells the labels.
+        Holds the labels.
     records : sequence of Record
         The same records, parsed one by one.
     """

@@ -56,8 +56,10 @@ class Answered:
 
     def __str__(self) -> str:
         counts = Counter({status: len(found) for status, found in self.latencies.items()})
-        told = ", ".join(f"{count} x {status}" for status, count in sorted(counts.items()))
-        return f"{self.goodput:,.0f} verdicts/s, p99 {self.p99(201):.2f} s; {told}; {self.missing} missing"
+        statuses = ", ".join(f"{count} x {status}" for status, count in sorted(counts.items()))
+        return (
+            f"{self.goodput:,.0f} verdicts/s, p99 {self.p99(201):.2f} s; {statuses}; {self.missing} missing"
+        )
 
 
 class _Connection(asyncio.Protocol):

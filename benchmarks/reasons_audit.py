@@ -29,8 +29,8 @@ from scoring_model.decision.reasons import FactualReasons
 from scoring_model.records import RecordTable, parse_record
 from scoring_model.records.reading import read_records
 from scoring_model.synthetic import generate
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import parse_forest
 from scoring_model.training.preparation import Prepared, prepare
 

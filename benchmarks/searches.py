@@ -2,7 +2,7 @@
 
 Run as ``python searches.py SYSTEM TASK OUT --seconds 300 --seed 1`` in an empty directory, where systems leave what
 they like. It needs numpy and the system alone. The clock runs from the matrix in memory to a model that predicts;
-imports, files and the prediction are not counted. What a system is told is what its documentation tells a user with
+imports, files and the prediction are not counted. What a system is given is what its documentation advises a user with
 records of a period, a rare class and this much time; of what was tried, each peer has what served it best.
 """
 
@@ -224,7 +224,7 @@ def main() -> None:
     options = parser.parse_args()
     task = Task.read(options.task)
     search = SYSTEMS[options.system](options.seconds, options.seed)
-    warnings.simplefilter("ignore")  # of the peers, which tell each fit of each category
+    warnings.simplefilter("ignore")  # of the peers, which warn of each category at each fit
     begun, used = time.monotonic(), _processor_seconds()
     predict = search(task)
     seconds, processors = time.monotonic() - begun, _processor_seconds() - used

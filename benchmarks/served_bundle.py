@@ -19,14 +19,14 @@ from benchmarks.standard_model import AS_THE_PROJECT_TRAINS
 
 from scoring_model.bundle import Bundle, Golden
 from scoring_model.configuration import Configuration, PolicySettings, Tuned, load_configuration
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.features import SignalSettings
 from scoring_model.records import RecordTable, SignalType
 from scoring_model.records.reading import read_records
 from scoring_model.scorer.session import MarginSession
 from scoring_model.synthetic import generate
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.preparation import prepare
 from scoring_model.training.run import run_training
 

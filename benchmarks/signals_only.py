@@ -139,8 +139,8 @@ def _in_memory(bundle: Path, core: int) -> Iterator[tuple[str, dict[str, str]]]:
         )
     try:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        yield told["url"] + CREATE, told["headers"]
+        started = json.loads(process.stdout.readline())
+        yield started["url"] + CREATE, started["headers"]
     finally:
         process.terminate()
         process.communicate()
@@ -157,14 +157,14 @@ def _check_as_file(url: str, headers: dict[str, str], bodies: list[dict[str, obj
             answers.append(json.load(answer))
         records.append({"recordId": answers[-1]["id"], "eventTime": answers[-1]["completedAt"], **body})
     table = read_records(pa.Table.from_pylist(records), scorer.contents.schema, labelled=False).table
-    for told, row in zip(answers, score_table(scorer, table).to_arrow().to_pylist(), strict=True):
-        reasons = [reason["code"] for reason in told["reasonCodes"]]
-        if (told["scoringScore"], told["scoringOutcome"], reasons) != (
+    for answer, row in zip(answers, score_table(scorer, table).to_arrow().to_pylist(), strict=True):
+        reasons = [reason["code"] for reason in answer["reasonCodes"]]
+        if (answer["scoringScore"], answer["scoringOutcome"], reasons) != (
             row["scoringScore"],
             row["scoringOutcome"],
             row["reasonCodes"],
         ):
-            raise SystemExit(f"{told} is not what the same file gives: {row}")
+            raise SystemExit(f"{answer} is not what the same file gives: {row}")
     return len(answers)
 
 

@@ -5,7 +5,7 @@ whole or in part. The first 80 % of the purchases train, the last 20 % test. A l
 configs/signup.yaml says that it is known, so the last days before the test teach nothing; its burn-in does not
 train either. With and without links the parameters are searched as a training does, with as many trials as the
 configuration says, over the training rows alone. It prints a table of medians over the seeds, and then what the
-file has to tell: how well each column ranks the test on its own.
+file has to show: how well each column ranks the test on its own.
 """
 
 import argparse

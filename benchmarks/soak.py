@@ -116,7 +116,7 @@ def burst_rate(running: Running, here: World, filled: Filled) -> float:
 
 
 async def capacity(running: Running, here: World, filled: Filled, rate: float) -> float:
-    """Verifications a second that can go on for ever: made, and told; at most a rate."""
+    """Verifications a second that can go on for ever: made, and labelled; at most a rate."""
     load = SteadyLoad(running.url, requests(filled, running.url + CREATE), status=201)
     await load.open()
     try:
@@ -187,8 +187,8 @@ def verdicts(samples: list[Sample], *, empty: bool, missing: int, rate: float) -
         flat = grown <= max(_LATER * level, _NOISE_MS)
         found.append((flat, f"{name}: {grown:+.1f} of {level:.1f} ms in the second half"))
     failures = sum((sample.window.failures for sample in samples), Counter[str]())
-    told = "".join(f"; {count} times {name}" for name, count in failures.items())
-    found.append((not failures, f"{failures.total()} requests were not answered with 201{told}"))
+    named = "".join(f"; {count} times {name}" for name, count in failures.items())
+    found.append((not failures, f"{failures.total()} requests were not answered with 201{named}"))
     held = float(np.mean([sample.window.rate for sample in samples]))
     found.append((held >= 0.98 * rate, f"{held:,.0f} of {rate:,.0f} requests/s were answered"))
     found.append((empty, "nothing waits at the end" if empty else "deliveries still wait at the end"))

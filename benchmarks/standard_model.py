@@ -85,7 +85,7 @@ def draw_targets(rows: FloatArray, *, seed: int) -> NDArray[np.int8]:
 
 
 def hostile_rows(forest: Forest, plain: FloatArray, *, categorical: Collection[int], seed: int) -> FloatArray:
-    """Draw rows made to tell two readings of a model apart.
+    """Draw rows that distinguish two readings of a model.
 
     Parameters
     ----------

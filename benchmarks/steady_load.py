@@ -21,7 +21,7 @@ _LONGEST: Final = 30.0  # seconds that an answer may take
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """What came of a stretch of time.
+    """What came of a period of time.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ async def kept(url: str) -> list[tuple[Any, ...]]:
 
 def _event(client: int, sequence: int, now: int) -> EventRow:
     resource = ids.new_id(now)
-    told = {
+    event = {
         "id": to_text(resource),
         "identityId": None,
         "status": "COMPLETED",
@@ -108,5 +108,5 @@ def _event(client: int, sequence: int, now: int) -> EventRow:
         "modelVersion": MODEL,
     }
     kind = EventType.VERIFICATION_PASSED.value
-    data = json.dumps(told, separators=(",", ":"))
+    data = json.dumps(event, separators=(",", ":"))
     return EventRow(ids.new_id(now), client, sequence, kind, resource, now, data, 1)

@@ -6,12 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from identity_use import configuration_of
+from identity_use import configuration_of, relaxed
 from scoring_model import synthetic
 from scoring_model.configuration import Configuration
 from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
+from scoring_model.training.preparation import Prepared, prepare
 from scoring_model.training.run import Training, run_training
 
 
@@ -42,6 +43,12 @@ def history(invented: Path, identity: Configuration) -> RecordTable:
 
 
 @pytest.fixture(scope="session")
+def prepared(history: RecordTable, identity: Configuration) -> Prepared:
+    """The history as the model sees it."""
+    return prepare(history, identity)
+
+
+@pytest.fixture(scope="session")
 def training(history: RecordTable, identity: Configuration) -> Training:
     """A training on the history."""
     return run_training(history, identity, threads=1)
@@ -61,7 +68,19 @@ def scorer(sealed: Path) -> Scorer:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history of 5,000 records over one year, for further trainings (with `identity_use.relaxed`)."""
+    """A history of 5,000 records over one year, for further trainings (with `small_use`)."""
     path = tmp_path_factory.mktemp("small") / "small.parquet"
     synthetic.write(path, records=5_000, seed=7, months=12)
     return path
+
+
+@pytest.fixture(scope="session")
+def small_use(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
+    """The use, its bounds wide enough for the small history."""
+    return configuration_of(tmp_path_factory.mktemp("relaxed"), relaxed())
+
+
+@pytest.fixture(scope="session")
+def small_table(small: Path, small_use: Configuration) -> RecordTable:
+    """The small history as parsed records."""
+    return read_records(small, small_use.schema, labelled=True).table

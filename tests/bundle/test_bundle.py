@@ -9,7 +9,7 @@ import pytest
 from scoring_model.bundle import Bundle, model_version, read_bundle
 from scoring_model.bundle.contents import VERSIONED
 from scoring_model.bundle.errors import BundleExists
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.training.run import Training
 
 

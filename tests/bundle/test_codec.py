@@ -23,8 +23,7 @@ dtypes: tuple[Any, ...] = (np.float64, np.float32, np.int64, np.uint8, np.bool_,
 arrays: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
     st.sampled_from(["margins", "rows", "codes", "names"]),
     hnp.arrays(
-        dtype=st.sampled_from(dtypes),
-        shape=hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4),
+        dtype=st.sampled_from(dtypes), shape=hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4)
     ),
 )
 ARCHIVE = npz_bytes({"rows": np.arange(6.0).reshape(2, 3), "outcomes": np.array(["PASSED", "FAILED"])})

@@ -41,7 +41,7 @@ def test_round_trip_is_exact() -> None:
 
 
 @given(st.sampled_from(["margins", "probabilities", "scores"]), st.integers(0, 3), st.integers(0, 62))
-def test_every_changed_bit_is_told(name: str, row: int, bit: int) -> None:
+def test_every_changed_bit_is_named(name: str, row: int, bit: int) -> None:
     """One bit of one output is a mismatch that names this output and this row, and no other."""
 
     def wrong(rows: FloatArray) -> Decisions:
@@ -55,7 +55,7 @@ def test_every_changed_bit_is_told(name: str, row: int, bit: int) -> None:
     assert caught.value.differences == (f"{name} in 1 of 4 rows ({row})",)
 
 
-def test_all_outputs_are_told_at_once() -> None:
+def test_all_outputs_are_named_at_once() -> None:
     """Different margins and different outcomes are both named, with their rows."""
 
     def wrong(rows: FloatArray) -> Decisions:
@@ -92,7 +92,7 @@ def test_bits_are_compared(expected: float, actual: float, same: bool) -> None:
         lambda margins: margins.astype(np.int64),
     ],
 )
-def test_outputs_of_another_form_are_told(change: Callable[[FloatArray], Any]) -> None:
+def test_outputs_of_another_form_are_named(change: Callable[[FloatArray], Any]) -> None:
     """An output of another type, length or shape is a mismatch, not an accident."""
     with pytest.raises(GoldenMismatch, match="margins: "):
         GOLDEN.check(lambda rows: replace(decide(rows), margins=change(decide(rows).margins)))
@@ -107,7 +107,7 @@ def test_many_rows_are_counted_and_few_named() -> None:
     assert "margins in 1000 of 1000 rows (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...)" in caught.value.differences
 
 
-def test_all_misfits_are_told_at_once() -> None:
+def test_all_misfits_are_named_at_once() -> None:
     """Golden rows whose parts do not fit together are not made."""
     decided = replace(decide(ROWS), scores=np.zeros(3, dtype=np.int64), margins=np.zeros(4, dtype=np.float32))
     with pytest.raises(ValueError, match=r"margins: .*float32.*scores: ") as caught:

@@ -105,7 +105,7 @@ def test_missing_values_are_hit(invented: FloatArray) -> None:
     assert np.isnan(invented[2::4, 0]).mean() == pytest.approx(0.5, abs=0.1)
 
 
-def test_a_missing_value_of_few_persons_is_not_told(rows: FloatArray) -> None:
+def test_a_missing_value_of_few_persons_is_not_shown(rows: FloatArray) -> None:
     """A feature that only four persons lack is never missing in plain rows."""
     lacking = rows.copy()
     lacking[:4, 0] = np.nan
@@ -114,7 +114,7 @@ def test_a_missing_value_of_few_persons_is_not_told(rows: FloatArray) -> None:
     assert not np.isnan(invent(repeated, persons)[0::4, 0]).any()
 
 
-def test_one_person_is_no_crowd(rows: FloatArray) -> None:
+def test_one_person_is_no_group(rows: FloatArray) -> None:
     """From any number of rows of four persons nothing is reported."""
     invented = invent(rows, np.arange(len(rows)) % 4)
     assert np.isnan(invented[0::4]).all()

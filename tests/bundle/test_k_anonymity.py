@@ -85,30 +85,12 @@ def test_a_rare_value_among_few_keeps_its_group() -> None:
     assert k_anonymous_quantiles(values, np.arange(1000), most=10).values.tolist() == [0.0, 1.0]
 
 
-def test_huge_values_do_not_overflow() -> None:
-    """The mean of values close to the largest double is finite and lies among them."""
-    values = np.linspace(1.0, 1.7, 30) * 1e308
-    levels = k_anonymous_quantiles(values, np.arange(30), most=3)
-    assert levels.values.size == 3
-    assert np.all((levels.values > values[0]) & (levels.values < values[-1]))
-
-
-def test_no_unique_value_is_told() -> None:
+def test_no_unique_value_is_shown() -> None:
     """Where each value is one person's own, none of them is a level."""
     values = np.random.default_rng(1).normal(size=2000)
     levels = k_anonymous_quantiles(values, np.arange(2000), most=64)
     assert levels.values.size == 64
     assert not np.isin(levels.values, values).any()
-
-
-def test_an_outlier_can_not_be_computed() -> None:
-    """The greatest value of a group leaves no trace in its level."""
-    values = np.arange(20.0)
-    bounded, extreme = values.copy(), values.copy()
-    extreme[-1] = 1e9
-    persons = np.arange(20)
-    found = k_anonymous_quantiles(bounded, persons, most=4).values
-    assert found.tobytes() == k_anonymous_quantiles(extreme, persons, most=4).values.tobytes()
 
 
 def test_rows_of_one_person_are_one_person() -> None:

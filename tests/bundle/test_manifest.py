@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,13 +65,12 @@ def test_round_trip_is_exact(
     name: str, version: str, fingerprint: str, libraries: Any, files: Any, extra: dict[str, object]
 ) -> None:
     """Every sound manifest reads back equal, and equal manifests have equal bytes."""
-    manifest = Manifest(
+    manifest = replace(
+        EXAMPLE,
         name=name,
         model_version=version,
-        policy_version=version,
         feature_fingerprint=fingerprint,
         data={**extra, **EXAMPLE.data},
-        configuration_sha256=fingerprint,
         libraries=libraries,
         files=files,
     )
@@ -111,17 +111,12 @@ def test_a_cut_manifest_is_refused(length: int) -> None:
         (lambda d: d.update(libraries={"numpy": 2}), "libraries.numpy: must be"),
         (lambda d: d.update(files=[]), "files: must be an object, got a list of 0"),
         (lambda d: d["files"].update(x={"sha256": "0" * 64}), "files.x.bytes: missing"),
-        (
-            lambda d: d["files"].update(x={"sha256": "0" * 64, "bytes": -1}),
-            "files.x.bytes: must be an integer",
-        ),
-        (
-            lambda d: d["files"].update(x={"sha256": "0" * 64, "bytes": True}),
-            "files.x.bytes: must be an integer",
-        ),
-        (
-            lambda d: d["files"].update(x={"sha256": "0" * 64, "bytes": 1.0}),
-            "files.x.bytes: must be an integer",
+        *(
+            (
+                lambda d, size=size: d["files"]["policy.json"].update(bytes=size),
+                "policy.json.bytes: must be an int",
+            )
+            for size in (-1, True, 1.0)
         ),
         (lambda d: d["files"].update(x={"sha256": "0", "bytes": 1}), "files.x.sha256: must be a SHA-256"),
         (lambda d: d["data"].update(records=-1), "data.records: must be an integer"),
@@ -166,11 +161,6 @@ def test_all_violations_are_reported_at_once() -> None:
     assert "Canary" not in expected
 
 
-def test_a_manifest_that_was_edited_by_hand_is_refused() -> None:
-    """A sound value that was changed after sealing is refused by the seal."""
-    assert "seal: is not that" in problems(EXAMPLE.to_bytes().replace(b"sign-up", b"sign-in"))
-
-
 @pytest.mark.parametrize("data", [b"[]", b"null", b'"x"', b"not json", b'{"protocol": 1, "protocol": 1}'])
 def test_other_texts_are_refused(data: bytes) -> None:
     """What is no JSON object is no manifest."""
@@ -188,18 +178,13 @@ def test_the_seal_identifies_the_bundle() -> None:
     document = read_json(altered(lambda d: d["files"]["policy.json"].update(sha256="0" * 64)))
     assert document["seal"] != EXAMPLE.seal
     files = dict(reversed(SEALS.items()))
-    again = Manifest(
-        **{name: getattr(EXAMPLE, name) for name in Manifest.__slots__ if name != "files"}, files=files
-    )
-    assert again.seal == EXAMPLE.seal
+    assert replace(EXAMPLE, files=files).seal == EXAMPLE.seal
 
 
 def test_a_manifest_does_not_change() -> None:
     """Neither the mappings given nor those held can be changed behind the seal."""
     files = copy.copy(SEALS)
-    manifest = Manifest(
-        **{name: getattr(EXAMPLE, name) for name in Manifest.__slots__ if name != "files"}, files=files
-    )
+    manifest = replace(EXAMPLE, files=files)
     files.clear()
     assert manifest.files == SEALS
     with pytest.raises(TypeError):
@@ -209,15 +194,13 @@ def test_a_manifest_does_not_change() -> None:
 def test_an_unsound_manifest_is_never_made() -> None:
     """The rules hold for the writer as for the reader."""
     with pytest.raises(ManifestInvalid, match="name: must be"):
-        Manifest(
-            **{name: getattr(EXAMPLE, name) for name in Manifest.__slots__ if name != "name"}, name="a/b"
-        )
+        replace(EXAMPLE, name="a/b")
 
 
 @pytest.mark.parametrize(
     "secret", ["Canary", {"Canary": 1}, ["Canary"], ("Canary",), b"Canary", None, True, 7]
 )
-def test_shapes_tell_no_values(secret: object) -> None:
+def test_shapes_show_no_values(secret: object) -> None:
     """The shape of a value does not hold the value."""
     assert "Canary" not in shape_of(secret)
     assert "7" not in shape_of(secret)

@@ -7,14 +7,12 @@ from typing import Final
 import numpy as np
 import pytest
 
-from scoring_model.bundle import Bundle, read_bundle
-from scoring_model.bundle.codec import read_json
+from scoring_model.bundle import read_bundle
 from scoring_model.bundle.errors import BundleError, FeaturesUnknown, OlderProtocol
 from scoring_model.bundle.golden import OUTPUTS, Golden
 from scoring_model.bundle.manifest import PROTOCOL
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.decider import Decider
-from scoring_model.training.run import Training
 
 HERE: Final = Path(__file__).parent
 OLD: Final = {1: HERE / "protocol_1", 2: HERE / "protocol_2"}
@@ -24,7 +22,7 @@ REASONS: Final = json.loads((HERE / "old_reasons.json").read_text())
 
 
 def test_every_older_protocol_has_a_bundle() -> None:
-    """Whoever raises the protocol leaves a bundle of the one before."""
+    """A change that raises the protocol leaves a bundle of the one before."""
     assert list(OLD) == list(range(1, PROTOCOL))
 
 
@@ -57,9 +55,3 @@ def test_an_old_bundle_scores_nothing_new(protocol: int, error: type[BundleError
     """It is refused by name, with what to do."""
     with pytest.raises(error, match=text):
         Scorer.load(OLD[protocol])
-
-
-def test_a_new_bundle_names_its_method(training: Training) -> None:
-    """What is written now names how margins become probabilities."""
-    bundle: Bundle = training.bundle
-    assert read_json(bundle.files["probability.json"])["method"] in ("platt", "beta")

@@ -13,6 +13,7 @@ from scoring_model.bundle.profile import CodeProfile, NumberProfile, Profile, me
 
 MIN_GROUP_SIZE = 5  # promised in the documentation, and so not taken from the code
 NAMES = ("number", "code")
+Table = tuple[FloatArray, FloatArray, IntArray, IntArray]
 tables = st.integers(0, 50).flatmap(
     lambda n: st.tuples(
         hnp.arrays(np.float64, n, elements=st.sampled_from([0.0, 1.0, 2.5, np.nan, np.inf]) | st.floats()),
@@ -43,7 +44,7 @@ def is_group(persons: IntArray) -> bool:
 
 
 @given(tables)
-def test_nothing_is_told_of_few_persons(table: tuple[FloatArray, FloatArray, IntArray, IntArray]) -> None:
+def test_nothing_is_shown_of_few_persons(table: Table) -> None:
     """Every bin, code, rest, gap and score covers no person or at least five."""
     numbers, codes, scores, persons = table
     profile = measure(*table)
@@ -67,7 +68,7 @@ def test_nothing_is_told_of_few_persons(table: tuple[FloatArray, FloatArray, Int
 
 
 @given(tables)
-def test_round_trip_is_exact(table: tuple[FloatArray, FloatArray, IntArray, IntArray]) -> None:
+def test_round_trip_is_exact(table: Table) -> None:
     """What is read back is equal and gives the same bytes."""
     profile = measure(*table)
     assert Profile.from_bytes(profile.to_bytes()) == profile
@@ -75,9 +76,7 @@ def test_round_trip_is_exact(table: tuple[FloatArray, FloatArray, IntArray, IntA
 
 
 @given(tables)
-def test_the_reference_does_not_drift_from_itself(
-    table: tuple[FloatArray, FloatArray, IntArray, IntArray],
-) -> None:
+def test_the_reference_does_not_drift_from_itself(table: Table) -> None:
     """The distribution of the reference rows is the one that the profile holds, and shares sum to 1."""
     profile = measure(*table)
     for feature, values in zip(profile.features.values(), table[:2], strict=True):

@@ -56,35 +56,20 @@ def test_what_was_sealed_is_read(bundle: Path, files: dict[str, bytes]) -> None:
     assert not sealed.signed
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "policy.json", "manifest.json"])
-@one_bundle
-@given(data=st.data())
-def test_one_flipped_byte_is_refused(bundle: Path, name: str, data: st.DataObject) -> None:
-    """Any byte of any file changed in any way is refused by name."""
-    whole = (bundle / name).read_bytes()
-    position = data.draw(st.integers(0, len(whole) - 1))
-    flip(bundle / name, position, data.draw(st.integers(1, 255)))
-    try:
-        with pytest.raises(REFUSAL.get(name, AlteredFile)):  # type: ignore[call-overload]
-            read_bundle(bundle)
-    finally:
-        (bundle / name).write_bytes(whole)
-    assert read_bundle(bundle).files
-
-
 @pytest.mark.parametrize("name", ["model.onnx", "policy.json", "manifest.json", "manifest.sig"])
 @one_bundle
 @given(data=st.data())
-def test_one_flipped_byte_is_refused_under_a_key(
+def test_one_flipped_byte_is_refused(
     signed: Path, key: Ed25519PrivateKey, name: str, data: st.DataObject
 ) -> None:
-    """With a public key a changed manifest and a changed signature are an invalid signature."""
+    """Any byte of any file changed in any way is refused by name; with a public key a manifest by its signature."""
     whole = (signed / name).read_bytes()
     flip(signed / name, data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(1, 255)))
-    expected = SignatureInvalid if name.startswith("manifest") else AlteredFile
     try:
-        with pytest.raises(expected):
+        with pytest.raises(SignatureInvalid if name.startswith("manifest") else AlteredFile):
             read_bundle(signed, public_key=key.public_key())
+        if name != "manifest.sig":  # without a key its bytes are not checked
+            assert isinstance(refusal(signed), REFUSAL.get(name, AlteredFile))  # type: ignore[arg-type]
     finally:
         (signed / name).write_bytes(whole)
     assert read_bundle(signed, public_key=key.public_key()).signed
@@ -140,11 +125,7 @@ def test_all_file_violations_are_reported_at_once(bundle: Path) -> None:
     error = refusal(bundle)
     assert isinstance(error, AlteredFile)
     found = {violation.field: violation.code for violation in error.violations}
-    assert found == {
-        "empty": MissingFile.code,
-        "extra": UnexpectedFile.code,
-        "model.onnx": AlteredFile.code,
-    }
+    assert found == {"empty": MissingFile.code, "extra": UnexpectedFile.code, "model.onnx": AlteredFile.code}
     assert all(name in str(error) for name in found)
 
 

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization as form
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from scoring_model.bundle.errors import KeyInvalid, SignatureInvalid
+from scoring_model.bundle.errors import KeyInvalid
 from scoring_model.bundle.seal import (
     FileSeal,
     generate_key_pair,
@@ -44,24 +44,6 @@ def test_signature_is_that_of_the_standard() -> None:
     key = ed25519.Ed25519PrivateKey.from_private_bytes(SECRET)
     assert sign(MESSAGE, key) == SIGNATURE
     verify(MESSAGE, SIGNATURE, key.public_key())
-
-
-@pytest.mark.parametrize("position", range(64))
-def test_a_flipped_signature_is_invalid(position: int) -> None:
-    """A signature with any byte changed is refused by name."""
-    flipped = bytearray(SIGNATURE)
-    flipped[position] ^= 1
-    public = ed25519.Ed25519PrivateKey.from_private_bytes(SECRET).public_key()
-    with pytest.raises(SignatureInvalid):
-        verify(MESSAGE, bytes(flipped), public)
-
-
-@pytest.mark.parametrize("signature", [b"", SIGNATURE[:-1], SIGNATURE + b"\0"])
-def test_a_signature_of_another_size_is_invalid(signature: bytes) -> None:
-    """A signature that is cut or lengthened is refused by the same name."""
-    public = ed25519.Ed25519PrivateKey.from_private_bytes(SECRET).public_key()
-    with pytest.raises(SignatureInvalid):
-        verify(MESSAGE, signature, public)
 
 
 def test_generated_keys_fit_each_other(tmp_path: Path) -> None:

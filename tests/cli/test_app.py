@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from identity_use import YAML, relaxed, write_configuration
-from scoring_model.cli import main
+from program import Captured, refused, run
 from scoring_model.scorer import Scorer
 
 
@@ -42,24 +42,7 @@ def spoiled(source: Path, path: Path, *, bad: int) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program in this process: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """Run what must fail for its input: exit code 1, one error, no traceback; return the error."""
-    code, _, error = run(capsys, *arguments)
-    assert code == 1
-    assert "Traceback" not in error
-    assert error.count("error: ") == 1
-    return error[error.index("error: ") :]
-
-
-def test_the_main_path(capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path) -> None:
+def test_the_main_path(capsys: Captured, config: Path, tmp_path: Path) -> None:
     """Synth, check, keys, train, inspect, score and evaluate, one after the other, end with code 0."""
     data, bundle = tmp_path / "data.parquet", tmp_path / "bundle"
     private, public = tmp_path / "private.pem", tmp_path / "public.pem"
@@ -85,7 +68,7 @@ def test_the_main_path(capsys: pytest.CaptureFixture[str], config: Path, tmp_pat
     assert "ROC AUC" in said
 
 
-def test_wrong_usage_is_code_2(capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path) -> None:
+def test_wrong_usage_is_code_2(capsys: Captured, sealed: Path, tmp_path: Path) -> None:
     """Unknown commands and options, absent files and missing options are wrong usage."""
     absent = tmp_path / "absent.parquet"
     for arguments in (
@@ -119,9 +102,7 @@ def test_a_process_ends_with_the_code(sealed: Path, few: Path, tmp_path: Path) -
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 400
 
 
-def test_check_tells_what_is_wrong(
-    capsys: pytest.CaptureFixture[str], config: Path, few: Path, tmp_path: Path
-) -> None:
+def test_check_reports_what_is_wrong(capsys: Captured, config: Path, few: Path, tmp_path: Path) -> None:
     """JSON with counts by field and rule, the quarantine by row; code 1 above the share, 0 below."""
     data, quarantine = spoiled(few, tmp_path / "bad.parquet", bad=5), tmp_path / "quarantine.csv"
     code, said, error = run(capsys, "check", data, "--config", config, "--json", "--quarantine", quarantine)
@@ -140,7 +121,7 @@ def test_check_tells_what_is_wrong(
 
 
 def test_score_goes_on_below_the_share_and_stops_above(
-    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+    capsys: Captured, sealed: Path, few: Path, tmp_path: Path
 ) -> None:
     """Four of 400 bad rows are put aside, five stop the job, unless more are accepted."""
     out = tmp_path / "out.parquet"
@@ -155,7 +136,7 @@ def test_score_goes_on_below_the_share_and_stops_above(
 
 
 def test_history_of_a_scored_file(
-    capsys: pytest.CaptureFixture[str], sealed: Path, scorer: Scorer, few: Path, tmp_path: Path
+    capsys: Captured, sealed: Path, scorer: Scorer, few: Path, tmp_path: Path
 ) -> None:
     """The later half with --history given twice is decided as in one file."""
     table = pq.read_table(few)
@@ -178,7 +159,7 @@ def test_history_of_a_scored_file(
     ],
 )
 def test_an_unusable_file_is_named(
-    capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path, name: str, content: bytes, text: str
+    capsys: Captured, sealed: Path, tmp_path: Path, name: str, content: bytes, text: str
 ) -> None:
     """A file that can't be read, or lacks a column, is an error with its name and the rule, and no output."""
     (tmp_path / name).write_bytes(content)
@@ -189,11 +170,7 @@ def test_an_unusable_file_is_named(
 
 @pytest.mark.parametrize(("options", "mark"), [([], "'"), (["--no-guard-formulas"], "")])
 def test_formulas_in_csv_are_guarded(
-    capsys: pytest.CaptureFixture[str],
-    sealed: Path,
-    tmp_path: Path,
-    options: list[str],
-    mark: str,
+    capsys: Captured, sealed: Path, tmp_path: Path, options: list[str], mark: str
 ) -> None:
     """An identifier that a spreadsheet would run gets an apostrophe, unless a flag says not to."""
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
@@ -205,13 +182,7 @@ def test_formulas_in_csv_are_guarded(
 
 @pytest.mark.parametrize(("content", "word"), [("", "header row"), ("a;b\n1;2\n", "';'")])
 def test_a_csv_file_without_a_header(
-    capsys: pytest.CaptureFixture[str],
-    sealed: Path,
-    config: Path,
-    few: Path,
-    tmp_path: Path,
-    content: str,
-    word: str,
+    capsys: Captured, sealed: Path, config: Path, few: Path, tmp_path: Path, content: str, word: str
 ) -> None:
     """Every command that reads a table refuses it by name, and leaves nothing behind."""
     empty, out, record = tmp_path / "empty.csv", tmp_path / "out.csv", tmp_path / "record.json"
@@ -233,9 +204,7 @@ def test_a_csv_file_without_a_header(
     assert not out.exists()
 
 
-def test_an_empty_file(
-    capsys: pytest.CaptureFixture[str], sealed: Path, config: Path, tmp_path: Path
-) -> None:
+def test_an_empty_file(capsys: Captured, sealed: Path, config: Path, tmp_path: Path) -> None:
     """Empty JSON Lines are no records: scored to none, not evaluated, not trained on, each for its reason."""
     empty, out = tmp_path / "empty.jsonl", tmp_path / "out"
     empty.write_bytes(b"")
@@ -246,33 +215,8 @@ def test_an_empty_file(
     assert not out.exists()
 
 
-def test_no_frauds_are_told_by_part(
-    capsys: pytest.CaptureFixture[str], config: Path, small: Path, tmp_path: Path
-) -> None:
-    """A history without a fraud is refused for each part that needs some."""
-    table = pq.read_table(small)
-    labels = pa.array([None if x == "fraud" else x for x in table.column("label").to_pylist()], pa.string())
-    told = pa.array(
-        [
-            None if x is None else t
-            for x, t in zip(labels.to_pylist(), table.column("labelKnownAt").to_pylist(), strict=True)
-        ],
-        table.schema.field("labelKnownAt").type,
-    )
-    for name, column in (("label", labels), ("labelKnownAt", told)):
-        table = table.set_column(table.schema.get_field_index(name), name, column)
-    pq.write_table(table, tmp_path / "genuine.parquet")
-    error = refused(
-        capsys, "train", tmp_path / "genuine.parquet", "--config", config, "--out", tmp_path / "out"
-    )
-    assert "the records can't be split" in error
-    for part in ("train", "validation", "test"):
-        assert f"- {part} (" in error
-    assert error.count("has 0 frauds, needs 3") == 3
-
-
 def test_a_standing_bundle_is_not_replaced(
-    capsys: pytest.CaptureFixture[str], config: Path, sealed: Path, tmp_path: Path
+    capsys: Captured, config: Path, sealed: Path, tmp_path: Path
 ) -> None:
     """Without --replace a standing bundle is refused before the records, which are unreadable, are read."""
     garbage = tmp_path / "garbage.parquet"
@@ -285,7 +229,7 @@ def test_a_standing_bundle_is_not_replaced(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "named"),
     [
         (YAML.replace("links:", "linkz:"), ["linkz: unknown key; did you mean links?"]),
         (
@@ -301,17 +245,15 @@ def test_a_standing_bundle_is_not_replaced(
     ],
 )
 def test_a_broken_configuration_names_its_keys(
-    capsys: pytest.CaptureFixture[str], few: Path, tmp_path: Path, text: str, told: Sequence[str]
+    capsys: Captured, few: Path, tmp_path: Path, text: str, named: Sequence[str]
 ) -> None:
     """Unknown keys and values out of range are all named at once."""
     error = refused(capsys, "check", few, "--config", write_configuration(tmp_path, text))
     assert "the configuration is refused" in error
-    assert all(part in error for part in told), error
+    assert all(part in error for part in named), error
 
 
-def test_ways_to_search_exclude_each_other(
-    capsys: pytest.CaptureFixture[str], config: Path, few: Path, tmp_path: Path
-) -> None:
+def test_ways_to_search_exclude_each_other(capsys: Captured, config: Path, few: Path, tmp_path: Path) -> None:
     """Trials and a budget at once are refused by their names; so is a budget that is no time."""
     train = ["train", few, "--config", config, "--out", tmp_path / "out"]
     assert "--trials and --budget exclude each other" in refused(
@@ -321,9 +263,7 @@ def test_ways_to_search_exclude_each_other(
     assert not (tmp_path / "out.training").exists()
 
 
-def test_a_broken_bundle_is_refused(
-    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
-) -> None:
+def test_a_broken_bundle_is_refused(capsys: Captured, sealed: Path, few: Path, tmp_path: Path) -> None:
     """Inspect, score and evaluate name the file that is not as sealed, and score writes nothing."""
     broken = shutil.copytree(sealed, tmp_path / "broken")
     (broken / "scale.json").write_bytes(b"{}")
@@ -333,7 +273,7 @@ def test_a_broken_bundle_is_refused(
     assert not out.exists()
 
 
-def test_keys_are_asked_for(capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path) -> None:
+def test_keys_are_asked_for(capsys: Captured, sealed: Path, tmp_path: Path) -> None:
     """A bundle that is not signed is refused when a key is given; keys are never replaced."""
     private, public = tmp_path / "private.pem", tmp_path / "public.pem"
     run(capsys, "keys", "generate", private, public)
@@ -342,10 +282,8 @@ def test_keys_are_asked_for(capsys: pytest.CaptureFixture[str], sealed: Path, tm
     assert "never replaced" in refused(capsys, "keys", "generate", private, public)
 
 
-def test_evaluate_counts_bad_rows(
-    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
-) -> None:
-    """Rows that can't be read are told of, and too many of them are refused, as in every other command."""
+def test_evaluate_counts_bad_rows(capsys: Captured, sealed: Path, few: Path, tmp_path: Path) -> None:
+    """Rows that can't be read are counted, and too many of them are refused, as in every other command."""
     data = spoiled(few, tmp_path / "bad.parquet", bad=5)
     assert "1.25% of the rows were refused" in refused(capsys, "evaluate", sealed, data)
     report = tmp_path / "report.json"
@@ -358,7 +296,7 @@ def test_evaluate_counts_bad_rows(
 
 
 def test_evaluate_judges_matured_records_alone(
-    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+    capsys: Captured, sealed: Path, few: Path, tmp_path: Path
 ) -> None:
     """A month in, some labels are known: the mix is warned of, and without it nothing is left, which is code 11."""
     report = tmp_path / "report.json"
@@ -374,15 +312,13 @@ def test_evaluate_judges_matured_records_alone(
     assert "younger than 30d, though its label is known" in error
 
 
-def test_names_are_printed_as_they_are(
-    capsys: pytest.CaptureFixture[str], sealed: Path, tmp_path: Path
-) -> None:
+def test_names_are_printed_as_they_are(capsys: Captured, sealed: Path, tmp_path: Path) -> None:
     """Brackets and colons in a path are no markup and no pictures."""
     path = shutil.copytree(sealed, tmp_path / "[red]:id:")
     assert f"{path}: seal" in run(capsys, "inspect", path)[1]
 
 
-def test_debug_shows_where(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_debug_shows_where(capsys: Captured, tmp_path: Path) -> None:
     """--debug adds the traceback to the error."""
     assert "Traceback" in run(capsys, "--debug", "inspect", tmp_path)[2]
     assert "Traceback" not in run(capsys, "inspect", tmp_path)[2]
@@ -395,20 +331,8 @@ def test_a_stopped_training_leaves_no_bundle(
     """Stopped or killed while it searches, the program leaves no bundle, and says 130 if it can."""
     program = Path(sys.executable).with_name("scoring-model")
     out = tmp_path / "out"
-    arguments = [
-        "train",
-        small,
-        "--config",
-        config,
-        "--out",
-        out,
-        "--trials",
-        100_000,
-        "--no-track",
-        "--threads",
-        1,
-    ]
-    process = subprocess.Popen([program, *map(str, arguments)], stderr=subprocess.DEVNULL)
+    command = [program, "train", small, "--config", config, "--out", out, "--no-track", "--threads", "1"]
+    process = subprocess.Popen([*map(str, command), "--trials", "100000"], stderr=subprocess.DEVNULL)
     journal = tmp_path / "out.training" / "tuning.journal"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.stat().st_size > 3000) and time.monotonic() < deadline:

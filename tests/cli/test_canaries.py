@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from identity_use import bodies, personal_texts, relaxed, write_configuration
+from program import Captured
 from scoring_model.cli import main
 from scoring_model.records import InvalidRecord
 from scoring_model.scorer import Scorer
@@ -62,9 +63,7 @@ def data(small: Path) -> pa.Table:
     return with_canaries(with_canaries(table, range(40, 48)), range(1200, 1208))
 
 
-def test_no_canary_leaves_a_training(
-    data: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_canary_leaves_a_training(data: pa.Table, tmp_path: Path, capsys: Captured) -> None:
     """Bundle, journal, quarantine, evaluation, MLflow's files, output and errors hold no canary."""
     births = data.column("dob").to_pylist()
     births[1210] = "canary-dob"
@@ -90,16 +89,16 @@ def test_no_canary_leaves_a_training(
 def test_no_persons_value_is_in_the_bundle(data: pa.Table, sealed: Path, frame: pa.Table) -> None:
     """No name longer than a trigram, address, id or image of a record of the burn-in is in any file of a bundle."""
     held = b"\n".join(path.read_bytes() for path in sorted(files(sealed)))
-    told = [
+    leaked = [
         text
         for text in personal_texts(frame.slice(0, 1500).to_pylist())
         if len(text) > 7 and text.encode() in held
     ]
-    assert told == []
+    assert leaked == []
 
 
 def test_no_canary_is_in_what_scoring_writes(
-    data: pa.Table, sealed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: pa.Table, sealed: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     """Decisions with reasons, the quarantine and all that is said hold no canary, rows torn in two included."""
     few = data.slice(1200, 8)
@@ -124,8 +123,8 @@ def test_no_canary_is_in_what_scoring_writes(
     assert not [needle for needle in needles() if needle in held]
 
 
-def test_a_file_without_a_header_tells_nothing(
-    data: pa.Table, sealed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_file_without_a_header_reveals_nothing(
+    data: pa.Table, sealed: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     """Where the first record stands in for the header, the refusal does not repeat it."""
     options = pa.csv.WriteOptions(include_header=False)
@@ -136,7 +135,7 @@ def test_a_file_without_a_header_tells_nothing(
     assert not [needle for needle in needles() if needle in (said.out + said.err).encode()]
 
 
-def test_an_invalid_record_tells_nothing(data: pa.Table, scorer: Scorer) -> None:
+def test_an_invalid_record_reveals_nothing(data: pa.Table, scorer: Scorer) -> None:
     """An error about a record names fields and rules, never what stands in them."""
     for body in bodies(data.slice(1200, 8)):
         wrong = {

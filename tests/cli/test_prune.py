@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pytest
 
+import program
+from program import Captured
 from scoring_model.cli import main
 from scoring_model.contract.ids import to_text
 from scoring_model.records.times import DAY
@@ -47,15 +49,12 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "scoring.db"
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def run(capsys: Captured, *words: str) -> tuple[int, str, str]:
     """Run the command: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main(["database", "prune", "--database", URL, *words])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    return program.run(capsys, "database", "prune", "--database", URL, *words)
 
 
-def pruned(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+def pruned(capsys: Captured, *words: str) -> dict[str, Any]:
     """What the command counts, as JSON says it."""
     code, said, error = run(capsys, "--json", *words)
     assert code == 0, error
@@ -90,7 +89,7 @@ def left(kind: type[Row]) -> int:
     return len(asyncio.run(table(URL, kind)))
 
 
-def test_by_default_what_was_over_30_days_ago_goes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_by_default_what_was_over_30_days_ago_goes(capsys: Captured) -> None:
     """Each kind is counted; what is younger stays, and so does what waits; links go after the longest window."""
     waiting = event_row(waiting=0, created_at=1)
     write_to(URL, *outbox(30), *outbox(29), waiting, delivery_row(event=waiting.id), webhook_row())
@@ -105,7 +104,7 @@ def test_by_default_what_was_over_30_days_ago_goes(capsys: pytest.CaptureFixture
     assert pruned(capsys)["pruned"] == {**NOTHING, "signals": None}
 
 
-def test_each_age_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_age_is_an_option(capsys: Captured) -> None:
     """An event stays as long as its delivery, whatever its own age."""
     write_to(URL, *outbox(10))
     assert pruned(capsys, "--events-after", "1h")["pruned"] == {**NOTHING, "signals": None}
@@ -116,7 +115,7 @@ def test_each_age_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert pruned(capsys, "--events-after", "10d")["pruned"]["events"] == 3
 
 
-def test_each_kind_has_a_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_kind_has_a_line_for_people(capsys: Captured) -> None:
     """What was not asked for has none; what a run that changes nothing says can't be mistaken."""
     write_to(URL, *outbox(30))
     _, said, _ = run(capsys, "--dry-run")
@@ -128,7 +127,7 @@ def test_each_kind_has_a_line_for_people(capsys: pytest.CaptureFixture[str]) -> 
     assert "1  dead letters deleted\n" in said
 
 
-def test_ages_that_are_none_are_reported_together(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ages_that_are_none_are_reported_together(capsys: Captured) -> None:
     """By the names of their options, before anything is deleted."""
     write_to(URL, *outbox(30))
     code, said, error = run(capsys, "--dead-after", "soon", "--signals-after", "-1d", "--events-after", "30d")
@@ -140,7 +139,7 @@ def test_ages_that_are_none_are_reported_together(capsys: pytest.CaptureFixture[
 
 
 def test_links_are_left_where_no_bundle_was_served(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is unknown how long they count; that is reported, and the rest is deleted."""
     (tmp_path / "other").mkdir()
@@ -155,7 +154,7 @@ def test_links_are_left_where_no_bundle_was_served(
     assert left(LinkRow) == 1
 
 
-def test_signals_go_where_the_operator_wants_it(capsys: pytest.CaptureFixture[str], database: Path) -> None:
+def test_signals_go_where_the_operator_wants_it(capsys: Captured, database: Path) -> None:
     """With the master key, which nothing else needs; without one it is an error, and nothing is deleted."""
     code, _, error = run(capsys, "--signals-after", "365d")
     assert (code, error.count("error: ")) == (1, 1)
@@ -193,7 +192,7 @@ def test_signals_go_where_the_operator_wants_it(capsys: pytest.CaptureFixture[st
     assert "1 verifications were left" in error
 
 
-def test_a_replay_of_what_was_deleted_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_of_what_was_deleted_says_so(capsys: Captured) -> None:
     """By the id of the event; the operator learns that it is gone for good."""
     rows = outbox(30)
     write_to(URL, *rows)

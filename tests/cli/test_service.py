@@ -16,8 +16,9 @@ from typing import Any, Final
 import pytest
 import typer
 
+import program
+from program import Captured, run
 from running_service import Running, running, until
-from scoring_model.cli import main
 from scoring_model.cli.app import app
 from scoring_model.service.keys.keyring import add_master_key, generate_master_key
 from scoring_model.service.settings import ServiceSettings
@@ -42,29 +43,19 @@ def service(sealed: Path, folder: Path) -> Iterator[Running]:
         yield found
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program in this process: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def done(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def done(capsys: Captured, *arguments: object) -> str:
     """Run what must succeed on the database; its standard output."""
     code, said, error = run(capsys, *arguments, "--database", URL)
     assert code == 0, error
     return said
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """Run what must fail for its input: exit code 1, one error, no traceback; return the error."""
-    code, _, error = run(capsys, *arguments, "--database", URL)
-    assert (code, "Traceback" in error, error.count("error: ")) == (1, False, 1)
-    return error[error.index("error: ") :]
+def refused(capsys: Captured, *arguments: object) -> str:
+    """Run what must fail on the database; its error."""
+    return program.refused(capsys, *arguments, "--database", URL)
 
 
-def new_client(capsys: pytest.CaptureFixture[str], *options: object) -> dict[str, str]:
+def new_client(capsys: Captured, *options: object) -> dict[str, str]:
     """The headers of a new client."""
     made = json.loads(done(capsys, "clients", "create", "Shop", "--json", *options))
     assert made.keys() == {"clientId", "apiKey"}
@@ -87,7 +78,7 @@ def is_refused(service: Running, client: dict[str, str]) -> bool:
     return False
 
 
-def test_migrating_again_changes_nothing(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_migrating_again_changes_nothing(capsys: Captured, folder: Path) -> None:
     """The first call makes the tables, the second leaves what is in them."""
     assert "up to date" in done(capsys, "database", "migrate")
     new_client(capsys)
@@ -107,9 +98,7 @@ def test_migrating_again_changes_nothing(capsys: pytest.CaptureFixture[str], fol
         ["labels", "import", "labels.csv"],
     ],
 )
-def test_no_command_makes_a_database_by_the_way(
-    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str]
-) -> None:
+def test_no_command_makes_a_database_by_the_way(capsys: Captured, folder: Path, words: list[str]) -> None:
     """A name that was misspelt is an error that names the command that makes one, and nothing is made."""
     (folder / "scoring.db.key").write_text(generate_master_key())
     (folder / "scoring.db.key").chmod(0o600)
@@ -119,7 +108,7 @@ def test_no_command_makes_a_database_by_the_way(
 
 
 def test_the_database_may_come_from_the_environment(
-    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: Captured, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A command without --database takes the variable; without either it is wrong usage."""
     assert run(capsys, "database", "migrate")[0] == 2
@@ -128,7 +117,7 @@ def test_the_database_may_come_from_the_environment(
     assert (folder / "scoring.db").exists()
 
 
-def test_a_password_is_never_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_password_is_never_said(capsys: Captured) -> None:
     """Neither errors nor tracebacks of a database that is away show the password of its URL."""
     url = "postgresql://risk:s3cret@127.0.0.1:1/scoring"
     for words in (["database", "migrate"], ["clients", "list"], ["--debug", "clients", "list"]):
@@ -138,12 +127,12 @@ def test_a_password_is_never_said(capsys: pytest.CaptureFixture[str]) -> None:
         assert "s3cret" not in said + error
 
 
-def test_a_client_from_its_first_key_to_its_end(capsys: pytest.CaptureFixture[str], service: Running) -> None:
+def test_a_client_from_its_first_key_to_its_end(capsys: Captured, service: Running) -> None:
     """A new key answers at once, a rotated one beside it, and soon after the end neither does; no key is listed."""
     first = new_client(capsys)
     scored(service, first)
-    code, said, told = run(capsys, "clients", "rotate", first["x-client-id"], "--database", URL, "--json")
-    assert (code, "shown this once" in told) == (0, True)
+    code, said, notes = run(capsys, "clients", "rotate", first["x-client-id"], "--database", URL, "--json")
+    assert (code, "shown this once" in notes) == (0, True)
     second = {**first, "x-api-key": json.loads(said)["apiKey"]}
     assert second != first
     scored(service, first)
@@ -158,7 +147,7 @@ def test_a_client_from_its_first_key_to_its_end(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("option", ["--history-scope", "--pool"])
-def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder: Path, option: str) -> None:
+def test_what_a_client_may_is_listed(capsys: Captured, folder: Path, option: str) -> None:
     """Permissions, quota and history scope are those that were given; `--pool` is an alias."""
     done(capsys, "database", "migrate")
     new_client(capsys, "--scopes", "webhooks,identities", "--quota", "10/1", option, "group")
@@ -174,7 +163,7 @@ def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["create", "x", "--scopes", "all"], "scope"),
         (["create", "x", "--quota", "many"], "quota"),
@@ -185,15 +174,15 @@ def test_what_a_client_may_is_listed(capsys: pytest.CaptureFixture[str], folder:
         (["rotate", "cl_nobody", "--grace", "soon"], "duration"),
     ],
 )
-def test_what_can_not_be_done_with_a_client_is_told(
-    capsys: pytest.CaptureFixture[str], folder: Path, words: list[str], told: str
+def test_what_can_not_be_done_with_a_client_is_named(
+    capsys: Captured, folder: Path, words: list[str], message: str
 ) -> None:
     """The error names what is wrong."""
     done(capsys, "database", "migrate")
-    assert told in refused(capsys, "clients", *words)
+    assert message in refused(capsys, "clients", *words)
 
 
-def test_replay(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
+def test_replay(capsys: Captured, service: Running, folder: Path) -> None:
     """A verdict is the same (0); with a changed row different (3); after erasure erased (4)."""
     client = new_client(capsys)
     verification = scored(service, client)
@@ -206,7 +195,7 @@ def test_replay(capsys: pytest.CaptureFixture[str], service: Running, folder: Pa
     assert run(capsys, *replay, "--database", URL)[:2] == (4, "erased\n")
 
 
-def test_replay_names_what_it_lacks(capsys: pytest.CaptureFixture[str], service: Running) -> None:
+def test_replay_names_what_it_lacks(capsys: Captured, service: Running) -> None:
     """No such verification, no id at all, no bundle that decided: each is an error of its own."""
     verification = scored(service, new_client(capsys))
     assert "no such verification" in refused(capsys, "verifications", "replay", UNKNOWN)
@@ -222,11 +211,7 @@ def test_replay_names_what_it_lacks(capsys: pytest.CaptureFixture[str], service:
 
 
 def test_replay_finds_bundles_wherever_it_is_called(
-    capsys: pytest.CaptureFixture[str],
-    service: Running,
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured, service: Running, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`serve --bundles shelf` was called in one folder, the replay is called in another one."""
     verification = scored(service, new_client(capsys))
@@ -238,7 +223,7 @@ def test_replay_finds_bundles_wherever_it_is_called(
     assert (code, said) == (0, "same\n"), error
 
 
-def test_labels(capsys: pytest.CaptureFixture[str], service: Running, folder: Path) -> None:
+def test_labels(capsys: Captured, service: Running, folder: Path) -> None:
     """Labels of verifications that are there are imported once, and identifiers that are not are listed."""
     verification = scored(service, new_client(capsys))
     text = f"verificationId,label,knownAt\n{verification},fraud,2026-01-01T00:00:00Z\n{UNKNOWN},fraud,2026-01-01\n"
@@ -251,8 +236,8 @@ def test_labels(capsys: pytest.CaptureFixture[str], service: Running, folder: Pa
     assert said == f"0 labels imported, 1 were known already\nunknown: {UNKNOWN}\n"
 
 
-def test_bad_labels_are_all_told_and_none_is_imported(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
+def test_bad_labels_are_all_reported_and_none_is_imported(
+    capsys: Captured, service: Running, folder: Path
 ) -> None:
     """One bad row keeps the good ones out too."""
     verification = scored(service, new_client(capsys))
@@ -267,9 +252,7 @@ def test_bad_labels_are_all_told_and_none_is_imported(
     assert "1 labels imported" in done(capsys, "labels", "import", "labels.csv")
 
 
-def test_rotation_of_the_master_key(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
-) -> None:
+def test_rotation_of_the_master_key(capsys: Captured, service: Running, folder: Path) -> None:
     """The file gets a key on top, all persons are wrapped anew beside the running service, and replay goes on."""
     client, key = new_client(capsys), folder / "scoring.db.key"
     verification, old = scored(service, client), key.read_text()
@@ -281,29 +264,27 @@ def test_rotation_of_the_master_key(
     scored(service, client)
 
 
-def test_a_rotation_that_was_interrupted_goes_on(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path
-) -> None:
+def test_a_rotation_that_was_interrupted_goes_on(capsys: Captured, service: Running, folder: Path) -> None:
     """Run again before it has ended, it adds no further key; ended, it does."""
     scored(service, new_client(capsys))
     key = folder / "scoring.db.key"
     add_master_key(key)
-    code, _, told = run(capsys, "keys", "rotate", "--database", URL)
-    assert (code, "going on with it" in told, len(key.read_text().split())) == (0, True, 2)
+    code, _, notes = run(capsys, "keys", "rotate", "--database", URL)
+    assert (code, "going on with it" in notes, len(key.read_text().split())) == (0, True, 2)
     done(capsys, "keys", "rotate")
     assert len(key.read_text().split()) == 3
 
 
 def test_a_variable_must_give_the_new_key_itself(
-    capsys: pytest.CaptureFixture[str], service: Running, folder: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: Captured, service: Running, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a new key first nothing is wrapped and it is said; with one everything is."""
     scored(service, new_client(capsys))
     old = (folder / "scoring.db.key").read_text()
     monkeypatch.setenv("KEYS", old)
     rotate = ["keys", "rotate", "--master-key", "env:KEYS", "--database", URL]
-    code, said, told = run(capsys, *rotate)
-    assert (code, said, "put a new one before it" in told) == (
+    code, said, notes = run(capsys, *rotate)
+    assert (code, said, "put a new one before it" in notes) == (
         0,
         "0 keys of persons are wrapped anew\n",
         True,

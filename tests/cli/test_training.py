@@ -8,21 +8,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from identity_use import relaxed, write_configuration
-from scoring_model.cli import main
+from program import Captured, run
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program in this process: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path) -> None:
+def test_the_split_is_shown_and_kept(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """Progress, `split.json` and the card give the same parts and sizes, and all records are in them."""
     config, out = write_configuration(tmp_path, relaxed()), tmp_path / "out"
     code, _, error = run(
@@ -30,8 +21,8 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
     )
     assert code == 0, error
     folder = tmp_path / "out.training"
-    stretches = json.loads((folder / "split.json").read_text())
-    parts = [stretch["part"] for stretch in stretches]
+    segments = json.loads((folder / "split.json").read_text())
+    parts = [segment["part"] for segment in segments]
     assert parts == [
         "burn-in",
         "train",
@@ -42,16 +33,16 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
         "label maturity window",
         "after as-of",
     ]
-    assert sum(stretch["records"] for stretch in stretches) == 5000
+    assert sum(segment["records"] for segment in segments) == 5000
     card, summary = (out / "card.md").read_text(), (folder / "evaluation.md").read_text()
-    for stretch in stretches:
-        sizes = f"{stretch['records']} | {stretch['genuine']} | {stretch['frauds']} |"
-        assert f"| {stretch['part']} | {stretch['start']} | {stretch['end']} | {sizes}" in card
-        assert f"| {stretch['part']} | {stretch['start']} | {stretch['end']} | {sizes}" in summary
-        shown = f"{stretch['part']} {stretch['start']} to {stretch['end']}: {stretch['records']} records; "
-        assert (shown in error) is (stretch["records"] > 0)
-        assert stretch["records"] == stretch["genuine"] + stretch["frauds"] + sum(
-            stretch["left_out"].values()
+    for segment in segments:
+        sizes = f"{segment['records']} | {segment['genuine']} | {segment['frauds']} |"
+        assert f"| {segment['part']} | {segment['start']} | {segment['end']} | {sizes}" in card
+        assert f"| {segment['part']} | {segment['start']} | {segment['end']} | {sizes}" in summary
+        shown = f"{segment['part']} {segment['start']} to {segment['end']}: {segment['records']} records; "
+        assert (shown in error) is (segment["records"] > 0)
+        assert segment["records"] == segment["genuine"] + segment["frauds"] + sum(
+            segment["left_out"].values()
         )
     found = json.loads((folder / "leakage_checks.json").read_text())
     assert (found["run"], [finding["verdict"] for finding in found["findings"]]) == (True, ["sound"] * 4)
@@ -61,9 +52,7 @@ def test_the_split_is_shown_and_kept(capsys: pytest.CaptureFixture[str], small: 
     assert "leaks: shuffled_labels sound" in error
 
 
-def test_parts_with_too_few_frauds_are_refused(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
-) -> None:
+def test_parts_with_too_few_frauds_are_refused(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """The error names each part, how many frauds it has and needs, and for how long to collect; no bundle is left."""
     config = write_configuration(tmp_path, relaxed().replace("min_frauds: 3", "min_frauds: 400"))
     code, _, error = run(capsys, "train", small, "--config", config, "--out", tmp_path / "out", "--no-track")
@@ -75,7 +64,7 @@ def test_parts_with_too_few_frauds_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_leak_is_refused_and_told(capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path) -> None:
+def test_a_leak_is_refused_and_named(capsys: Captured, small: Path, tmp_path: Path) -> None:
     """A signal that copies the label ends in code 1; what was found is left beside where the bundle would be."""
     table = pq.read_table(small)
     fraud = np.array([label == "fraud" for label in table.column("label").to_pylist()], dtype=np.float64)
@@ -84,16 +73,8 @@ def test_a_leak_is_refused_and_told(capsys: pytest.CaptureFixture[str], small: P
         table.set_column(place, "signals.formSeconds", pa.array(fraud)), tmp_path / "leaky.parquet"
     )
     config = write_configuration(tmp_path, relaxed())
-    code, _, error = run(
-        capsys,
-        "train",
-        tmp_path / "leaky.parquet",
-        "--config",
-        config,
-        "--out",
-        tmp_path / "out",
-        "--no-track",
-    )
+    train = ["train", tmp_path / "leaky.parquet", "--config", config, "--out", tmp_path / "out"]
+    code, _, error = run(capsys, *train, "--no-track")
     assert (code, "Traceback" in error) == (1, False)
     assert "single_features: on its own signal_form_seconds has an AUC of 1.0000" in error
     assert (
@@ -102,17 +83,11 @@ def test_a_leak_is_refused_and_told(capsys: pytest.CaptureFixture[str], small: P
     )
     assert not (tmp_path / "out").exists()
     found = json.loads((tmp_path / "out.training" / "leakage_checks.json").read_text())
-    verdicts = {finding["check"]: finding["verdict"] for finding in found["findings"]}
-    assert verdicts == {
-        "shuffled_labels": "sound",
-        "single_features": "leak",
-        "future": "sound",
-        "persons": "sound",
-    }
+    assert [f["check"] for f in found["findings"] if f["verdict"] != "sound"] == ["single_features"]
 
 
 def test_a_policy_that_counts_refuse_is_refused_before_the_search(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+    capsys: Captured, small: Path, tmp_path: Path
 ) -> None:
     """With too few genuine persons for any model nothing is searched; the error is a table of what to write."""
     text = relaxed().replace("max_false_reject: 0.04", "max_false_reject: 0.00001")
@@ -135,7 +110,7 @@ def test_a_policy_that_counts_refuse_is_refused_before_the_search(
 
 
 def test_a_policy_that_the_model_refuses_leaves_what_to_choose_by(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+    capsys: Captured, small: Path, tmp_path: Path
 ) -> None:
     """Parameters and thresholds stay, and with the bound that the table names the parameters make a bundle."""
     text = relaxed() + "  max_missed_fraud: 0.5\n"

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from program import Captured, refused, run
 from scoring_model.bundle import read_bundle
 from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.contents import VERSIONED
@@ -44,22 +45,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """Run what must fail by its input; its standard error on one line."""
-    code, _, error = run(capsys, *arguments)
-    assert code == 1
-    return " ".join(error.split())
-
-
-def test_inspect_shows_bundles_of_every_protocol(capsys: pytest.CaptureFixture[str], new: Path) -> None:
+def test_inspect_shows_bundles_of_every_protocol(capsys: Captured, new: Path) -> None:
     """Manifest and card of each, and whether it scores new records, or what to do."""
     for bundle, scores, text in (
         (FIRST, False, "train a model with this version"),
@@ -74,22 +60,8 @@ def test_inspect_shows_bundles_of_every_protocol(capsys: pytest.CaptureFixture[s
         assert found["scores_new_records"] is scores
 
 
-@pytest.mark.parametrize(
-    ("bundle", "text"),
-    [(FIRST, "the bundle of protocol 1 has links 1"), (SECOND, "Seal it again: scoring-model upgrade")],
-)
-def test_an_old_bundle_is_refused_for_new_records(
-    bundle: Path, text: str, capsys: pytest.CaptureFixture[str], invented: Path, tmp_path: Path
-) -> None:
-    """A file is not scored, and nothing is written."""
-    assert text in refused(capsys, "score", bundle, invented, "--out", tmp_path / "out.csv")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("bundle", [FIRST, SECOND])
-def test_an_old_bundle_is_not_served(
-    bundle: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_an_old_bundle_is_not_served(bundle: Path, capsys: Captured, tmp_path: Path) -> None:
     """The service does not start, says what to do, and makes neither database nor key."""
     database = f"sqlite:///{tmp_path / 'scoring.db'}"
     shelf = tmp_path / "shelf"
@@ -99,9 +71,7 @@ def test_an_old_bundle_is_not_served(
     assert {path.name for path in tmp_path.iterdir()} <= {"scoring.db.lock"}
 
 
-def test_what_can_not_be_upgraded_is_refused(
-    capsys: pytest.CaptureFixture[str], new: Path, tmp_path: Path
-) -> None:
+def test_what_can_not_be_upgraded_is_refused(capsys: Captured, new: Path, tmp_path: Path) -> None:
     """Features of another version, a present bundle, a place that is taken; words that break their rule."""
     out = tmp_path / "out"
     assert "does not compute the features" in refused(capsys, "upgrade", FIRST, "--out", out)
@@ -113,7 +83,7 @@ def test_what_can_not_be_upgraded_is_refused(
 
 
 def test_an_upgrade_keeps_the_model_and_changes_what_is_said(
-    capsys: pytest.CaptureFixture[str], new: Path, invented: Path, tmp_path: Path
+    capsys: Captured, new: Path, invented: Path, tmp_path: Path
 ) -> None:
     """The model's files and version stay, and so do scores and outcomes to the bit; the policy's version is new."""
     old, upgraded = read_bundle(SECOND), read_bundle(new)
@@ -134,9 +104,7 @@ def test_an_upgrade_keeps_the_model_and_changes_what_is_said(
     assert scored.column("scoringOutcome").to_pylist() == [str(OUTCOMES[code]) for code in decisions.outcomes]
 
 
-def test_words_and_share_of_an_upgrade_are_those_asked_for(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_words_and_share_of_an_upgrade_are_those_asked_for(capsys: Captured, tmp_path: Path) -> None:
     """Another word or share is another policy's version, of the same model."""
     seen = set()
     for place, options in enumerate(([], ["--event", "payment"], ["--reason-share", "0.2"])):
@@ -199,9 +167,7 @@ def _write(url: str, statement: str) -> None:
         assert connection.execute(statement).rowcount == 1
 
 
-def test_verdicts_of_old_bundles_are_replayed(
-    capsys: pytest.CaptureFixture[str], new: Path, tmp_path: Path
-) -> None:
+def test_verdicts_of_old_bundles_are_replayed(capsys: Captured, new: Path, tmp_path: Path) -> None:
     """`verifications replay` gives score, outcome and reasons of either protocol; with other reasons they differ."""
     database, key, shelf = tmp_path / "scoring.db", tmp_path / "scoring.db.key", tmp_path / "shelf"
     url = f"sqlite:///{database}"

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pytest
 
+import program
+from program import Captured
 from running_service import PROGRAM, SECONDS, until
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
@@ -29,7 +31,7 @@ ONE: Final = 1  # the number of the first client of a database
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> str:
     """The id of a client of a new database in the working directory."""
     monkeypatch.chdir(tmp_path)
     assert main(["database", "migrate", "--database", URL]) == 0
@@ -37,29 +39,24 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return str(json.loads(done(capsys, "clients", "create", "Shop"))["clientId"])
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+def run(capsys: Captured, *words: object) -> tuple[int, str, str]:
     """Run a command on the database: exit code, standard output, standard error."""
-    capsys.readouterr()
-    code = main([*map(str, words), "--database", URL])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    return program.run(capsys, *words, "--database", URL)
 
 
-def done(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+def done(capsys: Captured, *words: object) -> str:
     """What a command that must succeed prints as JSON."""
     code, said, error = run(capsys, *words, "--json")
     assert code == 0, error
     return said
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+def refused(capsys: Captured, *words: object) -> str:
     """The error of what must fail for its input."""
-    code, _, error = run(capsys, *words)
-    assert (code, error.count("error: ")) == (1, 1)
-    return error
+    return program.refused(capsys, *words, "--database", URL)
 
 
-def listed(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
+def listed(capsys: Captured, *words: object) -> list[dict[str, Any]]:
     """Deliveries as a command lists them."""
     found: list[dict[str, Any]] = json.loads(done(capsys, "webhooks", *words))
     return found
@@ -70,7 +67,7 @@ def ids(lines: list[dict[str, Any]]) -> list[bytes]:
     return [bytes.fromhex(line["id"].removeprefix("msg_")) for line in lines]
 
 
-def test_deliveries_are_listed_by_what_is_asked_for(capsys: pytest.CaptureFixture[str], client: str) -> None:
+def test_deliveries_are_listed_by_what_is_asked_for(capsys: Captured, client: str) -> None:
     """By status, webhook and client, the oldest first, a page at a time; without the destination."""
     other = json.loads(done(capsys, "clients", "create", "Other"))["clientId"]
     hooks = [webhook_row(client=number, destination_url="https://h/?key=s3cret") for number in (1, 2)]
@@ -119,7 +116,7 @@ def test_deliveries_are_listed_by_what_is_asked_for(capsys: pytest.CaptureFixtur
     assert "s3cret" not in said + json.dumps(everything)
 
 
-def test_an_event_is_replayed_to_all_that_had_it(capsys: pytest.CaptureFixture[str], client: str) -> None:
+def test_an_event_is_replayed_to_all_that_had_it(capsys: Captured, client: str) -> None:
     """Its deliveries wait again but for those to webhooks that are inactive or deleted, which are reported."""
     hooks = [webhook_row(), webhook_row(active=0), webhook_row()]
     event = event_row(waiting=0)
@@ -139,7 +136,7 @@ def test_an_event_is_replayed_to_all_that_had_it(capsys: pytest.CaptureFixture[s
     assert ids(listed(capsys, "deliveries", "--status", "WAITING")) == [rows[0].id, rows[3].id]
 
 
-def test_a_test_is_replayed_to_an_inactive_webhook(capsys: pytest.CaptureFixture[str], client: str) -> None:
+def test_a_test_is_replayed_to_an_inactive_webhook(capsys: Captured, client: str) -> None:
     """Such a webhook gets tests alone, and so their repetition."""
     hook = webhook_row(active=0)
     event = event_row(waiting=0, type="webhook.test", resource=hook.id)
@@ -158,9 +155,7 @@ def test_a_test_is_replayed_to_an_inactive_webhook(capsys: pytest.CaptureFixture
         (["dead-letters", "--webhook", "x"], "an id must be"),
     ],
 )
-def test_unknown_ids_are_reported(
-    capsys: pytest.CaptureFixture[str], client: str, words: list[str], message: str
-) -> None:
+def test_unknown_ids_are_reported(capsys: Captured, client: str, words: list[str], message: str) -> None:
     """The error names what is wrong."""
     assert message in refused(capsys, "webhooks", *words)
 
@@ -197,7 +192,7 @@ def deliverer(*words: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_deliverer_alone(capsys: pytest.CaptureFixture[str], client: str, number: signal.Signals) -> None:
+def test_the_deliverer_alone(capsys: Captured, client: str, number: signal.Signals) -> None:
     """What waits is delivered, what is replayed again under the same id, and a signal ends it with 0."""
     with receiving() as receiver:
         secret = waiting_test(receiver.url)
@@ -223,7 +218,7 @@ def test_the_deliverer_alone(capsys: pytest.CaptureFixture[str], client: str, nu
     ],
 )
 def test_this_machine_is_dialled_when_a_setting_names_it(
-    capsys: pytest.CaptureFixture[str], client: str, scheme: str, words: tuple[str, ...], why: str
+    capsys: Captured, client: str, scheme: str, words: tuple[str, ...], why: str
 ) -> None:
     """Without `--development` plain http is never sent, and special addresses are dialled in named ranges alone."""
     with receiving() as receiver:
@@ -243,7 +238,7 @@ def test_this_machine_is_dialled_when_a_setting_names_it(
     ],
 )
 def test_settings_that_a_deliverer_can_not_use_are_reported(
-    capsys: pytest.CaptureFixture[str], client: str, words: list[str], message: str
+    capsys: Captured, client: str, words: list[str], message: str
 ) -> None:
     """Settings that break a rule end it before it begins; a password is not repeated."""
     error = refused(capsys, "deliver", *words)

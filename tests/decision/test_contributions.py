@@ -19,7 +19,7 @@ from scoring_model.decision.contributions import (
 )
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.paths import SplitDecisions, walk
-from scoring_model.training.leaves import fix_leaves
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
 WIDTH = 6
@@ -70,16 +70,6 @@ def test_values_are_those_of_lightgbm(shape: str, table_bytes: int) -> None:
     values = np.array([contributions.explain(row) for row in rows])
     np.testing.assert_allclose(values, expected[:, :-1], rtol=1e-9, atol=1e-11)
     assert contributions.base == pytest.approx(expected[0, -1], rel=1e-9, abs=1e-11)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_values_and_base_sum_to_the_margin(shape: str) -> None:
-    """Nothing of the margin is left unexplained."""
-    booster, forest = model(shape)
-    rows = draw(150, 2)
-    contributions = Contributions(forest)
-    sums = [contributions.explain(row).sum() + contributions.base for row in rows]
-    np.testing.assert_allclose(sums, booster.predict(rows, raw_score=True), rtol=0, atol=1e-10)
 
 
 def test_paths_of_more_features_than_a_table_holds_are_computed() -> None:
@@ -157,14 +147,6 @@ def test_values_are_shapley_values_by_definition() -> None:
                         with_it = expectation(forest, left, root, chosen | {feature})
                         gains[feature] += weight * (with_it - expectation(forest, left, root, chosen))
         np.testing.assert_allclose(contributions.explain(row), gains, rtol=0, atol=1e-13)
-
-
-def test_a_feature_that_no_tree_reads_adds_nothing() -> None:
-    """A feature without a split has the value 0 exactly."""
-    _, forest = model("one split each", trees=2)
-    unread = sorted(set(range(WIDTH)) - set(forest.feature.tolist()))
-    assert unread
-    assert all(not Contributions(forest).explain(row)[unread].any() for row in draw(20, 4))
 
 
 def test_values_are_the_same_bits_every_time() -> None:

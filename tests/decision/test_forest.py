@@ -54,11 +54,6 @@ def test_a_tree_begins_with_its_first_split_or_its_only_leaf() -> None:
     assert small().tree_count == 2
 
 
-def test_codes_are_those_of_one_set() -> None:
-    """A set has the codes between its start and the next one's."""
-    assert small().codes(0).tolist() == [1, 5]
-
-
 def test_other_arrays_are_refused_by_name() -> None:
     """Missing and unknown arrays are named together."""
     arrays = small().to_arrays()

@@ -95,13 +95,6 @@ def test_probability_is_what_the_family_says(beta: Beta, margins: list[float]) -
     assert np.abs(beta.probabilities(m) - expit(logits)).max() <= RESOLUTION
 
 
-def test_the_identity_is_in_the_family() -> None:
-    """Both slopes one and no intercept leave the margin as the log-odds, as Platt's sigmoid does."""
-    margins = np.linspace(-40, 40, 20_001)
-    identity = Beta(below=1.0, above=1.0, intercept=0.0).probabilities(margins)
-    assert np.abs(identity - Platt(slope=1.0, intercept=0.0).probabilities(margins)).max() <= RESOLUTION
-
-
 @pytest.mark.parametrize(("below", "above"), [(1.3, 0.7), (0.0, 1.0), (1.0, 0.0), (37.0, 0.01)])
 def test_probability_rises_along_a_dense_grid(below: float, above: float) -> None:
     """Steps of the grid that margins are rounded to, of its halves and of floats, never fall."""

@@ -14,8 +14,7 @@ from scoring_model.decision.reasons import MAX_REASONS, FactualReasons, SummedRe
 
 # Multiples of 1/8, so that sums in any order are exact and ties are frequent.
 parts = st.lists(
-    st.tuples(st.integers(-16, 16).map(lambda eighths: eighths / 8), st.sampled_from("ABCDEFGH")),
-    max_size=30,
+    st.tuples(st.integers(-16, 16).map(lambda eighths: eighths / 8), st.sampled_from("ABCDEFGH")), max_size=30
 )
 OTHERWISE = Statement(code="OTHERWISE", sentence="Otherwise.")
 MISSING = float("nan")

@@ -32,14 +32,6 @@ def test_score_is_the_number_of_cuts_at_most_the_margin(cuts: FloatArray, margin
     assert many.tolist() == counted
 
 
-@given(cuts_lists, finite, finite)
-def test_score_never_falls_as_the_margin_rises(cuts: FloatArray, first: float, second: float) -> None:
-    """The map from margins to scores is non-decreasing."""
-    scale = _scale_of(cuts)
-    low, high = sorted((first, second))
-    assert scale.score(low) <= scale.score(high)
-
-
 @given(cuts_lists, st.integers(1, 1001))
 def test_document_reads_back_exactly(cuts: FloatArray, extrapolated_from: int) -> None:
     """A scale that went through JSON text is equal, to the last bit of every cut."""

@@ -54,13 +54,6 @@ def test_order_of_records_does_not_matter(sample: Sample, seed: int) -> None:
     assert calibration_table(sample[0][order], sample[1][order]) == calibration_table(*sample)
 
 
-@given(samples.filter(lambda sample: len(sample[1]) > 0))
-def test_error_of_one_bin_is_the_distance_of_the_means(sample: Sample) -> None:
-    """With a single bin the error is the mean probability less the share of frauds."""
-    error = expected_calibration_error(calibration_table(*sample, bins=1))
-    assert error == pytest.approx(abs(sample[0].mean() - sample[1].mean()))
-
-
 def test_error_weighs_bins_by_their_records() -> None:
     """Three records half wrong and one record wholly right: three eighths."""
     table = calibration_table(np.array([0.5, 0.5, 0.5, 1.0]), np.array([0, 0, 0, 1]))

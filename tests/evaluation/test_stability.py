@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.evaluation.stability import (
-    RECENT_DAYS,
-    WINDOW_DAYS,
-    Stability,
-    measure_stability,
-)
+from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS, Stability, measure_stability
 from scoring_model.evaluation.uncertainty import MIN_DAYS, share_of
 
 DAY = 86_400_000_000
@@ -64,18 +59,6 @@ def test_days_drawn_together_widen_the_interval_where_errors_come_in_days() -> N
     assert together.high is not None
     assert together.high - together.low > 3 * (wilson.high - wilson.low)
     assert (evenly.low, evenly.high) == (0.1, 0.1)
-
-
-def test_blocks_agree_with_the_theory_of_independent_records() -> None:
-    """For independent records the interval from days is about as wide as Wilson's, and covers the share."""
-    rng = np.random.default_rng(3)
-    found = measured(rng.integers(0, 200, 20_000), rng.random(20_000) < 0.1)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.share.low is not None
-    assert found.share.high is not None
-    assert found.low < 0.1 < found.high
-    assert found.high - found.low == pytest.approx(found.share.high - found.share.low, rel=0.2)
 
 
 def test_order_of_records_does_not_matter() -> None:

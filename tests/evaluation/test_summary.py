@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from scoring_model.contract.outcome import OUTCOMES
-from scoring_model.decision.policy import Policy, Promise
 from scoring_model.decision.probability import Platt
-from scoring_model.decision.rules import DecisionRules, Decisions
+from scoring_model.decision.rules import DecisionRules, Decisions, Policy, Promise
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.evaluation import Evaluation, evaluate, summary
 

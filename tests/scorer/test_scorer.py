@@ -16,16 +16,16 @@ from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.arrays import FloatArray
 from scoring_model.configuration import Configuration
-from scoring_model.contract.outcome import OUTCOMES, Outcome
+from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.factors import Rule
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.records import InvalidRecord, RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Decision, Scorer
 from scoring_model.scorer.frames import Scored, score_table
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import fix_leaves
-from scoring_model.training.preparation import Prepared, prepare
+from scoring_model.training.preparation import Prepared
 from scoring_model.training.run import Training
 
 
@@ -222,7 +222,6 @@ def test_versions_are_those_of_the_manifest(scorer: Scorer, dense: pa.Table) -> 
     decision = scorer.score(bodies(dense)[0])
     assert decision.model_version == scorer.manifest.model_version
     assert decision.policy_version == scorer.manifest.policy_version
-    assert decision.outcome is Outcome(decision.outcome)
 
 
 def test_a_broken_record_is_refused_with_all_problems(scorer: Scorer) -> None:
@@ -257,9 +256,3 @@ def refitted(training: Training, prepared: Prepared) -> Any:
         **prepared.feature_options,
     )
     return fix_leaves(booster)
-
-
-@pytest.fixture(scope="module")
-def prepared(history: RecordTable, identity: Configuration) -> Prepared:
-    """The history as the model saw it."""
-    return prepare(history, identity)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from scoring_model.arrays import FloatArray
 from scoring_model.scorer.session import MarginSession
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.export import to_onnx
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
 WIDTH, CATEGORY = 5, 4

@@ -14,10 +14,10 @@ from scipy.stats import betabinom, norm
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings, PolicySettings
-from scoring_model.decision.policy import NEVER_REACHED
+from scoring_model.decision.rules import NEVER_REACHED
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.training.certification import Certification, certify
-from scoring_model.training.rings import find_rings, one_of_each
+from scoring_model.training.preparation import find_rings, one_of_each
 from scoring_model.training.scale import fit_scale
 from scoring_model.training.thresholds import choose_policy, expected_cost
 

@@ -21,7 +21,7 @@ from scoring_model.bundle.golden import Golden
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.clients.clients import create_client

@@ -6,9 +6,7 @@ from typing import Final
 
 from mlflow.entities import Run, ViewType
 
-from scoring_model.training.tracking import RunRecord
-from scoring_model.training.tracking.run_logging import files_below
-from scoring_model.training.tracking.store import client_of
+from scoring_model.training.mlflow_runs import RunRecord, client_of, files_below
 
 TABLE: Final = {
     "columns": ["trial", "value", "rounds"],

@@ -24,14 +24,6 @@ def test_groups_make_up_their_share_as_it_drifts(plot: Plot) -> None:
     assert last / 400_000 == pytest.approx(plot.share_at(0.95), rel=0.12)
 
 
-def test_the_mix_is_given_to_drift() -> None:
-    """Fraud turns from rings and inventions to theft, and keeps its total of 1.2 %."""
-    assert STOLEN.share[1] > 1.5 * STOLEN.share[0]
-    assert INVENTED.share[1] < INVENTED.share[0]
-    for totals in zip(*(plot.share for plot in (RING, INVENTED, STOLEN, BURST)), strict=True):
-        assert sum(totals) == pytest.approx(0.012, abs=0.0002)
-
-
 def test_members_of_a_group_differ_and_stay_near() -> None:
     """Keys of members are distinct, and no group goes on for longer than the bound."""
     members = gather(Draws(1), CALENDAR, Slice(number=3, of=SLICES, records=100_000), RING)

@@ -27,13 +27,6 @@ def test_households_follow_their_chains(seed: int, daily: float) -> None:
     assert 0.6 < (found == people).mean() < 0.85
 
 
-def test_households_are_idempotent() -> None:
-    """The founder of a household is a member of it."""
-    draws = Draws(9)
-    found = households(draws, np.arange(3000, dtype=np.uint64), daily=20.0)
-    assert (households(draws, found, daily=20.0) == found).all()
-
-
 def test_everybody_is_of_age(history: pa.Table) -> None:
     """Nobody is under 18 or over 125, but for a slip of the pen."""
     birth = pc.cast(pc.strptime(history["dob"], format="%Y-%m-%d", unit="s"), pa.timestamp("us", tz="UTC"))

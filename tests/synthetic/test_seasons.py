@@ -5,14 +5,10 @@ from scoring_model.synthetic.seasons import DAY, Calendar
 
 
 def test_period_is_whole_months() -> None:
-    """Twenty-four months from a leap year's January end with the next year's December."""
+    """Twenty-four months from a leap year's January end with the next year's December, one from a tenth on a tenth."""
     calendar = Calendar.over("2024-01-01", 24)
     assert np.datetime64(calendar.end, "us") == np.datetime64("2026-01-01")
     assert np.datetime64(calendar.start, "us") == np.datetime64("2024-01-01")
-
-
-def test_period_may_begin_within_a_month() -> None:
-    """One month from the tenth ends on the tenth."""
     assert np.datetime64(Calendar.over("2024-02-10", 1).end, "us") == np.datetime64("2024-03-10")
 
 

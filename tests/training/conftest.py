@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray
 from scoring_model.decision.forest import ZERO, Forest
-from scoring_model.training.leaves import fix_leaves
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.model_text import parse_forest
 
 LEVELS = {6: 3, 7: 40, 8: 200}

@@ -2,26 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 
-from identity_use import configuration_of, relaxed
 from scoring_model.arrays import FloatArray
-from scoring_model.configuration import TrainingSettings, Tuned
+from scoring_model.configuration import Configuration, Tuned
 from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
-from scoring_model.records.reading import read_records
+from scoring_model.records import RecordTable
 from scoring_model.scorer.session import MarginSession
-from scoring_model.training.averaging import average, fit_forest
+from scoring_model.training.averaging import LEAF_BITS, LeafSumError, average, fit_forest, fix_leaves
 from scoring_model.training.export import to_onnx
-from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import LEAF_BITS, LeafSumError, fix_leaves
 from scoring_model.training.model_text import UnsupportedModelError, parse_forest
 from scoring_model.training.preparation import prepare
-from scoring_model.training.run import Training, run_training
+from scoring_model.training.run import run_training
 
 MODELS = 3
 
@@ -109,32 +105,18 @@ def test_models_of_other_features_are_not_joined(trainer: Callable[..., lgb.Boos
         parse_forest(trainer(trees=2).model_to_string(), narrow.model_to_string())
 
 
-def test_threads_change_no_bit_and_seeds_do(training: Training, small: Path, tmp_path: Path) -> None:
+def test_threads_change_no_bit_and_seeds_do(small_table: RecordTable, small_use: Configuration) -> None:
     """An averaged training gives one bundle on one thread and on two, which is not that of one seed."""
-    use = configuration_of(tmp_path, relaxed().replace("  seed: 7\n", "  seed: 7\n  seeds: 2\n"))
-    assert use.training.seeds == 2
-    table = read_records(small, use.schema, labelled=True).table
-    one, two = (run_training(table, use, threads=threads).bundle for threads in (1, 2))
+    use = replace(small_use, training=replace(small_use.training, seeds=2))
+    one, two = (run_training(small_table, use, threads=threads).bundle for threads in (1, 2))
     assert one.files == two.files
-    alone = replace(use, training=replace(use.training, seeds=1))
-    prepared = prepare(table, alone)
-    tuned = alone.training.tuned
-    assert tuned is not None
-    rows, targets = prepared.rows[prepared.split.train], prepared.split.train_targets
-    single = fit_forest(rows, targets, tuned=tuned, seed=7, seeds=1, threads=1, **prepared.feature_options)
-    booster = fit(
-        rows, targets, params=tuned.params, rounds=tuned.rounds, seed=7, threads=1, **prepared.feature_options
-    )
-    plain = parse_forest(fix_leaves(booster).model_to_string())
-    assert single.leaf_value.tobytes() == plain.leaf_value.tobytes()
-    assert one.contents.forest.tree_count == 2 * single.tree_count
+    alone = run_training(small_table, small_use, threads=1).bundle
+    assert one.contents.forest.tree_count == 2 * alone.contents.forest.tree_count
 
 
-def test_directions_of_the_catalogue_hold(training: Training, small: Path, tmp_path: Path) -> None:
+def test_directions_of_the_catalogue_hold(small_table: RecordTable, small_use: Configuration) -> None:
     """A feature that may only lower the risk never raises a margin, in one model and in an average."""
-    use = configuration_of(tmp_path, relaxed().replace("  seed: 7\n", "  seed: 7\n  seeds: 2\n"))
-    table = read_records(small, use.schema, labelled=True).table
-    prepared = prepare(table, use)
+    prepared = prepare(small_table, small_use)
     place = prepared.matrix.names.index("signal_email_age_days")
     assert prepared.matrix.features[place].direction == -1
     tuned = Tuned(
@@ -157,14 +139,14 @@ def test_directions_of_the_catalogue_hold(training: Training, small: Path, tmp_p
     assert margins.min() < margins.max()
 
 
-def test_a_class_weight_leaves_probabilities_right(small: Path, tmp_path: Path) -> None:
+def test_a_class_weight_leaves_probabilities_right(
+    small_table: RecordTable, small_use: Configuration
+) -> None:
     """With frauds weighted twenty times the probabilities still are those of the validation period's records."""
-    use = configuration_of(tmp_path, relaxed())
     params = {"num_leaves": 4, "min_data_in_leaf": 100, "learning_rate": 0.2, "scale_pos_weight": 20.0}
-    weighted = replace(use, training=replace(use.training, tuned=Tuned(params=params, rounds=10)))
-    table = read_records(small, use.schema, labelled=True).table
-    contents = run_training(table, weighted, threads=1).bundle.contents
-    prepared = prepare(table, use)
+    weighted = replace(small_use, training=replace(small_use.training, tuned=Tuned(params=params, rounds=10)))
+    contents = run_training(small_table, weighted, threads=1).bundle.contents
+    prepared = prepare(small_table, small_use)
     margins = MarginSession(contents.graph, threads=1).margins(prepared.rows[prepared.split.validation])
     frauds = int(prepared.split.validation_targets.sum())
     # Platt's smoothed targets add about one fraud.
@@ -172,7 +154,65 @@ def test_a_class_weight_leaves_probabilities_right(small: Path, tmp_path: Path) 
     assert (1 / (1 + np.exp(-margins))).sum() > 3 * frauds
 
 
-def test_seeds_out_of_range_are_refused() -> None:
-    """There is one booster at least; both fields that are wrong are named."""
-    with pytest.raises(ValueError, match=r"seed: must be .*; seeds: must be in 1\.\.100, got 0"):
-        TrainingSettings(seed=-1, seeds=0)
+Trainer = Callable[..., lgb.Booster]
+
+
+def with_first_leaf(booster: lgb.Booster, value: float) -> str:
+    """Give the text of a booster with another value in its first leaf."""
+    before, first, *rest = booster.model_to_string().split("leaf_value=")
+    before = "\n".join(line for line in before.split("\n") if not line.startswith("tree_sizes"))
+    return "leaf_value=".join([before, f"{value} {first.split(' ', 1)[1]}", *rest])
+
+
+def test_leaves_are_multiples_of_the_unit(model: tuple[lgb.Booster, Forest]) -> None:
+    """Every leaf is a whole number of units, and none is a negative zero."""
+    _, forest = model
+    units = forest.leaf_value * 2.0**LEAF_BITS
+    assert np.array_equal(units, np.round(units))
+    assert not np.signbit(forest.leaf_value[forest.leaf_value == 0]).any()
+
+
+def test_sum_is_exact_in_any_order(model: tuple[lgb.Booster, Forest]) -> None:
+    """The leaves of a row sum to the same bits however they are ordered and grouped."""
+    _, forest = model
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        leaves = forest.leaf_value[rng.integers(forest.tree_leaves[:-1], forest.tree_leaves[1:])]
+        sums = {float(np.cumsum(rng.permutation(leaves))[-1]) for _ in range(5)}
+        assert sums == {float(leaves.sum())}
+
+
+def test_margins_move_by_half_a_unit_per_tree(
+    trainer: Trainer, hostile_rows: Callable[..., np.ndarray]
+) -> None:
+    """Rounding moves a margin by at most half a unit per tree, and the given booster not at all."""
+    booster = trainer()
+    before = booster.model_to_string()
+    fixed = fix_leaves(booster)
+    assert booster.model_to_string() == before
+    rows = hostile_rows(parse_forest(before), 2000, 21)
+    moved = np.abs(fixed.predict(rows, raw_score=True) - booster.predict(rows, raw_score=True))
+    assert 0 < moved.max() <= booster.num_trees() * 2.0 ** -(LEAF_BITS + 1) + 1e-14
+
+
+def test_best_iterations_are_taken(trainer: Trainer) -> None:
+    """The trees behind the best iteration, which LightGBM leaves out of its margins, are left out."""
+    booster = trainer()
+    booster.best_iteration = 9
+    assert fix_leaves(booster).num_trees() == 9 < booster.num_trees()
+
+
+@pytest.mark.parametrize("leaf", [2.0**13, -(2.0**14), np.inf, np.nan])
+def test_leaves_that_sum_to_too_much_are_refused(trainer: Trainer, leaf: float) -> None:
+    """A sum that could need more than 53 bits is refused, whatever its sign."""
+    text = with_first_leaf(trainer(trees=2), leaf)
+    with pytest.raises(LeafSumError, match="must sum to less than 8192"):
+        fix_leaves(lgb.Booster(model_str=text))
+
+
+def test_a_leaf_that_rounds_to_nothing_is_a_positive_zero(trainer: Trainer) -> None:
+    """A tiny negative leaf becomes 0.0, since -0.0 would be a bit that sums do not keep."""
+    text = with_first_leaf(trainer(trees=2), -1e-20)
+    leaf = parse_forest(fix_leaves(lgb.Booster(model_str=text)).model_to_string()).leaf_value[0]
+    assert leaf == 0.0
+    assert not np.signbit(leaf)

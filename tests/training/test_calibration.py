@@ -40,21 +40,6 @@ def test_parameters_are_those_of_a_general_optimiser(seed: int) -> None:
     assert (platt.slope, platt.intercept) == pytest.approx(tuple(found.x), abs=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_residuals_are_orthogonal_to_the_margin(seed: int) -> None:
-    """At the fit the residuals sum to zero, by themselves and times the margin."""
-    margins, labels = _sample(seed)
-    residuals = fit_platt(margins, labels).probabilities(margins) - _smoothed(labels)
-    assert np.sum(residuals) == pytest.approx(0, abs=1e-4)
-    assert np.sum(residuals * margins) == pytest.approx(0, abs=1e-4)
-
-
-def test_parameters_of_a_logistic_population_are_found() -> None:
-    """A hundred thousand records drawn with slope 0.7 and intercept 0.4 give them back."""
-    platt = fit_platt(*_sample(7, records=100_000))
-    assert (platt.slope, platt.intercept) == pytest.approx((0.7, 0.4), abs=0.05)
-
-
 @pytest.mark.parametrize(("factor", "shift"), [(4.0, 0.0), (1.0, 1000.0), (1e-3, -5.0), (1e4, 3.0)])
 def test_units_of_the_margin_do_not_matter(factor: float, shift: float) -> None:
     """Scaled and shifted margins get the same probabilities."""

@@ -1,8 +1,13 @@
 """The card of a real bundle says what the bundle is."""
 
 import re
+from dataclasses import replace
 
-from scoring_model.training.cards import LIMITS
+from scoring_model.configuration import Configuration
+from scoring_model.decision.rules import Policy
+from scoring_model.training.calibration import CalibrationChoice
+from scoring_model.training.cards import LIMITS, describe, table
+from scoring_model.training.preparation import Prepared
 from scoring_model.training.run import Training
 
 
@@ -23,7 +28,7 @@ def test_card_names_versions_parts_and_promises(training: Training) -> None:
     assert all(limit[:40] in card for limit in LIMITS)
 
 
-def test_card_tells_the_metrics_of_the_evaluation(training: Training) -> None:
+def test_card_shows_the_metrics_of_the_evaluation(training: Training) -> None:
     """The numbers in the card are those of the test period."""
     card = training.bundle.files["card.md"].decode()
     overall = training.evaluation.overall
@@ -48,10 +53,42 @@ def test_card_says_whom_the_promises_are_about(training: Training) -> None:
     assert "a ring (frauds that link keys join, or one by itself) and one of its records" in card
 
 
-def test_card_tells_the_extrapolated_scores(training: Training) -> None:
+def test_card_shows_the_extrapolated_scores(training: Training) -> None:
     """Of the hundreds of the scale exactly those beyond what the sample shows are marked."""
     card = training.bundle.files["card.md"].decode()
     first = training.bundle.contents.rules.scale.extrapolated_from
     marked = re.findall(r"^\| (\d+00) \| \S+ \| \S+ \| (yes|no) \|$", card, re.MULTILINE)
     assert marked == [(str(score), "yes" if score >= first else "no") for score in range(100, 1001, 100)]
     assert {verdict for _, verdict in marked} == {"yes", "no"}
+
+
+def test_text_cannot_break_the_layout() -> None:
+    """A pipe, a line feed and a tag in a configured text end neither a table's row nor the text."""
+    rows = [("a | b\n# c <script>", 0.912345, 30_000, None)]
+    assert table(("A", "B", "C", "D"), rows).splitlines() == [
+        "| A | B | C | D |",
+        "| --- | --- | --- | --- |",
+        "| a \\| b # c &lt;script&gt; | 0.9123 | 30000 | - |",
+    ]
+    assert table(("A",), []) == "None."
+
+
+def test_what_never_happens_is_said(prepared: Prepared, training: Training, identity: Configuration) -> None:
+    """Without promises nobody fails and nothing is promised; a scale that the sample shows whole is no line longer."""
+    contents = training.bundle.contents
+    scale = replace(contents.rules.scale, extrapolated_from=1001)
+    rules = replace(contents.rules, scale=scale, policy=Policy(step_up_from=1001, fail_from=1001))
+    card = describe(
+        prepared,
+        replace(contents, rules=rules),
+        training.evaluation,
+        identity,
+        alternatives=training.alternatives,
+        leakage=training.leakage,
+        calibration=CalibrationChoice(calibration=rules.calibration, platt_loss=None, beta_loss=None),
+        data={"sha256": "0" * 64, "records": 24_000, "from": "", "to": ""},
+    )
+    assert "`FAILED` never." in card
+    assert "Nothing is promised.\n\nNone." in card
+    assert "on the scale is extrapolated" not in card
+    assert "on the scale is extrapolated" in training.bundle.files["card.md"].decode()

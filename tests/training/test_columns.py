@@ -75,32 +75,27 @@ def test_ranks_lead_where_sets_lead(seed: int, splits: int) -> None:
             assert by_ranks(forest, tables, (first, second)) == by_sets(forest, (first, second))
 
 
-def test_nested_sets_share_a_column() -> None:
+@pytest.mark.parametrize(
+    ("left", "right", "starts", "codes", "ranks"),
+    [
+        ([1, 2, -1], [-4, -3, -2], [0, 6, 9, 10], [0, 1, 2, 3, 4, 5, 1, 3, 5, 3], 7),
+        (
+            [-1, -2, -3],
+            [1, 2, -4],
+            [0, 2, 4, 6],
+            [0, 1, 0, 2, 0, 3],
+            5,
+        ),  # codes that went the other way before
+    ],
+)
+def test_nested_sets_share_a_column(
+    left: list[int], right: list[int], starts: list[int], codes: list[int], ranks: int
+) -> None:
     """Splits that divide what is left of one feature's codes need one ranking."""
-    forest = grow(0, 3)
-    arrays = forest.to_arrays() | {
-        "feature": np.zeros(3, np.int64),
-        "left": np.array([1, 2, -1]),
-        "right": np.array([-4, -3, -2]),
-        "set_starts": np.array([0, 6, 9, 10]),
-        "set_codes": np.array([0, 1, 2, 3, 4, 5, 1, 3, 5, 3]),
-    }
+    changed = {"left": left, "right": right, "set_starts": starts, "set_codes": codes, "feature": [0, 0, 0]}
+    arrays = grow(0, 3).to_arrays() | {name: np.array(values) for name, values in changed.items()}
     (table,) = category_tables(Forest.from_arrays(arrays))
-    assert table.ranks.shape == (7, 1)
-
-
-def test_codes_that_never_come_by_are_no_hindrance() -> None:
-    """A set may name codes that an earlier split sent the other way, and still share its column."""
-    forest = grow(0, 3)
-    arrays = forest.to_arrays() | {
-        "feature": np.zeros(3, np.int64),
-        "left": np.array([-1, -2, -3]),
-        "right": np.array([1, 2, -4]),
-        "set_starts": np.array([0, 2, 4, 6]),
-        "set_codes": np.array([0, 1, 0, 2, 0, 3]),
-    }
-    (table,) = category_tables(Forest.from_arrays(arrays))
-    assert table.ranks.shape == (5, 1)
+    assert table.ranks.shape == (ranks, 1)
 
 
 def test_codes_too_high_for_a_table_are_refused() -> None:

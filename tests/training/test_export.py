@@ -12,8 +12,8 @@ from scoring_model.arrays import FloatArray
 from scoring_model.decision.forest import ZERO, Forest, Missing
 from scoring_model.decision.paths import SplitDecisions
 from scoring_model.scorer.session import MarginSession
+from scoring_model.training.averaging import fix_leaves
 from scoring_model.training.export import to_onnx
-from scoring_model.training.leaves import fix_leaves
 from scoring_model.training.model_text import UnsupportedModelError, parse_forest
 
 Model = tuple[lgb.Booster, Forest]
@@ -55,20 +55,6 @@ def test_margins_are_the_bits_of_lightgbm(model: Model, hostile_rows: Rows) -> N
     booster, forest = model
     rows = hostile_rows(forest, 20_000, 12)
     assert bits(MarginSession(graph_of(forest)).margins(rows)) == bits(booster.predict(rows, raw_score=True))
-
-
-def test_leaves_tell_which_row_went_where(model: Model, hostile_rows: Rows) -> None:
-    """With leaves that are powers of two no two ways through the trees have the same margin."""
-    booster, forest = model
-    rows = hostile_rows(forest, 3000, 13)
-    reached = booster.predict(rows, pred_leaf=True).reshape(len(rows), -1)
-    for tree in range(0, forest.tree_count, 8):
-        marked = np.zeros_like(forest.leaf_value)
-        start, end = forest.tree_leaves[tree], forest.tree_leaves[tree + 1]
-        marked[start:end] = 2.0 ** np.arange(end - start)
-        arrays = {**forest.to_arrays(), "leaf_value": marked}
-        margins = MarginSession(graph_of(Forest.from_arrays(arrays))).margins(rows)
-        assert margins.tolist() == (2.0 ** reached[:, tree]).tolist()
 
 
 def test_another_engine_gives_the_same_bits(model: Model, hostile_rows: Rows) -> None:

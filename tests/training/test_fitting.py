@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -22,11 +23,13 @@ def sample(n: int = 3000, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[n
     return rows, (signal + 2 * (rows[:, CATEGORY] % 7 == 0) + noise > 2.5).astype(np.int8)
 
 
-def text(params: Mapping[str, Any] | None = None, **changed: Any) -> str:
-    """Train on the sample and give the text of the model."""
+def fitted(**changed: Any) -> lgb.Booster:
+    """Train on the sample."""
     rows, targets = sample()
     options: dict[str, Any] = {
-        "params": params or {"num_leaves": 15, "min_data_in_leaf": 10},
+        "rows": rows,
+        "targets": targets,
+        "params": {"num_leaves": 15, "min_data_in_leaf": 10},
         "rounds": 25,
         "feature_names": NAMES,
         "categorical": [CATEGORY],
@@ -34,7 +37,13 @@ def text(params: Mapping[str, Any] | None = None, **changed: Any) -> str:
         "seed": 7,
         "threads": 1,
     }
-    return str(fit(rows, targets, **(options | changed)).model_to_string())
+    return fit(**(options | changed))
+
+
+def text(params: Mapping[str, Any] | None = None, **changed: Any) -> str:
+    """Train on the sample and give the text of the model."""
+    given = changed if params is None else {"params": params, **changed}
+    return str(fitted(**given).model_to_string())
 
 
 SAMPLED = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.5}
@@ -67,33 +76,13 @@ def test_the_seed_matters_where_something_is_drawn() -> None:
 def test_the_layout_of_the_rows_does_not_matter() -> None:
     """Rows in Fortran order and targets of another type train the same model."""
     rows, targets = sample()
-    options: dict[str, Any] = {
-        "params": {},
-        "rounds": 5,
-        "feature_names": NAMES,
-        "categorical": [],
-        "monotone": [0] * 8,
-        "seed": 1,
-        "threads": 1,
-    }
-    one = fit(rows, targets, **options).model_to_string()
-    assert fit(np.asfortranarray(rows), targets.astype(np.float64), **options).model_to_string() == one
+    assert text(rows=np.asfortranarray(rows), targets=targets.astype(np.float64)) == text()
 
 
 def test_monotone_features_only_rise() -> None:
     """The margin never falls with a feature that may only raise it."""
-    rows, targets = sample()
-    booster = fit(
-        rows,
-        targets,
-        params={"num_leaves": 31, "min_data_in_leaf": 5},
-        rounds=40,
-        feature_names=NAMES,
-        categorical=[CATEGORY],
-        monotone=[1, *[0] * 7],
-        seed=1,
-        threads=1,
-    )
+    rows, _ = sample()
+    booster = fitted(params={"num_leaves": 31, "min_data_in_leaf": 5}, rounds=40, seed=1)
     grid = np.linspace(-3, 3, 41)
     for row in rows[:20]:
         moved = np.tile(row, (len(grid), 1))
@@ -103,18 +92,7 @@ def test_monotone_features_only_rise() -> None:
 
 def test_names_rounds_and_order_are_kept() -> None:
     """The booster has the names and trees that were asked for, and ranks frauds above genuine records."""
-    rows, targets = sample()
-    booster = fit(
-        rows,
-        targets,
-        params={},
-        rounds=12,
-        feature_names=NAMES,
-        categorical=[CATEGORY],
-        monotone=[0] * 8,
-        seed=1,
-        threads=1,
-    )
+    booster = fitted(params={}, rounds=12, monotone=[0] * 8, seed=1)
     assert booster.feature_name() == NAMES
     assert booster.num_trees() == 12
     fresh, truth = sample(seed=1)
@@ -128,14 +106,10 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
     with pytest.raises(
         ValueError, match=r"may not set num_threads, objective; rounds.*rows and targets.*monotone"
     ):
-        fit(
-            rows,
-            targets[:-1],
+        fitted(
+            rows=rows,
+            targets=targets[:-1],
             params={"objective": 1, "num_threads": 4, "num_leaves": 4},
             rounds=0,
-            feature_names=NAMES,
-            categorical=[],
             monotone=[0],
-            seed=1,
-            threads=1,
         )

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import optuna
@@ -17,8 +18,19 @@ def _quiet() -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
+def assert_refused(
+    path: Path, text: str, *, resume: bool = True, fingerprint: Mapping[str, str] = MARK
+) -> None:
+    """Check that a journal is refused with a text."""
+    with (
+        pytest.raises(JournalError, match=text),
+        open_study(path, fingerprint=fingerprint, resume=resume, pruner=PRUNER),
+    ):
+        pass
+
+
 def test_a_journal_keeps_its_trials(tmp_path: Path) -> None:
-    """What was told is there when it is opened again."""
+    """A trial and its value are there when it is opened again."""
     path = tmp_path / "new" / "journal.log"
     with open_study(path, fingerprint=MARK, resume=False, pruner=PRUNER) as study:
         trial = study.ask()
@@ -34,11 +46,7 @@ def test_an_existing_journal_is_not_taken_unasked(tmp_path: Path) -> None:
     with open_study(path, fingerprint=MARK, resume=True, pruner=PRUNER):
         pass
     before = path.read_bytes()
-    with (
-        pytest.raises(JournalError, match=r"journal\.log exists already"),
-        open_study(path, fingerprint=MARK, resume=False, pruner=PRUNER),
-    ):
-        pass
+    assert_refused(path, r"journal\.log exists already", resume=False)
     assert path.read_bytes() == before
 
 
@@ -48,11 +56,7 @@ def test_a_journal_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
     with open_study(path, fingerprint=MARK, resume=False, pruner=PRUNER):
         pass
     other = {"rows": "1", "targets": "3", "seed": "1"}
-    with (
-        pytest.raises(JournalError, match=r"belongs to other targets, seed$"),
-        open_study(path, fingerprint=other, resume=True, pruner=PRUNER),
-    ):
-        pass
+    assert_refused(path, r"belongs to other targets, seed$", fingerprint=other)
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"hello\n", b'{"op_code":0}\n', b"[]\n", b'{"op_code":\xff\n'])
@@ -60,11 +64,7 @@ def test_a_file_that_is_no_journal_is_refused(tmp_path: Path, content: bytes) ->
     """A foreign file is named as such and left alone."""
     path = tmp_path / "journal.log"
     path.write_bytes(content)
-    with (
-        pytest.raises(JournalError, match="not the journal of a tuning"),
-        open_study(path, fingerprint=MARK, resume=True, pruner=PRUNER),
-    ):
-        pass
+    assert_refused(path, "not the journal of a tuning")
     assert path.read_bytes() == content
 
 
@@ -94,9 +94,5 @@ def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
         assert (
             subprocess.run([sys.executable, "-c", lock], stderr=subprocess.PIPE, check=False).returncode == 1
         )
-        with (
-            pytest.raises(JournalError, match="in use"),
-            open_study(path, fingerprint=MARK, resume=True, pruner=PRUNER),
-        ):
-            pass
+        assert_refused(path, "in use")
     subprocess.run([sys.executable, "-c", lock], check=True)

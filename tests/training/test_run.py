@@ -5,16 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import scoring_model
-from identity_use import configuration_of, relaxed
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, TuningSettings
-from scoring_model.records.quarantine import TooManyBadRows
+from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.training import trial_workers
 from scoring_model.training.run import Training, run_training
@@ -22,16 +20,9 @@ from scoring_model.training.rungs import Rung, run_trial
 
 
 @pytest.fixture(scope="module")
-def configuration(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
-    """The use, its bounds wide enough for a small history."""
-    return configuration_of(tmp_path_factory.mktemp("relaxed"), relaxed())
-
-
-@pytest.fixture(scope="module")
-def one_thread(small: Path, configuration: Configuration) -> Bundle:
+def one_thread(small_table: RecordTable, small_use: Configuration) -> Bundle:
     """A small bundle, trained on one thread."""
-    table = read_records(small, configuration.schema, labelled=True).table
-    return run_training(table, configuration, threads=1).bundle
+    return run_training(small_table, small_use, threads=1).bundle
 
 
 def saved(bundle: Bundle, path: Path) -> dict[str, bytes]:
@@ -40,16 +31,16 @@ def saved(bundle: Bundle, path: Path) -> dict[str, bytes]:
 
 
 def test_threads_change_no_byte(
-    small: Path, configuration: Configuration, one_thread: Bundle, tmp_path: Path
+    small: Path, small_use: Configuration, one_thread: Bundle, tmp_path: Path
 ) -> None:
     """`train`, which takes two threads, gives the directory that one thread gives."""
-    two = scoring_model.train(small, configuration)
+    two = scoring_model.train(small, small_use)
     assert saved(two, tmp_path / "two") == saved(one_thread, tmp_path / "one")
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "columns reversed", "pandas"])
 def test_the_form_of_the_records_changes_no_byte(
-    form: str, small: Path, configuration: Configuration, one_thread: Bundle, tmp_path: Path
+    form: str, small: Path, small_use: Configuration, one_thread: Bundle, tmp_path: Path
 ) -> None:
     """The same records as another file, in another order of columns or as a DataFrame give the same bundle."""
     source: object
@@ -62,31 +53,34 @@ def test_the_form_of_the_records_changes_no_byte(
     else:
         source = tmp_path / f"small.{form}"
         synthetic.write(source, records=5_000, seed=7, months=12)
-    table = read_records(source, configuration.schema, labelled=True).table
-    found = run_training(table, configuration, threads=1).bundle
+    table = read_records(source, small_use.schema, labelled=True).table
+    found = run_training(table, small_use, threads=1).bundle
     assert saved(found, tmp_path / "found") == saved(one_thread, tmp_path / "one")
 
 
-def test_another_seed_is_another_model(small: Path, configuration: Configuration, one_thread: Bundle) -> None:
+def test_another_seed_is_another_model(
+    small_table: RecordTable, small_use: Configuration, one_thread: Bundle
+) -> None:
     """The seed reaches the bundle: equality above is not that of constants."""
-    table = read_records(small, configuration.schema, labelled=True).table
-    seeded = replace(configuration, training=replace(configuration.training, seed=8))
-    assert run_training(table, seeded, threads=1).bundle.files["golden.npz"] != one_thread.files["golden.npz"]
+    seeded = replace(small_use, training=replace(small_use.training, seed=8))
+    assert (
+        run_training(small_table, seeded, threads=1).bundle.files["golden.npz"]
+        != one_thread.files["golden.npz"]
+    )
 
 
-def searching(configuration: Configuration, trials: int) -> Configuration:
+def searching(small_use: Configuration, trials: int) -> Configuration:
     """The same use with a search instead of given parameters."""
     settings = TuningSettings(trials=trials, folds=1, max_rounds=8, patience=4)
-    return replace(configuration, training=replace(configuration.training, tuned=None, tuning=settings))
+    return replace(small_use, training=replace(small_use.training, tuned=None, tuning=settings))
 
 
 def test_an_interrupted_search_ends_in_the_same_bundle(
-    small: Path, configuration: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_table: RecordTable, small_use: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole, or interrupted after a trial and resumed, or with its result given: one directory."""
-    table = read_records(small, configuration.schema, labelled=True).table
-    search = searching(configuration, 3)
-    whole = run_training(table, search, threads=1)
+    search = searching(small_use, 3)
+    whole = run_training(small_table, search, threads=1)
     journal, reached = tmp_path / "journal", list[int]()
 
     def interrupted(*given: Any) -> Generator[Rung, None, None]:
@@ -97,11 +91,11 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
 
     monkeypatch.setattr(trial_workers, "run_trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_training(table, search, journal=journal, threads=1)
+        run_training(small_table, search, journal=journal, threads=1)
     monkeypatch.undo()
-    resumed = run_training(table, search, journal=journal, resume=True, threads=1)
-    known = replace(configuration, training=replace(configuration.training, tuned=whole.tuned))
-    given = run_training(table, known, threads=1)
+    resumed = run_training(small_table, search, journal=journal, resume=True, threads=1)
+    known = replace(small_use, training=replace(small_use.training, tuned=whole.tuned))
+    given = run_training(small_table, known, threads=1)
     first = saved(whole.bundle, tmp_path / "whole")
     assert saved(resumed.bundle, tmp_path / "resumed") == first
     assert saved(given.bundle, tmp_path / "given") == first
@@ -111,20 +105,10 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
     assert given.tuning is None
 
 
-def test_bad_rows_stop_a_training(small: Path, configuration: Configuration) -> None:
-    """More bad rows than configured are refused with counts by field and rule, not trained around."""
-    table = pq.read_table(small)
-    births = pa.array(["soon"] * 60 + table.column("dob").to_pylist()[60:])
-    table = table.set_column(table.schema.get_field_index("dob"), "dob", births)
-    with pytest.raises(TooManyBadRows, match=r"1\.20% of the rows .*dob not_a_date: 60"):
-        scoring_model.train(table, configuration)
-
-
-def test_steps_are_reported(training: Training, small: Path, configuration: Configuration) -> None:
-    """Whoever listens hears of the sizes of the parts and of the model, in that order."""
+def test_steps_are_reported(training: Training, small_table: RecordTable, small_use: Configuration) -> None:
+    """The sizes of the parts and the model are reported, in that order."""
     heard: list[str] = []
-    table = read_records(small, configuration.schema, labelled=True).table
-    found = run_training(table, configuration, threads=1, report=heard.append)
+    found = run_training(small_table, small_use, threads=1, report=heard.append)
     assert heard.pop(0).startswith("warning: a fraud is known ")
     assert heard[0] == f"{len(found.bundle.contents.features.names)} features"
     assert heard[1:-2] == [str(segment) for segment in found.split.summaries if segment.records]

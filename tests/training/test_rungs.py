@@ -171,7 +171,7 @@ def test_the_prior_is_put_right_before_the_loss_is_taken(monkeypatch: pytest.Mon
     assert rounds == best[fold.share] != best[1.0]
 
 
-def test_a_climb_stops_when_its_log_loss_no_longer_falls() -> None:
+def test_a_trial_stops_when_its_log_loss_no_longer_falls() -> None:
     """With large steps on noise the best number of trees is far below the most, which is never passed."""
     folds = folds_of(folds=1)
     for most, expected in ((300, 30), (3, 4)):
@@ -181,13 +181,6 @@ def test_a_climb_stops_when_its_log_loss_no_longer_falls() -> None:
         assert rungs[-1].rounds[0] < expected
 
 
-def test_a_climb_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
+def test_a_trial_is_the_same_with_any_threads(thinned: list[Fold]) -> None:
     """No rung depends on the number of threads."""
     assert reached(thinned, threads=1) == reached(thinned, threads=3) == reached(thinned, threads=5)
-
-
-def test_what_is_not_asked_for_is_not_done(thinned: list[Fold], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial that is closed after its first rung has trained only the trees of that rung."""
-    settings = TuningSettings(max_rounds=200, patience=1000)
-    expected = math.ceil(FIRST_RUNG_BUDGET / 0.1 * math.sqrt(31 / 8))
-    assert trees_of_the_first_rung(thinned, settings, monkeypatch) == expected

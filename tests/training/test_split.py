@@ -131,19 +131,6 @@ def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> 
 
 
 @specs
-def test_later_labels_change_no_training_target(history: History, chosen: SplitSettings) -> None:
-    """Labels reported after the start of validation do not change training."""
-    times, labels, reported, persons = history
-    cut = split_or_skip(history, chosen)
-    late = reported >= cut.boundaries.validation_from
-    other_labels = np.where(late, 1 - np.abs(labels), labels).astype(np.int8)
-    other_reported = np.where(late, np.maximum(times, cut.boundaries.validation_from), reported)
-    other = split_or_skip((times, other_labels, other_reported, persons), chosen)
-    assert other.train.tolist() == cut.train.tolist()
-    assert other.train_targets.tolist() == cut.train_targets.tolist()
-
-
-@specs
 def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: SplitSettings) -> None:
     """Records that happen and labels that are reported at the as-of instant or later change no part."""
     times, labels, reported, persons = history
@@ -270,13 +257,6 @@ def test_parts_without_a_class_are_refused() -> None:
     with pytest.raises(SplitError) as caught:
         split(times, np.ones_like(labels), times, persons, chosen)
     assert sum("has no genuine record" in reason for reason in caught.value.reasons) == 3
-
-
-def test_settings_out_of_range_are_named_together() -> None:
-    """Every field that is wrong is in the text."""
-    with pytest.raises(ValueError, match=r"burn_in.*train: must.*sum 1.*min_frauds") as caught:
-        SplitSettings(label_maturity=-1, burn_in=-1, train=1.5, min_frauds=0)
-    assert "label_maturity: must be at least 0" in str(caught.value)
 
 
 def test_columns_of_different_length_are_refused() -> None:

@@ -16,11 +16,11 @@ from mlflow.exceptions import MlflowException
 
 from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.configuration import Configuration
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
+from scoring_model.training.mlflow_runs import RunRecord, TrackedRun, client_of
 from scoring_model.training.run import Training
-from scoring_model.training.tracking import RunRecord, TrackedRun, TrackingError, track
-from scoring_model.training.tracking.description import column_schema, describe, metrics, requirements, table
-from scoring_model.training.tracking.store import client_of
+from scoring_model.training.run_description import column_schema, describe, metrics, requirements, table
+from scoring_model.training.tracking import TrackingError, track
 from tracking_use import assert_logged_once, challenger, contents, record_of, runs_of
 
 DAY = 86_400_000_000  # microseconds
@@ -210,12 +210,12 @@ def refuse(*args, **options):
     raise SystemExit(f"tried to reach {args[1:]}")
 
 socket.socket.connect = socket.getaddrinfo = refuse
-from scoring_model.training import tracking
+from scoring_model.training import mlflow_runs, tracking
 assert "mlflow" not in sys.modules
 folder = Path(sys.argv[1])
 (folder / "m").write_bytes(b"1")
 dataset = dict(name="d", digest="0", source_type="table", source="{}")
-tracking.track(tracking.RunRecord(
+tracking.track(mlflow_runs.RunRecord(
     key="k", use="e", name="r", started=1, ended=2, params={}, metrics={}, tags={}, dataset=dataset,
     artifacts={"bundle/m": folder / "m"},
 ), folder=folder)

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from program import Captured
 from running_service import PROGRAM, SECONDS, until
 from scoring_model.cli import main
-from scoring_model.training.tracking import TrackedRun, TrackingError, sync, track
-from scoring_model.training.tracking.store import client_of
+from scoring_model.training.mlflow_runs import TrackedRun, client_of
+from scoring_model.training.tracking import TrackingError, sync, track
 from tracking_server import Relay, TrackingServer, free_port, tracking_server
 from tracking_use import assert_logged_once, challenger, record_of, runs_of
 
@@ -121,14 +122,14 @@ def test_ctrl_c_ends_the_wait_and_keeps_the_run(folder: Path, tmp_path: Path) ->
     assert_logged_once(run.uri, record, tmp_path)
 
 
-def test_a_folder_without_a_store_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_folder_without_a_store_is_refused(capsys: Captured, tmp_path: Path) -> None:
     """Nothing is created in a folder without runs, and the error names it."""
     assert main(["tracking", "sync", str(tmp_path), "--tracking-uri", "http://127.0.0.1:1"]) == 1
     assert f"{tmp_path}: holds no mlflow.db" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_broken_store_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_broken_store_is_named(capsys: Captured, tmp_path: Path) -> None:
     """A file that is no database is an error with the folder's name, and no traceback."""
     (tmp_path / "mlflow.db").write_bytes(b"garbage" * 1000)
     assert main(["tracking", "sync", str(tmp_path), "--tracking-uri", "http://127.0.0.1:1"]) == 1
@@ -159,7 +160,7 @@ def test_a_server_that_answers_has_the_run(server: TrackingServer, tmp_path: Pat
 
 
 def test_a_sync_copies_each_run_once(
-    server: TrackingServer, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: TrackingServer, kept: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     """The command copies complete runs in the order in which they ended; called again it copies nothing."""
     command = ["tracking", "sync", str(kept), "--tracking-uri", server.uri, "--json"]
@@ -178,7 +179,7 @@ def test_a_sync_copies_each_run_once(
 
 
 def test_each_run_goes_to_its_server(
-    server: TrackingServer, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: TrackingServer, folder: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     """Without a server named, runs go to theirs; those without one and incomplete ones stay; a folder may move."""
     meant = record_of(tmp_path / "one", use="meant")

@@ -9,7 +9,7 @@ from scoring_model.configuration import TuningSettings
 from scoring_model.training.fitting import fixed_params
 from scoring_model.training.trial_workers import RunTrial, SearchContext, TrialWorkerError, trial_workers
 
-GROUND = SearchContext(
+CONTEXT = SearchContext(
     feature_names=("a", "b"),
     categorical=(),
     fixed=fixed_params(seed=1, threads=1),
@@ -24,8 +24,8 @@ PARAMS = (
 
 @pytest.fixture
 def others() -> Iterator[list[RunTrial]]:
-    """Two climbers in processes of their own."""
-    with trial_workers(GROUND, *sample(), processes=2) as found:
+    """Two workers in processes of their own."""
+    with trial_workers(CONTEXT, *sample(), processes=2) as found:
         yield found
 
 
@@ -36,9 +36,9 @@ def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, (rows[:, 0] + rng.normal(size=1000) > 2).astype(np.int8), rng.integers(0, 10**6, 1000)
 
 
-def test_another_process_climbs_as_this_one_does(others: list[RunTrial]) -> None:
-    """The same parameters reach the same rungs, whoever climbs, and after a climb that was broken off too."""
-    with trial_workers(GROUND, *sample(), processes=1) as (here,):
+def test_another_process_runs_trials_as_this_one_does(others: list[RunTrial]) -> None:
+    """The same parameters reach the same rungs in any process, and after a trial that was broken off too."""
+    with trial_workers(CONTEXT, *sample(), processes=1) as (here,):
         expected = [list(here(params)) for params in PARAMS]
     for run_trial in others:
         with closing(run_trial(PARAMS[0])) as rungs:
@@ -46,8 +46,8 @@ def test_another_process_climbs_as_this_one_does(others: list[RunTrial]) -> None
         assert [list(run_trial(params)) for params in PARAMS] == expected
 
 
-def test_the_end_of_a_process_is_an_error_that_tells_how(others: list[RunTrial]) -> None:
-    """Who waits for a process that was killed is told of the signal; the other one goes on."""
+def test_the_end_of_a_process_is_an_error_that_names_the_signal(others: list[RunTrial]) -> None:
+    """The error of a process that was killed holds its signal; the other process goes on."""
     rungs = others[0](PARAMS[0])
     next(rungs)
     first, second = sorted(multiprocessing.active_children(), key=lambda child: child.pid or 0)
@@ -60,7 +60,7 @@ def test_the_end_of_a_process_is_an_error_that_tells_how(others: list[RunTrial])
 
 def test_no_process_outlives_the_search() -> None:
     """When the context is left, whatever they are doing is over."""
-    with trial_workers(GROUND, *sample(), processes=2) as found:
+    with trial_workers(CONTEXT, *sample(), processes=2) as found:
         next(found[0](PARAMS[0]))
         assert len(multiprocessing.active_children()) == 2
     assert multiprocessing.active_children() == []

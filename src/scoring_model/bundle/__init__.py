@@ -1,15 +1,6 @@
 """One sealed directory that holds all that is needed to decide: named files, a manifest, a signature."""
 
 from scoring_model.bundle.bundle import Bundle, check_versions, model_version
-from scoring_model.bundle.card import (
-    FeatureRow,
-    LeakageRow,
-    MetricRow,
-    ModelCard,
-    PromiseRow,
-    ScaleRow,
-    SplitRow,
-)
 from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.contents import (
     CARD,
@@ -37,16 +28,9 @@ __all__ = [
     "BundleError",
     "Contents",
     "DecisionPart",
-    "FeatureRow",
     "Golden",
-    "LeakageRow",
     "Manifest",
-    "MetricRow",
-    "ModelCard",
-    "PromiseRow",
-    "ScaleRow",
     "SealedFiles",
-    "SplitRow",
     "Use",
     "check_protocol",
     "check_versions",

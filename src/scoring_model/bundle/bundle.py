@@ -25,10 +25,6 @@ class Bundle:
 
     Parameters
     ----------
-    name : str
-        Of the use that it serves.
-    contents : Contents
-        What decides.
     described : mapping of str to bytes
         The files that describe: resolved configuration, evaluation, reference profile, card.
     data : mapping of str to plain values
@@ -90,11 +86,6 @@ def check_versions(sealed: SealedFiles, contents: DecisionPart) -> None:
     """Refuse a bundle whose manifest names other versions than its files have.
 
     Altered files that are sealed and signed anew could otherwise keep the name of the model that they were.
-
-    Parameters
-    ----------
-    contents : DecisionPart
-        Of these files.
 
     Raises
     ------

@@ -18,10 +18,9 @@ from scoring_model.bundle.golden import Golden
 from scoring_model.bundle.reader import SealedFiles
 from scoring_model.decision.factors import Factors
 from scoring_model.decision.forest import Forest, read_forest
-from scoring_model.decision.policy import Policy
 from scoring_model.decision.probability import calibration_json, read_calibration
 from scoring_model.decision.reasons import FactualReasons, Reasons, SummedReasons
-from scoring_model.decision.rules import DecisionRules
+from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import ScoreScale
 from scoring_model.features import FeatureMatrix
 from scoring_model.records import RecordSchema
@@ -61,8 +60,6 @@ class DecisionPart:
         The ONNX graph of the margin.
     forest : Forest
         The same trees with their counts, for the reasons.
-    golden : Golden
-        Invented rows and what is decided on them.
     """
 
     graph: bytes
@@ -85,13 +82,7 @@ class DecisionPart:
 
     @classmethod
     def of(cls, sealed: SealedFiles) -> Self:
-        """Read the files of a sealed bundle of any protocol.
-
-        Raises
-        ------
-        ContentInvalid
-            Naming the first file that does not hold what it should.
-        """
+        """Read the files of a sealed bundle of any protocol."""
         return cls(**_decision_part(sealed.files, sealed.manifest.protocol))
 
 
@@ -109,13 +100,7 @@ class Contents(DecisionPart):
     features: FeatureMatrix
 
     def to_files(self) -> dict[str, bytes]:
-        """The files that decide, by name; equal contents give equal bytes.
-
-        Raises
-        ------
-        TypeError
-            When the reasons are those of an older protocol.
-        """
+        """The files that decide, by name; equal contents give equal bytes."""
         if not isinstance(self.reasons, FactualReasons):
             raise TypeError("reasons of an older protocol are not written")
         return {
@@ -135,8 +120,6 @@ class Contents(DecisionPart):
 
         Raises
         ------
-        ContentInvalid
-            Naming the first file that does not hold what it should.
         FeaturesUnknown
             When another version of this package computed the features.
         """

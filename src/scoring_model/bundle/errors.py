@@ -114,13 +114,7 @@ class AlteredFile(FilesRefused):
 
 
 class GoldenMismatch(BundleError):
-    """The bundle does not decide as it did when it was made.
-
-    Parameters
-    ----------
-    differences : sequence of str
-        Each output that differs, with the rows where it does.
-    """
+    """The bundle does not decide as it did when it was made."""
 
     def __init__(self, differences: Sequence[str]) -> None:
         self.differences = tuple(differences)

@@ -119,15 +119,6 @@ def column_names(plain: Mapping[str, Any]) -> list[str]:
 def check_computed(plain: Mapping[str, Any], matrix: FeatureMatrix, manifest: Manifest) -> None:
     """Check that this package gives the features that a model was trained on.
 
-    Parameters
-    ----------
-    plain : mapping
-        What the file holds.
-    matrix : FeatureMatrix
-        As `read_matrix` reads it.
-    manifest : Manifest
-        Of the same bundle.
-
     Raises
     ------
     FeaturesUnknown

@@ -45,8 +45,6 @@ def invent_rows(
         Of real persons. Nothing that fewer than five of them share leaves this function.
     persons : ndarray of shape (n,), int64
         Code of the person of each row: five rows of one person are one person.
-    count : int
-        Number of rows to invent.
     seed : int
         Same arguments, same rows.
     categorical : collection of int

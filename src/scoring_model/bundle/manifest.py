@@ -125,8 +125,6 @@ class Manifest:
         Versions of what computed the bundle.
     files : mapping of str to FileSeal
         Every file of the directory but the manifest and its signature.
-    protocol : int
-        `PROTOCOL` of the writer.
 
     Raises
     ------

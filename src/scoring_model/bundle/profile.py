@@ -76,8 +76,6 @@ class Profile:
 
     Parameters
     ----------
-    records : int
-        Number of reference rows.
     scores : tuple of 101 floats
         Share of the scores 0 to 9, 10 to 19, ..., 990 to 999, and 1000.
     """
@@ -125,12 +123,8 @@ def measure_profile(
     ----------
     rows : ndarray of shape (n, d), float64
     scores : ndarray of shape (n,), int64, 0 to 1000
-    names : sequence of d str
-        Of the features.
     persons : ndarray of shape (n,), int64
         Code of the person of each row.
-    categorical : collection of int
-        Columns of codes.
 
     Raises
     ------

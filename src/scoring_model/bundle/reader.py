@@ -40,8 +40,6 @@ class SealedFiles:
 
     Parameters
     ----------
-    path : Path
-        Where it was read.
     files : mapping of str to bytes
         The very bytes that were hashed: what happens to the directory afterwards changes nothing.
     signed : bool

@@ -35,15 +35,8 @@ def upgrade(
 
     Parameters
     ----------
-    sealed : SealedFiles
-        Of an earlier protocol.
-    use : Use
-        The words of its sentences.
     share : float
         Least share, in [0, 1], of all that raised the margin that a further reason must have.
-    signing_key : Ed25519PrivateKey, optional
-    replace : bool
-        Whether to replace a bundle at `out`.
 
     Returns
     -------
@@ -56,8 +49,6 @@ def upgrade(
         When it is of the present protocol already.
     FeaturesUnknown
         When this package does not compute its features, so that it could not score.
-    BundleError
-        As `write_bundle` raises.
     """
     manifest = sealed.manifest
     if manifest.protocol >= PROTOCOL:

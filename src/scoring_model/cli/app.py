@@ -11,7 +11,6 @@ from scoring_model.cli import (
     clients,
     console,
     database,
-    deliver,
     explain,
     keys,
     labels,
@@ -41,7 +40,7 @@ app.command()(bundles.inspect)
 app.command("upgrade")(bundles.upgrade_bundle)
 app.command()(explain.explain_record)
 app.command()(serve.serve)
-app.command()(deliver.deliver)
+app.command()(serve.deliver)
 app.add_typer(clients.app, name="clients")
 app.add_typer(verifications.app, name="verifications")
 app.add_typer(webhooks.app, name="webhooks")

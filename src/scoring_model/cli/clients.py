@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, now, with_store
+from scoring_model.cli.database import Database, Json, now, time_of, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.clients.clients import ClientSummary
@@ -126,20 +126,14 @@ def _plain(client: ClientSummary) -> dict[str, object]:
         "scopes": sorted(client.permissions),
         "quota": f"{client.quota}/{client.quota_seconds}",
         "pool": client.history_scope,
-        "createdAt": _time(client.created_at),
-        "revokedAt": _time(client.revoked_at),
+        "createdAt": time_of(client.created_at),
+        "revokedAt": time_of(client.revoked_at),
         "keys": [
             {
-                "createdAt": _time(key.created_at),
-                "expiresAt": _time(key.expires_at),
-                "revokedAt": _time(key.revoked_at),
+                "createdAt": time_of(key.created_at),
+                "expiresAt": time_of(key.expires_at),
+                "revokedAt": time_of(key.revoked_at),
             }
             for key in client.keys
         ],
     }
-
-
-def _time(instant: int | None) -> str | None:
-    from scoring_model.records.times import rfc3339
-
-    return None if instant is None else rfc3339(instant)

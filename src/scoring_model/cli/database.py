@@ -37,11 +37,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 app = typer.Typer(help="The database of the service.", no_args_is_help=True)
 
 
-@app.callback()
-def database() -> None:
-    """Group the commands on the database."""
-
-
 @app.command()
 def migrate(database: Database) -> None:
     """Create the tables of a new database, or migrate those of an older version. Repeating changes nothing."""
@@ -88,13 +83,6 @@ def future_links(
 def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
     """Open a database that exists and is up to date, work with it and close it.
 
-    Parameters
-    ----------
-    database : str
-        Its URL.
-    work : callable
-        What is to be done.
-
     Raises
     ------
     ValueError
@@ -130,3 +118,10 @@ def now() -> int:
     from scoring_model.service.core.clock import SystemClock
 
     return SystemClock().now()
+
+
+def time_of(instant: int | None) -> str | None:
+    """An instant as it is printed, if there is one."""
+    from scoring_model.records.times import rfc3339
+
+    return None if instant is None else rfc3339(instant)

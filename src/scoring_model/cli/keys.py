@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True)
 
 
-@app.callback()
-def keys() -> None:
-    """Group the commands on keys."""
-
-
 @app.command()
 def generate(
     private: Annotated[Path, typer.Argument(help="File of the private key to write, for its owner alone.")],

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Labels: what became known after the decision.", no_args_is_help=True)
 
 
-@app.callback()
-def labels() -> None:
-    """Group the commands on labels."""
-
-
 @app.command("import")
 def import_file(
     path: Annotated[

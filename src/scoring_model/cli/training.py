@@ -90,11 +90,6 @@ def _with_search(
     return dataclasses.replace(configuration, training=training)
 
 
-@tracking_app.callback()
-def tracking() -> None:
-    """Group the commands on tracking."""
-
-
 @tracking_app.command()
 def sync(
     folder: Annotated[

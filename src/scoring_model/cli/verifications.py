@@ -21,11 +21,6 @@ CODES = {"same": 0, "different": 3, "erased": 4}
 app = typer.Typer(help="Verifications of the service.", no_args_is_help=True)
 
 
-@app.callback()
-def verifications() -> None:
-    """Group the commands on verifications."""
-
-
 @app.command()
 def replay(
     verification: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the verification.")],

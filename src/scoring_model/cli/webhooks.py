@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.database import Database, Json, now, with_store
+from scoring_model.cli.database import Database, Json, now, time_of, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.webhooks.deliveries import Delivery
+    from scoring_model.service.webhooks.deliveries import Delivery
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
@@ -19,11 +18,6 @@ After = Annotated[str | None, typer.Option(help="Go on after this delivery.")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")]
 
 app = typer.Typer(help="Webhooks of the service and their deliveries.", no_args_is_help=True)
-
-
-@app.callback()
-def webhooks() -> None:
-    """Group the commands on webhooks."""
 
 
 @app.command()
@@ -38,12 +32,28 @@ def deliveries(
 ) -> None:
     """Show deliveries, the oldest first, without contents and addresses."""
     from scoring_model.service.core.rows import DeliveryStatus
+    from scoring_model.service.webhooks.deliveries import list_deliveries
 
     known = [one.value for one in DeliveryStatus]
     if status is not None and status not in known:
         raise ValueError(f"status must be one of {', '.join(known)}")
     wanted = None if status is None else DeliveryStatus(status)
-    _show(database, wanted, client=client, webhook=webhook, after=after, limit=limit, as_json=as_json)
+    webhook_id = None if webhook is None else _id_of(webhook)
+    start = None if after is None else _id_of(after)
+    found = with_store(
+        database,
+        lambda store: list_deliveries(
+            store, status=wanted, client_id=client, webhook=webhook_id, after=start, limit=limit
+        ),
+    )
+    lines = [_plain(delivery) for delivery in found]
+    if as_json:
+        console.say_json(lines)
+        return
+    for line in lines:
+        console.say(_line(line))
+    if len(lines) == limit:
+        console.report(f"there may be more: --after {lines[-1]['id']}")
 
 
 @app.command("dead-letters")
@@ -56,17 +66,7 @@ def dead_letters(
     as_json: Json = False,
 ) -> None:
     """Show deliveries without attempts left, the oldest first. `webhooks replay` sends one again."""
-    from scoring_model.service.core.rows import DeliveryStatus
-
-    _show(
-        database,
-        DeliveryStatus.DEAD,
-        client=client,
-        webhook=webhook,
-        after=after,
-        limit=limit,
-        as_json=as_json,
-    )
+    deliveries(database, "DEAD", client, webhook, after, limit, as_json)
 
 
 @app.command()
@@ -94,36 +94,6 @@ def replay(
         console.say(f"{text} does not: {why}")
 
 
-def _show(
-    database: str,
-    status: DeliveryStatus | None,
-    *,
-    client: str | None,
-    webhook: str | None,
-    after: str | None,
-    limit: int,
-    as_json: bool,
-) -> None:
-    from scoring_model.service.webhooks.deliveries import list_deliveries
-
-    webhook_id = None if webhook is None else _id_of(webhook)
-    start = None if after is None else _id_of(after)
-    found = with_store(
-        database,
-        lambda store: list_deliveries(
-            store, status=status, client_id=client, webhook=webhook_id, after=start, limit=limit
-        ),
-    )
-    lines = [_plain(delivery) for delivery in found]
-    if as_json:
-        console.say_json(lines)
-        return
-    for line in lines:
-        console.say(_line(line))
-    if len(lines) == limit:
-        console.report(f"there may be more: --after {lines[-1]['id']}")
-
-
 def _plain(delivery: Delivery) -> dict[str, object]:
     from scoring_model.contract.ids import to_text
     from scoring_model.service.delivery.signing import message_id
@@ -139,9 +109,9 @@ def _plain(delivery: Delivery) -> dict[str, object]:
         "clientId": delivery.client_id,
         "status": row.status,
         "attempts": row.attempts,
-        "createdAt": _time(row.created_at),
-        "dueAt": _time(row.due_at if row.finished_at is None else None),
-        "finishedAt": _time(row.finished_at),
+        "createdAt": time_of(row.created_at),
+        "dueAt": time_of(row.due_at if row.finished_at is None else None),
+        "finishedAt": time_of(row.finished_at),
         "answered": row.answered,
         "excerpt": row.excerpt,
     }
@@ -171,9 +141,3 @@ def _id_of(text: str) -> bytes:
     if found is None:
         raise ValueError("an id must be a UUID, or msg_ and 32 hexadecimal digits")
     return found
-
-
-def _time(instant: int | None) -> str | None:
-    from scoring_model.records.times import rfc3339
-
-    return None if instant is None else rfc3339(instant)

@@ -107,17 +107,7 @@ class Patterns:
         self._starts = np.arange(paths) * 2**length
 
     def values(self, obeys: BoolArray) -> FloatArray:
-        """Return what each feature of each path adds to the margin.
-
-        Parameters
-        ----------
-        obeys : ndarray of shape (M, P), bool
-            Whether the row obeys every split on the feature along the path.
-
-        Returns
-        -------
-        ndarray of shape (P, M), float64
-        """
+        """Return what each feature of each path adds to the margin."""
         bits = obeys.view(np.uint8)
         pattern = bits[-1].copy()
         for bit in bits[-2::-1]:
@@ -136,8 +126,6 @@ class Contributions:
 
     Parameters
     ----------
-    forest : Forest
-        The trees, with the counts of their training rows.
     table_bytes : int
         The most that tables may take, 0 or more. It is a matter of speed: values are the same up to the order
         of their sums.
@@ -200,12 +188,8 @@ class _Block:
 
     Parameters
     ----------
-    length : int
-        M.
     features : ndarray of shape (P * M,), int64
         What they read, path by path.
-    values : Patterns or Quadrature
-        What gives the values.
     """
 
     length: int

@@ -17,11 +17,6 @@ class DocumentError(Invalid):
 def check_document(name: str, document: object, check: Check) -> dict[str, Any]:
     """Check an object.
 
-    Parameters
-    ----------
-    name : str
-        What the document describes.
-
     Raises
     ------
     DocumentError

@@ -154,13 +154,7 @@ class Factors:
 
     @classmethod
     def from_json(cls, document: object) -> "Factors":
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        DocumentError
-            With every field that is missing, unknown or breaks its rule.
-        """
+        """Read what `to_json` wrote."""
         plain = check_document("reasons", document, _document)
         return cls(
             share=float(plain["share"]),

@@ -34,8 +34,6 @@ class Forest:
 
     Parameters
     ----------
-    feature_count : int
-        Number of columns of a row.
     tree_splits : ndarray of shape (trees + 1,), int64
         Where the splits of each tree begin.
     tree_leaves : ndarray of shape (trees + 1,), int64
@@ -106,13 +104,7 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "Forest":
-        """Build the forest from the arrays of `to_arrays`.
-
-        Raises
-        ------
-        ValueError
-            If fields are missing or unknown; the text names them.
-        """
+        """Build the forest from the arrays of `to_arrays`."""
         names = {field.name for field in fields(cls)}
         if names != set(arrays):
             raise ValueError(
@@ -134,11 +126,6 @@ _KINDS: Final = {
 
 def read_forest(arrays: Mapping[str, NDArray[np.generic]]) -> Forest:
     """Build a forest from the arrays of a file.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        As `Forest.to_arrays` gives them.
 
     Raises
     ------

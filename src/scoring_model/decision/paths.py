@@ -105,13 +105,7 @@ class Needs:
 
 
 class SplitDecisions:
-    """The decisions of all splits of a forest for a row, also of splits that the row does not reach.
-
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    """
+    """The decisions of all splits of a forest for a row, also of splits that the row does not reach."""
 
     def __init__(self, forest: Forest) -> None:
         self._feature = forest.feature

@@ -134,11 +134,6 @@ class Beta(_Probability):
     intercept : float
         Finite.
 
-    Raises
-    ------
-    ValueError
-        If a parameter breaks its rule.
-
     Examples
     --------
     >>> Beta(below=2.0, above=0.5, intercept=0.0).probability(-200.0)
@@ -178,13 +173,7 @@ class Beta(_Probability):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Beta":
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        DocumentError
-            With every field that is missing, unknown or breaks its rule.
-        """
+        """Read what `to_json` wrote."""
         check_document(
             "probability", document, fields({"below": _slope, "above": _slope, "intercept": number})
         )
@@ -230,11 +219,6 @@ class Platt(_Probability):
     intercept : float
         Finite.
 
-    Raises
-    ------
-    ValueError
-        If a parameter breaks its rule.
-
     Examples
     --------
     >>> Platt(slope=1.0, intercept=0.0).probability(0.0)
@@ -264,13 +248,7 @@ class Platt(_Probability):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Platt":
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        DocumentError
-            With every field that is missing, unknown or breaks its rule.
-        """
+        """Read what `to_json` wrote."""
         positive = must_be("a positive number", lambda value: is_number(value) and value > 0)
         check_document("probability", document, fields({"slope": positive, "intercept": number}))
         return cls(slope=float(document["slope"]), intercept=float(document["intercept"]))

@@ -1,14 +1,149 @@
 """From margins to decisions: scale, probability and policy together."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.policy import Policy
+from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.violation import Violation
+from scoring_model.decision.document import (
+    DocumentError,
+    check_document,
+    count,
+    each,
+    fields,
+    integer,
+    share,
+    text,
+)
 from scoring_model.decision.probability import Calibration
-from scoring_model.decision.scale import ScoreScale
+from scoring_model.decision.scale import MAX_SCORE, ScoreScale
+
+NEVER_REACHED = MAX_SCORE + 1
+"""A threshold that no score reaches."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Promise:
+    """A bound on an error of the policy, as it was tested when the thresholds were chosen.
+
+    Parameters
+    ----------
+    bound : str
+        `max_false_reject`, `max_step_up` or `max_missed_fraud`.
+    limit : float
+        Share, in (0, 1), that the error does not exceed.
+    delta : float
+        Chance, in (0, 1), with which this promise may be broken.
+    observed : float
+        Share, in [0, 1], of the tested records that the policy gets wrong.
+    records : int
+        How many records were tested: one for each genuine person, or one for each ring of frauds.
+    p_value : float
+        Of the exact binomial test of "the share exceeds the limit"; at most `delta`.
+    """
+
+    bound: str
+    limit: float
+    delta: float
+    observed: float
+    records: int
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """Two thresholds on the score: the only place where a score becomes an outcome.
+
+    Parameters
+    ----------
+    step_up_from : int
+        First score, 1 to 1001, that is stepped up; 1001 is never.
+    fail_from : int
+        First score, `step_up_from` to 1001, that fails; 1001 is never.
+    promises : tuple of Promise
+        What the thresholds keep, with the evidence.
+
+    Attributes
+    ----------
+    version : str
+        First 16 hexadecimal digits of the SHA-256 of the policy's canonical JSON: the same
+        thresholds with the same evidence have the same version, wherever they were chosen.
+
+    Raises
+    ------
+    ValueError
+        If a threshold is out of range or the thresholds are in the wrong order.
+    """
+
+    step_up_from: int
+    fail_from: int
+    promises: tuple[Promise, ...] = ()
+    version: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.step_up_from <= self.fail_from <= NEVER_REACHED:
+            raise ValueError(
+                f"thresholds: must fulfil 1 <= step_up_from <= fail_from <= {NEVER_REACHED}, "
+                f"got step_up_from={self.step_up_from}, fail_from={self.fail_from}"
+            )
+        plain = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        object.__setattr__(self, "version", hashlib.sha256(plain.encode()).hexdigest()[:16])
+
+    def outcome(self, score: int) -> Outcome:
+        """Outcome of one score, 0 to 1000."""
+        if score >= self.fail_from:
+            return Outcome.FAILED
+        return Outcome.STEPPED_UP if score >= self.step_up_from else Outcome.PASSED
+
+    def outcomes(self, scores: IntArray) -> NDArray[np.int8]:
+        """Outcomes of many scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,), int64, 0 to 1000
+
+        Returns
+        -------
+        ndarray of shape (n,), int8
+            Codes into `OUTCOMES`; each is the outcome that `outcome` gives.
+        """
+        return (scores >= self.step_up_from).astype(np.int8) + (scores >= self.fail_from).astype(np.int8)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the policy as a JSON document, without its version, which follows from it."""
+        return {
+            "step_up_from": self.step_up_from,
+            "fail_from": self.fail_from,
+            "promises": [asdict(promise) for promise in self.promises],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> "Policy":
+        """Read what `to_json` wrote."""
+        check_document("policy", document, _document)
+        if document["step_up_from"] > document["fail_from"]:
+            raise DocumentError(
+                [Violation("/fail_from", "order", "must not be below step_up_from")], "policy"
+            )
+        promises = tuple(Promise(**promise) for promise in document["promises"])
+        return cls(step_up_from=document["step_up_from"], fail_from=document["fail_from"], promises=promises)
+
+
+_shares = dict.fromkeys(("limit", "delta", "observed", "p_value"), share)
+_document = fields(
+    {
+        "step_up_from": integer(1, NEVER_REACHED),
+        "fail_from": integer(1, NEVER_REACHED),
+        "promises": each(fields({"bound": text, "records": count, **_shares})),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

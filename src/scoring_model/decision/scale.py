@@ -83,11 +83,6 @@ class ScoreScale:
         Returns
         -------
         ndarray of shape (n,), int64, 0 to 1000
-
-        Raises
-        ------
-        ValueError
-            If a margin is NaN.
         """
         missing = int(np.count_nonzero(np.isnan(margins)))
         if missing:
@@ -100,13 +95,7 @@ class ScoreScale:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "ScoreScale":
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        DocumentError
-            With every field that is missing, unknown or breaks its rule.
-        """
+        """Read what `to_json` wrote."""
         check_document("score scale", document, _document)
         return cls(
             cuts=np.array(document["cuts"], dtype=np.float64), extrapolated_from=document["extrapolated_from"]

@@ -152,13 +152,9 @@ def select(
     ----------
     as_of : int
         Microseconds since 1970-01-01 UTC; events and labels at it or later do not exist.
-    maturity : int
-        Microseconds after which an unlabelled record counts as genuine.
     matured_only : bool
         Whether to leave out every record that is not older than `maturity`, so that frauds and genuine records
         count under the same rule.
-    invalid : int
-        Rows of the source that are not in the table, since they break the contract of the data.
     """
     targets = known_targets(table.event_times, table.labels, table.label_times, as_of, maturity)
     happened = table.event_times < as_of

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.decision.policy import Policy
-from scoring_model.decision.rules import DecisionRules, Decisions
+from scoring_model.decision.rules import DecisionRules, Decisions, Policy
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
 from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
@@ -31,8 +30,6 @@ class Measures:
 
     Parameters
     ----------
-    records, genuine, frauds : int
-        Counts.
     roc_auc, average_precision, brier, log_loss : float or None
         As in `metrics`; None where a class is absent.
     calibration_error : float or None
@@ -77,12 +74,8 @@ class Evaluation:
 
     Parameters
     ----------
-    overall : Measures
-        Of all records.
     uncertainty : Uncertainty
         Of the metrics in `overall`, by drawing days.
-    calibration : tuple of CalibrationBin
-        Predicted and observed shares of fraud.
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int

@@ -11,13 +11,7 @@ from scoring_model.scorer.frames import score_table
 
 
 class NothingToEvaluate(EvaluationError):
-    """Not one record is known to be fraud or genuine.
-
-    Parameters
-    ----------
-    coverage : Coverage
-        Why each row was left out.
-    """
+    """Not one record is known to be fraud or genuine."""
 
     def __init__(self, coverage: Coverage) -> None:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in coverage.describe().items())

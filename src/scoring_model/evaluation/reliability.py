@@ -45,8 +45,6 @@ def calibration_table(
     ----------
     probabilities : ndarray of shape (n,), float64, in [0, 1]
     labels : ndarray of shape (n,), 1 fraud, 0 genuine
-    bins : int
-        How many at most.
 
     Returns
     -------

@@ -23,8 +23,6 @@ class Window:
     ----------
     since, until : str
         First and last day, `YYYY-MM-DD`.
-    share : Share
-        Of the errors in it.
     """
 
     since: str
@@ -38,8 +36,6 @@ class Stability:
 
     Parameters
     ----------
-    bound : str
-        The bound that is about this error.
     limit : float or None
         What the policy promises of it; None where it promises nothing.
     share : Share

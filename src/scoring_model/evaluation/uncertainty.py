@@ -41,11 +41,6 @@ class Share:
 def share_of(count: int, total: int) -> Share:
     """Share of a count, with Wilson's score interval (1927, doi 10.1080/01621459.1927.10502953).
 
-    Parameters
-    ----------
-    count, total : int
-        0 <= count <= total.
-
     Examples
     --------
     >>> share_of(0, 10).low

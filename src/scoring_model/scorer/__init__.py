@@ -2,7 +2,6 @@
 
 from scoring_model.decision.rules import Decisions
 from scoring_model.scorer.decider import Decision, Reason
-from scoring_model.scorer.explanation import Explanation, Weighed
-from scoring_model.scorer.scorer import Scorer
+from scoring_model.scorer.scorer import Explanation, Scorer, Weighed
 
 __all__ = ["Decision", "Decisions", "Explanation", "Reason", "Scorer", "Weighed"]

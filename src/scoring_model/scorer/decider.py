@@ -83,8 +83,6 @@ class Decider:
 
         Parameters
         ----------
-        path : path
-            Directory of the bundle.
         public_key : Ed25519PublicKey, optional
             Whose signature the bundle must carry.
 
@@ -126,11 +124,6 @@ class Decider:
         Parameters
         ----------
         row : ndarray of shape (d,), float64
-
-        Returns
-        -------
-        Decision
-            With reasons unless it is PASSED.
         """
         margin = self._session.margin(row)
         score = self.rules.scale.score(margin)

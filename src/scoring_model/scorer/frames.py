@@ -79,8 +79,6 @@ def score_table(
         Its records see each other as history.
     history : RecordTable, optional
         Further earlier records, which are not scored.
-    reasons : bool
-        Whether to add reasons for STEPPED_UP and FAILED.
     """
     before = 0 if history is None else len(history)
     rows = scorer.matrix.rows(table if history is None else history.append(table))[before:]

@@ -1,14 +1,87 @@
 """The scorer: a bundle in, decisions about records out."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
+from scoring_model.features import Feature
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
-from scoring_model.scorer.decider import Decider, Decision
-from scoring_model.scorer.explanation import Explanation, weigh
+from scoring_model.scorer.decider import Decider, Decision, Reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weighed:
+    """One feature of one record.
+
+    Parameters
+    ----------
+    value : float or None
+        In its unit, as the model sees it; None where it is unknown.
+    unit : str
+        Such as ``records``, ``share`` or ``seconds``; ``code`` for categories.
+    inputs : mapping of str to object
+        The record's own values that it is made of, by field name; those that are missing are left out.
+    contribution : float
+        What it adds to the margin, in log-odds (exact TreeSHAP values, doi:10.1038/s42256-019-0138-9); positive
+        where it makes the record riskier.
+    """
+
+    name: str
+    value: float | None = field(repr=False)
+    unit: str
+    inputs: dict[str, object] = field(repr=False)
+    sentence: str
+    contribution: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """A decision with everything that led to it.
+
+    Parameters
+    ----------
+    base : float
+        Margin of the mean training record. It and all contributions sum to the margin, but for rounding.
+    features : tuple of Weighed
+        All that the model sees, those that move the margin most first, equal ones by name.
+    reasons : tuple of Reason
+        What pushed the margin up, strongest first, for every outcome: a client sees only those of
+        STEPPED_UP and FAILED.
+    """
+
+    decision: Decision
+    base: float
+    features: tuple[Weighed, ...]
+    reasons: tuple[Reason, ...]
+
+
+def weigh(
+    features: Sequence[Feature], values: Mapping[str, object], row: FloatArray, contributions: FloatArray
+) -> Iterator[Weighed]:
+    """Put what is known of each feature of one record together.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Canonical values of the record by field name.
+    row, contributions : ndarray of shape (d,), float64
+    """
+    found = zip(features, row.tolist(), contributions.tolist(), strict=True)
+    for feature, value, contribution in sorted(found, key=lambda one: (-abs(one[2]), one[0].name)):
+        yield Weighed(
+            name=feature.name,
+            value=None if math.isnan(value) else value,
+            unit=feature.unit,
+            inputs={name: values[name] for name in feature.inputs if values.get(name) is not None},
+            sentence=feature.sentence,
+            contribution=contribution,
+            reason=feature.reason,
+        )
 
 
 class Scorer(Decider):
@@ -83,13 +156,6 @@ class Scorer(Decider):
         ----------
         body : mapping
             One record, shaped like the body of a request with an ``eventTime``.
-        history : RecordTable, optional
-            Earlier records.
-
-        Returns
-        -------
-        Explanation
-            Its decision is the one that `score_record` gives.
 
         Raises
         ------

@@ -51,13 +51,7 @@ class Plot:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
-    """A slice of the history with a fixed number of records.
-
-    Parameters
-    ----------
-    of : int
-        Number of slices.
-    """
+    """A slice of the history with a fixed number of records."""
 
     number: int
     of: int

@@ -22,16 +22,7 @@ _GRID = np.linspace(0.0, 1.0, 4097)
 
 
 def mixed(values: KeyArray) -> KeyArray:
-    """Scramble 64-bit keys one to one (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
-
-    Parameters
-    ----------
-    values : ndarray of uint64, any shape
-
-    Returns
-    -------
-    ndarray of uint64, same shape
-    """
+    """Scramble 64-bit keys one to one (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195)."""
     scrambled = values + np.uint64(0x9E3779B97F4A7C15)
     scrambled = (scrambled ^ (scrambled >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     scrambled = (scrambled ^ (scrambled >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -68,10 +59,6 @@ class Draws:
             What is drawn. Different purposes are independent.
         *keys : ndarray of shape (n,), uint64
             One or more keys, whose order matters.
-
-        Returns
-        -------
-        ndarray of shape (n,), uint64
         """
         state = mixed(keys[0] ^ self._stream(purpose))
         for key in keys[1:]:

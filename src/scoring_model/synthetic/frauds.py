@@ -6,12 +6,11 @@ Every group has a care from 0 to 1. A careful one does what honest people do, an
 import numpy as np
 
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
-from scoring_model.synthetic.behaviour import behave, form_seconds, mail_ages
+from scoring_model.synthetic.behaviour import Population, addresses_at, behave, form_seconds, mail_ages
 from scoring_model.synthetic.campaigns import Members, Plot, Slice, common, drifting, gather, own
 from scoring_model.synthetic.countries import WEIGHTS
 from scoring_model.synthetic.draws import Draws
 from scoring_model.synthetic.events import TEMPORARY_MAIL, EventArray, Kind
-from scoring_model.synthetic.individuals import Population, addresses_at
 from scoring_model.synthetic.people import homes, households, settle
 
 RING = Plot(name="ring", kind=Kind.RING, share=(0.0047, 0.0038), sizes=(2, 3, 4, 6, 9, 14, 24), hours=300.0)

@@ -8,14 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from scoring_model.arrays import IntArray
+from scoring_model.synthetic.behaviour import Population
 from scoring_model.synthetic.campaigns import Slice
 from scoring_model.synthetic.draws import Draws
 from scoring_model.synthetic.events import EventArray, blank, in_order
 from scoring_model.synthetic.frauds import frauds
 from scoring_model.synthetic.hard_negatives import hard_negatives
-from scoring_model.synthetic.individuals import Population
-from scoring_model.synthetic.labels import label
-from scoring_model.synthetic.rows import schema, written
+from scoring_model.synthetic.rows import label, schema, written
 from scoring_model.synthetic.seasons import Calendar
 
 _SLICE = 8192
@@ -51,10 +50,6 @@ def generate(
         record names: of a stolen identity, the victim). No model may read them.
     batch_rows : int
         Rows of each batch but the last, at least 1.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
 
     Raises
     ------

@@ -35,10 +35,6 @@ class _Pool:
 def full_names(draws: Draws, events: EventArray) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """Write the given and family name of each event's identity.
 
-    Parameters
-    ----------
-    events : EventArray of shape (n,)
-
     Returns
     -------
     tuple of two ndarrays of shape (n,), str

@@ -34,10 +34,6 @@ def households(draws: Draws, people: KeyArray, *, daily: float) -> KeyArray:
         Ids in order of first appearance, from 0.
     daily : float
         New people a day.
-
-    Returns
-    -------
-    ndarray of shape (n,), uint64
     """
     current = people.copy()
     open_ = np.arange(len(people))
@@ -104,7 +100,6 @@ def births(draws: Draws, events: EventArray, start: int) -> NDArray[np.datetime6
 
     Parameters
     ----------
-    events : EventArray of shape (n,)
     start : int
         Start of the history, microseconds: ages are drawn for this day, so that no one is ever under age.
 

@@ -1,20 +1,149 @@
 """Plans written out as rows of a table: texts, typing errors, what was left blank."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from scoring_model.arrays import IntArray
 from scoring_model.synthetic.addresses import written_addresses
 from scoring_model.synthetic.countries import CODES
 from scoring_model.synthetic.draws import Draws, KeyArray
 from scoring_model.synthetic.events import MAIL_DOMAINS, Channel, EventArray, Kind
-from scoring_model.synthetic.labels import NONE, Labels
 from scoring_model.synthetic.names import full_names
 from scoring_model.synthetic.people import births, sexes
-from scoring_model.synthetic.typos import misdated, mistyped, restyled
+from scoring_model.synthetic.seasons import DAY
+
+_TYPO = 0.012
+_WRONG_DATE = 0.004
+_UPPER = 0.05
+_LOWER = 0.03
+_SHORT = 0.12
+_ABBREVIATIONS = (
+    (" Street", " St"),
+    (" Road", " Rd"),
+    (" Avenue", " Ave."),
+    (" Lane", " Ln"),
+    (" Drive", " Dr"),
+    ("straße", "str."),
+    ("avenue ", "av. "),
+    ("boulevard ", "bd "),
+    ("Calle ", "C/ "),
+    ("Avenida ", "Av. "),
+    ("улица ", "ул. "),
+)
+
+
+def mistyped(draws: Draws, field: str, names: NDArray[np.object_], keys: KeyArray) -> NDArray[np.object_]:
+    """Mistype some names, and write some in capitals or without any.
+
+    Parameters
+    ----------
+    field : str
+        Which field, so that errors in two fields are independent; capitals go for all fields of a record.
+    names : ndarray of shape (n,), str
+    keys : ndarray of shape (n,), uint64
+        Keys of the records.
+    """
+    result = names.copy()
+    place = draws.uniform(f"typo.place.{field}", keys)
+    way = draws.below(f"typo.way.{field}", 3, keys)
+    for row in np.flatnonzero(draws.chance(f"typo.{field}", _TYPO, keys)):
+        result[row] = _typo(result[row], float(place[row]), int(way[row]))
+    return _shouted(draws, result, keys)
+
+
+def misdated(draws: Draws, dates: NDArray[np.object_], keys: KeyArray) -> NDArray[np.object_]:
+    """Swap day and month of some dates (YYYY-MM-DD) where that gives a date, else say the first."""
+    result = dates.copy()
+    for row in np.flatnonzero(draws.chance("typo.dob", _WRONG_DATE, keys)):
+        year, month, day = result[row].split("-")
+        result[row] = f"{year}-{day}-{month}" if int(day) <= 12 else f"{year}-{month}-01"
+    return result
+
+
+def restyled(draws: Draws, lines: Sequence[str | None], keys: KeyArray) -> NDArray[np.object_]:
+    """Abbreviate some address lines, and write some in capitals or without any."""
+    result = np.array(lines, dtype=object)
+    for row in np.flatnonzero(draws.chance("style.short", _SHORT, keys)):
+        for long, short in _ABBREVIATIONS:
+            result[row] = result[row].replace(long, short)
+    return _shouted(draws, result, keys)
+
+
+def _shouted(draws: Draws, texts: NDArray[np.object_], keys: KeyArray) -> NDArray[np.object_]:
+    case = draws.choice("style.case", (1.0 - _UPPER - _LOWER, _UPPER, _LOWER), keys)
+    for row in np.flatnonzero(case == 1):
+        texts[row] = texts[row].upper()
+    for row in np.flatnonzero(case == 2):
+        texts[row] = texts[row].lower()
+    return texts
+
+
+def _typo(name: str, place: float, way: int) -> str:
+    """Swap, double or drop a letter; the last one stays where the name has no other."""
+    if len(name) < 3:
+        return name
+    at = 1 + int(place * (len(name) - 2))
+    if way == 0:
+        return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
+    if way == 1:
+        return name[:at] + name[at] + name[at:]
+    return name[:at] + name[at + 1 :]
+
+
+FRAUD, GENUINE, NONE = 1, 0, -1
+EXTRACT_AFTER = 90 * DAY
+"""A history is what was known this long after its end (microseconds): a label of later is none yet."""
+
+_NEVER_FOUND = 0.065
+_ACCUSED = 0.00075
+_REVIEWED = 0.07
+_FRAUD_DAYS = (25.0, 0.6)
+_REVIEW_DAYS = (4.0, 0.9)
+_SECOND = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labels:
+    """Labels of n records.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), int64
+        1 fraud, 0 genuine, -1 none.
+    known_at : ndarray of shape (n,), int64
+        Microseconds since 1970 UTC, always after the event; without meaning where there is none.
+    """
+
+    values: IntArray
+    known_at: IntArray
+
+
+def label(draws: Draws, events: EventArray, *, end: int) -> Labels:
+    """Label events.
+
+    Parameters
+    ----------
+    end : int
+        End of the history, microseconds.
+    """
+    keys = events["key"]
+    fraud = events["kind"] != Kind.GENUINE
+    missed = draws.chance("label.missed", _NEVER_FOUND, keys)
+    accused = draws.chance("label.accused", _ACCUSED, keys)
+    reviewed = draws.chance("label.reviewed", np.where(events["vpn"], 2.0, 1.0) * _REVIEWED, keys)
+    reported = np.where(fraud, ~missed, accused)
+    values = np.where(reported, FRAUD, np.where(reviewed, GENUINE, NONE))
+    fraud_days = draws.lognormal("label.fraud.days", *_FRAUD_DAYS, keys)
+    review_days = draws.lognormal("label.review.days", *_REVIEW_DAYS, keys)
+    delay = np.where(reported, fraud_days, review_days) * (DAY / _SECOND)
+    known_at = events["time"] + np.maximum(delay.astype(np.int64), 1) * _SECOND
+    return Labels(values=np.where(known_at < end + EXTRACT_AFTER, values, NONE), known_at=known_at)
+
 
 NOTICE = "invented records: no person, address, document, image or device in them exists"
 """Metadata of every synthetic table."""
@@ -98,17 +227,10 @@ def written(
 
     Parameters
     ----------
-    events : EventArray of shape (n,)
     first : int
         Number of the first of these records in the whole history.
     start : int
         Start of the history, microseconds.
-    truth : bool
-        Whether to add what is true of each record.
-
-    Returns
-    -------
-    pyarrow.RecordBatch of n rows
     """
     columns = {
         **_event_columns(draws, events, first),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scoring_model.arrays import IntArray
-from scoring_model.decision.policy import NEVER_REACHED, Policy
+from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.evaluation import Share
 from scoring_model.training.bounds import at_or_above, exact_share
 from scoring_model.training.certification import Certification
@@ -37,14 +37,10 @@ class Alternative:
     Parameters
     ----------
     step_up_from, fail_from : int, 1 to 1001
-    chosen : bool
-        Whether it is the policy's pair.
     certified : bool
         Whether it keeps all bounds with the confidence.
     false_reject, step_up, missed_fraud : Share
         Errors as the bounds name them, with exact 95 % intervals, each by itself.
-    fraud_stepped_up : Share
-        Frauds that are stepped up.
     caught_by_step_up : float or None
         The share of frauds that the step-up catches by its effectiveness; None without costs.
     expected_cost : float or None
@@ -134,8 +130,6 @@ def find_alternatives(
     ----------
     policy : Policy or None
         The chosen pair; None where no pair keeps the bounds.
-    genuine_scores, fraud_scores : ndarray of int64, 0 to 1000
-        Those that the certification is of.
     """
     chosen = () if policy is None else (policy.step_up_from, policy.fail_from)
     measure = _Measure(certification, chosen, genuine_scores, fraud_scores, cost)

@@ -4,7 +4,7 @@ The average is exact: the leaves of each are divided by their number before they
 of all sum to it without an error in any order, and one forest holds the trees of all.
 """
 
-from typing import Unpack
+from typing import Final, Unpack
 
 import lightgbm as lgb
 import numpy as np
@@ -14,9 +14,57 @@ from scoring_model.arrays import FloatArray
 from scoring_model.configuration import Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.training.fitting import fit
-from scoring_model.training.leaves import check_sum, fix_leaves
 from scoring_model.training.model_text import parse_forest
 from scoring_model.training.preparation import FeatureOptions
+
+LEAF_BITS: Final = 40
+"""Leaves are multiples of 2**-40."""
+SUM_LIMIT: Final = 2.0**13
+"""Below it a sum of such leaves has at most 53 bits: a float64 holds it exactly."""
+
+
+class LeafSumError(ValueError):
+    """The largest leaves of a model sum to so much that sums would be rounded."""
+
+
+def fix_leaves(booster: lgb.Booster, *, models: int = 1) -> lgb.Booster:
+    """Divide every leaf by the number of models and round it to a multiple of 2**-40.
+
+    A margin moves by at most trees x 2**-41. From then on the returned booster is the reference: every sum of
+    its leaves is exact in float64 in any order, so that all engines give the same bits on any number of
+    threads.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster
+        A trained model, left as it is. After early stopping its best iterations are taken.
+    models : int
+        How many models there are whose margins sum to the average; each is given to this function.
+    """
+    text = booster.model_to_string()
+    forest = parse_forest(text)
+    fixed = lgb.Booster(model_str=text)
+    values = np.round(forest.leaf_value / models * 2.0**LEAF_BITS) * 2.0**-LEAF_BITS
+    check_sum(forest, values)
+    for tree, start in enumerate(forest.tree_leaves[:-1].tolist()):
+        for leaf, value in enumerate(values[start : forest.tree_leaves[tree + 1]].tolist()):
+            fixed.set_leaf_output(tree, leaf, value)
+    return fixed
+
+
+def check_sum(forest: Forest, values: FloatArray) -> None:
+    """Refuse leaves whose sums would be rounded.
+
+    Parameters
+    ----------
+    values : ndarray of shape (leaves,), float64
+        What its leaves are to be.
+    """
+    total = float(np.maximum.reduceat(np.abs(values), forest.tree_leaves[:-1]).sum())
+    if not total < SUM_LIMIT:
+        raise LeafSumError(
+            f"the largest leaves of the trees sum to {total:g}, they must sum to less than {SUM_LIMIT:g}"
+        )
 
 
 def fit_forest(
@@ -33,29 +81,11 @@ def fit_forest(
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d), float64
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine
-    tuned : Tuned
-        Parameters and number of trees of each booster.
     seed : int
         Of the first booster; that of the k-th follows from it and k.
     seeds : int
         Number of boosters, at least 1. Their average varies less than one, where parameters draw rows or
         features at random; elsewhere all are the same.
-    threads : int
-        They change no bit.
-    **features
-        As for `fitting.fit`.
-
-    Returns
-    -------
-    Forest
-        With fixed leaves.
-
-    Raises
-    ------
-    LeafSumError
-        If the sizes of the largest leaves of all trees sum to 2**13 or more.
     """
     boosters = [
         fit(
@@ -73,13 +103,7 @@ def fit_forest(
 
 
 def average(boosters: list[lgb.Booster]) -> Forest:
-    """Join boosters into the forest whose margin is the mean of theirs, up to the rounding of leaves.
-
-    Raises
-    ------
-    LeafSumError
-        If the sizes of the largest leaves of all trees sum to 2**13 or more.
-    """
+    """Join boosters into the forest whose margin is the mean of theirs, up to the rounding of leaves."""
     fixed = (fix_leaves(booster, models=len(boosters)) for booster in boosters)
     forest = parse_forest(*(booster.model_to_string() for booster in fixed))
     check_sum(forest, forest.leaf_value)

@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.decision.policy import NEVER_REACHED, Promise
+from scoring_model.decision.rules import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.evaluation import Share
 
@@ -54,16 +54,12 @@ class BoundTest:
 
     Parameters
     ----------
-    bound : str
-        Name of the bound.
     limit : float
         Share of errors, in (0, 1), that is to be certified.
     delta : float
         Chance, in (0, 1), with which a broken bound may be certified.
     errors : ndarray of shape (1001,), int64
         Records that the policy gets wrong at threshold t, at index t - 1; monotone in t.
-    records : int
-        Records tested.
     safest : int
         The threshold, 1 or 1001, with the fewest errors.
     """
@@ -151,8 +147,6 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
     ----------
     share : float
         Share of errors, in [0, 1].
-    limit, delta : float
-        As in `BoundTest`.
 
     Returns
     -------
@@ -189,11 +183,6 @@ def at_or_above(scores: IntArray) -> IntArray:
     -------
     ndarray of shape (1001,), int64
         For the threshold t at index t - 1; the last is 0.
-
-    Raises
-    ------
-    ValueError
-        If a score is out of range.
     """
     if len(scores) and not 0 <= int(scores.min()) <= int(scores.max()) <= MAX_SCORE:
         raise ValueError(f"scores: must be integers in 0..{MAX_SCORE}")

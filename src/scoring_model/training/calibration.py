@@ -70,11 +70,6 @@ def choose_calibration(
     margins : ndarray of shape (n,), float64, finite
     labels : ndarray of shape (n,), 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64, microseconds
-
-    Raises
-    ------
-    CalibrationError
-        If not even Platt's sigmoid can be fitted.
     """
     platt = fit_platt(margins, labels)
     blocks = np.array_split(np.argsort(event_times, kind="stable"), BLOCKS)
@@ -127,20 +122,10 @@ def fit_beta(margins: FloatArray, labels: NDArray[np.integer]) -> Beta:
     A slope that would be negative is left out and the rest fitted again, as Kull, Silva Filho and Flach do
     (doi 10.1214/17-EJS1338SI, section 4).
 
-    Parameters
-    ----------
-    margins : ndarray of shape (n,), float64, finite
-    labels : ndarray of shape (n,), 1 fraud, 0 genuine
-
     Returns
     -------
     Beta
         Its parameters are multiples of 2^-30.
-
-    Raises
-    ------
-    CalibrationError
-        As `fit_platt`, or if the margins have too few different values for three parameters.
     """
     targets = _targets(margins, labels)
     terms = log_odds_terms(margins)

@@ -11,7 +11,7 @@ import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.configuration import PolicySettings
-from scoring_model.decision.policy import NEVER_REACHED, Promise
+from scoring_model.decision.rules import NEVER_REACHED, Promise
 from scoring_model.decision.scale import MAX_SCORE
 from scoring_model.training.bounds import BoundTest, fraud_test, genuine_test, records_needed
 
@@ -59,8 +59,6 @@ class InfeasiblePolicy(ValueError):
 
     Parameters
     ----------
-    shortfalls : tuple of Shortfall
-        At least one.
     alternatives : Alternatives, optional
         What all thresholds of the fitted model give on the validation part. None: no model was fitted, since the
         validation part has too few records for any model.
@@ -89,11 +87,6 @@ class Certification:
     any bound is false (Bonferroni). Then every pair of certified thresholds keeps all bounds, all pairs at once:
     whichever is taken, for whatever reason, and be it for its cost on the same records, the promises hold
     (arXiv 2110.01052, theorem 1).
-
-    Parameters
-    ----------
-    tests : mapping of str to BoundTest
-        Of the bounds that are set.
     """
 
     tests: Mapping[str, BoundTest]
@@ -201,16 +194,6 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
         One for each person.
     fraud_scores : ndarray of shape (m,), int64, 0 to 1000
         One for each ring.
-
-    Returns
-    -------
-    Certification
-        Without a certified pair where it has shortfalls.
-
-    Raises
-    ------
-    ValueError
-        If a score is out of range.
     """
     limits = settings.limits()
     delta = round(1 - settings.confidence, 12) / max(len(limits), 1)  # 1 - 0.95 is not quite 0.05
@@ -231,10 +214,6 @@ def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> No
     ----------
     persons, rings : int
         Genuine persons and rings of frauds in the validation part.
-
-    Raises
-    ------
-    InfeasiblePolicy
     """
     perfect = certify(
         np.zeros(persons, dtype=np.int64), np.full(rings, MAX_SCORE, dtype=np.int64), settings=settings

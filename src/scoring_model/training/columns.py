@@ -28,8 +28,6 @@ class CategoryTable:
 
     Parameters
     ----------
-    feature : int
-        The feature.
     splits : ndarray of shape (splits,), int64
         The splits that read it.
     columns : ndarray of shape (splits,), int64
@@ -52,16 +50,6 @@ class CategoryTable:
 
 def category_tables(forest: Forest) -> list[CategoryTable]:
     """Build the tables of all categorical features, in the order of features.
-
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-
-    Returns
-    -------
-    list of CategoryTable
-        One for each feature that a categorical split reads.
 
     Raises
     ------

@@ -119,13 +119,7 @@ def binned(
     categorical: Sequence[int],
     params: Mapping[str, object],
 ) -> lgb.Dataset:
-    """Bin rows, of shape (n, d), for training.
-
-    Returns
-    -------
-    lightgbm.Dataset
-        Not yet constructed.
-    """
+    """Bin rows, of shape (n, d), for training."""
     return lgb.Dataset(
         np.ascontiguousarray(rows, dtype=np.float64),
         label=targets.astype(np.float64),

@@ -34,8 +34,6 @@ class Fold:
         Subsets of one binned dataset; `thinned` has all frauds of `train` and some of its genuine records, or all.
     share : float
         Of the genuine records that `thinned` has, in (0, 1].
-    size : int
-        Rows that train.
     targets : ndarray of shape (m,), 1 fraud, 0 genuine
         Of `validation`.
     """
@@ -65,18 +63,11 @@ def cut_folds(
     ----------
     event_times : ndarray of shape (n,), int64, in any order
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
-    folds : int
-        At least 1.
 
     Returns
     -------
     list of (ndarray, ndarray)
         Rows, ascending, that train and that judge. Rows of one instant are on one side.
-
-    Raises
-    ------
-    FoldError
-        If a side of a fold lacks a class.
     """
     if len(event_times) == 0:
         raise FoldError("there are no rows")
@@ -115,19 +106,9 @@ def build_folds(
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d), float64
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine
-    cuts : sequence of (ndarray, ndarray)
-        From `cut_folds`.
-    feature_names, categorical
-        As for `fitting.fit`.
-    params : Mapping
-        As from `fitting.fixed_params`.
     thinning : float
         Share of the genuine records that the first fold keeps when it is thinned, in (0, 1], or more where few would
         be left. The others have no use for it.
-    seed : int
-        Of the draw of those.
     """
     everything = binned(rows, targets, feature_names=feature_names, categorical=categorical, params=params)
     everything.construct()

@@ -19,12 +19,14 @@ from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
+from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
 from scoring_model.training.run import Training, run_training
-from scoring_model.training.tracking import TrackedRun, TrackingError, track
-from scoring_model.training.tracking.description import describe
-from scoring_model.training.tracking.store import without_credentials
+from scoring_model.training.run_description import describe
+from scoring_model.training.tracking import TrackingError, track
 
+_EVALUATION: Final = "evaluation.json"
 _PARAMETERS: Final = "parameters.yaml"
+_SUMMARY: Final = "evaluation.md"
 _THRESHOLDS: Final = "thresholds.csv"
 
 
@@ -42,12 +44,8 @@ class Job:
         holds MLflow's database and artifacts, unless the server at `tracking_uri` has the run.
     resume : bool
         Whether to go on with the search of an earlier, interrupted job.
-    replace : bool
-        Whether to replace a bundle at `out`.
     signing_key : Path, optional
         Ed25519 private key, PEM.
-    track : bool
-        Whether to log the training to MLflow.
     processes : int
         How many trials of the search are under way at once.
     """
@@ -76,26 +74,19 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDone:
-    """The files that a job wrote.
+    """The result of a job: files, and its run in MLflow, if it was logged.
 
     Parameters
     ----------
     bundle, parameters, evaluation, summary : Path
         The sealed directory, the resolved parameters (YAML), the evaluation of the test period as JSON and as
         Markdown for people.
-    split, leakage : Path
-        The segments of the split, and the results of the leakage checks, as JSON.
-    thresholds : Path
-        The results of other thresholds on the validation part, as CSV.
     """
 
     bundle: Path
     parameters: Path
     evaluation: Path
     summary: Path
-    thresholds: Path
-    split: Path
-    leakage: Path
     tracked: TrackedRun | None
 
 
@@ -117,8 +108,6 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
     TrackingError
         After the bundle was sealed, when its run could not be kept beside it either.
-    ValueError
-        As `run_training`.
     """
     started = _now()
     check_place(job.out, replace=job.replace)
@@ -148,11 +137,17 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             report(f"results of each pair of thresholds: {thresholds}")
             report(f"to try another policy without a new search: --params {job.folder / _PARAMETERS}")
         raise
-    paths = _write(job, training)
+    _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)
     report(f"bundle sealed: {job.out}")
     tracked = _track(job, training, started=started, report=report) if job.track else None
-    return JobDone(bundle=job.out, tracked=tracked, **paths)
+    return JobDone(
+        bundle=job.out,
+        parameters=job.folder / _PARAMETERS,
+        evaluation=job.folder / _EVALUATION,
+        summary=job.folder / _SUMMARY,
+        tracked=tracked,
+    )
 
 
 def _journal(job: Job) -> Path:
@@ -163,16 +158,16 @@ def _journal(job: Job) -> Path:
     return journal
 
 
-def _write(job: Job, training: Training) -> dict[str, Path]:
+def _write(job: Job, training: Training) -> None:
     texts = {
-        "split": ("split.json", _json([asdict(segment) for segment in training.split.summaries])),
-        "leakage": ("leakage_checks.json", _json(training.leakage.to_json())),
-        "evaluation": ("evaluation.json", _json(training.evaluation.to_json())),
-        "summary": ("evaluation.md", _summary(job, training)),
-        "thresholds": (_THRESHOLDS, training.alternatives.to_csv()),
+        "split.json": _json([asdict(segment) for segment in training.split.summaries]),
+        "leakage_checks.json": _json(training.leakage.to_json()),
+        _EVALUATION: _json(training.evaluation.to_json()),
+        _SUMMARY: _summary(job, training),
+        _THRESHOLDS: training.alternatives.to_csv(),
     }
-    written = {name: _write_file(job, file, text) for name, (file, text) in texts.items()}
-    return {"parameters": job.folder / _PARAMETERS, **written}
+    for name, text in texts.items():
+        _write_file(job, name, text)
 
 
 def _write_file(job: Job, name: str, text: str) -> Path:

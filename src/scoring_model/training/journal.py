@@ -44,17 +44,8 @@ def open_study(
 
     Parameters
     ----------
-    path : Path
-        The file; made if absent.
     fingerprint : Mapping[str, str]
         What the results depend on: a digest by name.
-    resume : bool
-        Whether to go on with a journal that exists.
-
-    Yields
-    ------
-    optuna.Study
-        To be maximised.
 
     Raises
     ------

@@ -27,11 +27,6 @@ def parse_forest(*texts: str) -> Forest:
     *texts : str
         What ``Booster.model_to_string()`` returns, of models of the same features; at least one.
 
-    Returns
-    -------
-    Forest
-        The same trees, in the same order.
-
     Raises
     ------
     UnsupportedModelError

@@ -47,12 +47,6 @@ def seconds_left(
         Those that are over and those under way.
     rungs : int or None
         That a trial has, one of `trials` having reached them all; None before.
-    to_begin : int
-        Trials that are not under way yet.
-    processes : int
-        Trials that are under way at once.
-    reduction_factor : int
-        One trial in so many continues from a rung.
 
     Returns
     -------
@@ -100,12 +94,8 @@ class Status:
 
     Parameters
     ----------
-    trials : int
-        That are over.
     limit : int or None
         Trials to come to; None where time is the limit.
-    best : float or None
-        Best value so far.
     share : float
         Of the trials or of the time, in [0, 1].
     seconds_left : float or None
@@ -150,8 +140,6 @@ def show_progress(
         Whether to show a bar; where the console is no terminal there is none.
     report : callable
         Gets a line of text every `LINE_SECONDS` where there is no bar. What it raises is raised at the end.
-    console : rich.console.Console or None
-        None: standard error.
     """
     console = console or Console(stderr=True)
     has_bar = shown and console.is_terminal

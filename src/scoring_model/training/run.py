@@ -33,14 +33,8 @@ class Training:
     ----------
     evaluation : Evaluation
         Of the test period, by the bundle's own scorer.
-    alternatives : Alternatives
-        The results of other thresholds.
-    leakage : LeakageReport
-        The results of the leakage checks.
     tuning : Tuning or None
         None when the parameters were known.
-    tuned : Tuned
-        The parameters of the model.
     """
 
     bundle: Bundle
@@ -94,20 +88,12 @@ def run_training(
 
     Parameters
     ----------
-    table : RecordTable
-        Labelled records.
     journal : Path, optional
         Where the search keeps its trials; without one they last as long as the run.
-    resume : bool
-        Whether to go on with a journal that exists.
     threads : int
         Of the search and the fit; they change no byte of the bundle.
     processes : int
         How many trials of the search are under way at once; they share the threads.
-    progress : bool
-        Whether to show a bar on a terminal.
-    report : callable
-        Gets each step as a line of text.
     keep_parameters : callable
         Gets the parameters of the model before it is fitted, so that no later error loses what a search found.
 

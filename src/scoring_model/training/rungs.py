@@ -45,8 +45,6 @@ class Rung:
         Mean over the folds so far of the smoothed recall, in [0, 1].
     rounds : tuple of int
         Trees of each fold so far at which the log loss of what followed was least.
-    last : bool
-        Whether the trial is complete.
     """
 
     value: float

@@ -60,8 +60,6 @@ class ScaleUncertainty:
 
     Parameters
     ----------
-    score : int
-        The score on the scale.
     low, high : float or None
         Interval, in points, for the score that a scale of the whole population would give at the
         same cut; `high` is None where the sample shows no bound.

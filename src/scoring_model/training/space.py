@@ -52,13 +52,7 @@ The first is near where long searches on invented records ended; on sign-ups it 
 
 
 def suggest(trial: optuna.trial.BaseTrial) -> dict[str, float | int]:
-    """Draw one point.
-
-    Returns
-    -------
-    dict
-        Parameters for `fitting.fit`, complete.
-    """
+    """Draw one point."""
     params: dict[str, float | int] = dict(_FIXED)
     for name, (low, high, log) in _FLOATS.items():
         params[name] = trial.suggest_float(name, low, high, log=log)

@@ -170,10 +170,6 @@ class Split:
         Rows of the table in order of event time, those of one instant in order of the table.
     train_targets, validation_targets, test_targets : ndarray of int8
         1 fraud, 0 genuine, in the order of their part.
-    boundaries : SplitBoundaries
-        The instants that cut the history.
-    summaries : tuple of PartSummary
-        One for each segment, in order of time.
     """
 
     burn_in: IntArray

@@ -6,7 +6,7 @@ import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import CostSettings
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.training.bounds import at_or_above
 from scoring_model.training.certification import MISSED_FRAUD, STEP_UP, Certification
 
@@ -33,13 +33,7 @@ class ExpectedCost:
         return float(self.step_up_parts[step_up_from - 1] + self.fail_parts[fail_from - 1])
 
     def cheapest(self, step_up: range, fail: range) -> tuple[int, int]:
-        """Find the cheapest ordered pair; of equally cheap ones the highest, which troubles the fewest.
-
-        Parameters
-        ----------
-        step_up, fail : range
-            Thresholds to choose from, at least one ordered pair.
-        """
+        """Find the cheapest ordered pair; of equally cheap ones the highest, which troubles the fewest."""
         first, last = np.array(step_up)[:, None], np.array(fail)[None, :]
         costs = self.step_up_parts[first - 1] + self.fail_parts[last - 1]
         costs[first > last] = np.inf
@@ -100,11 +94,6 @@ def choose_policy(certification: Certification, *, cost: ExpectedCost | None = N
     ----------
     certification : Certification
         Without shortfalls.
-
-    Returns
-    -------
-    Policy
-        With a promise for each bound that is set.
     """
     if cost is None:
         step_up_from, fail_from = _lowest(certification)

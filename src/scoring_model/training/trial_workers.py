@@ -36,13 +36,7 @@ class TrialWorkerError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchContext:
-    """What all trials of a search share.
-
-    Parameters
-    ----------
-    fixed : Mapping
-        Parameters that are not searched.
-    """
+    """What all trials of a search share."""
 
     feature_names: tuple[str, ...]
     categorical: tuple[int, ...]
@@ -82,9 +76,6 @@ def trial_workers(
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d), float64
-    targets : ndarray of shape (n,), 1 fraud, 0 genuine
-    event_times : ndarray of shape (n,), int64
     processes : int
         At least 1; with 1 this process does the work.
 

@@ -43,8 +43,6 @@ class Tuning:
 
     Attributes
     ----------
-    params : dict
-        Parameters of the best trial, for `fitting.fit`.
     rounds : int
         Number of trees for all rows.
     value : float
@@ -94,25 +92,12 @@ def tune(
         Beyond its limit trials are made until one is complete.
     threads : int
         Of all processes together; each has at least one.
-    journal : Path
-        File that keeps every trial.
     resume : bool
         Whether to go on with the journal if it exists; with fewer trials than it holds, its first ones count.
-    progress : bool
-        Whether to show a bar on standard error, if that is a terminal.
     processes : int
         How many trials are under way at once, at least 1.
     report : callable
         Gets a line of text every half minute: how far the search is, and about how long it will take.
-
-    Raises
-    ------
-    JournalError
-        If the journal can't be used (see `journal.open_study`).
-    FoldError
-        If a fold lacks a class.
-    TrialWorkerError
-        If a process ended; what was found until then is in the journal.
 
     References
     ----------

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reason_oracle import Earlier, History, is_true
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.identities.labels import import_labels

@@ -7,7 +7,7 @@ import pytest
 
 from scoring_model.bundle import BundleError
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core import ids
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring

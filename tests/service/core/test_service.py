@@ -8,7 +8,7 @@ import pytest
 
 from databases import Databases
 from scoring_model.contract.outcome import Outcome
-from scoring_model.decision.policy import Policy
+from scoring_model.decision.rules import Policy
 from scoring_model.scorer import Scorer
 from scoring_model.service.clients.rate_limits import FAILURES_PER_MINUTE
 from scoring_model.service.core.rows import BundleRow, FactRow

@@ -17,11 +17,6 @@ def run_leakage_checks(prepared: Prepared, settings: LeakageSettings, *, seed: i
     Records do not show whether the value of a column that users supply existed before the decision. Such columns are
     checked one by one: none may be near perfect.
 
-    Parameters
-    ----------
-    prepared : Prepared
-        The records as the model would see them.
-
     Returns
     -------
     LeakageReport

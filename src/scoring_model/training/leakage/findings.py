@@ -51,14 +51,10 @@ class Finding:
 
     Parameters
     ----------
-    records : int
-        Records that it read.
     detail : str
         A sentence without personal data.
     features : tuple of str
         Features that stand out, the worst first.
-    figures : mapping of str to number
-        The numbers behind the verdict.
     """
 
     check: LeakageCheckName
@@ -89,8 +85,6 @@ class LeakageReport:
     ----------
     findings : tuple of Finding
         Empty if the configuration turned the checks off.
-    tolerated : tuple of str
-        Checks whose leaks the configuration tolerates.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -111,13 +105,7 @@ class LeakageReport:
         return tuple(finding for finding in self.findings if finding.verdict is CheckResult.LEAK)
 
     def refuse(self) -> None:
-        """Stop the training for leaks.
-
-        Raises
-        ------
-        LeakageError
-            If there is a leak that is not tolerated.
-        """
+        """Stop the training for leaks."""
         if self.refused:
             raise LeakageError(self)
 

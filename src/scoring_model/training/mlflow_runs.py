@@ -1,22 +1,47 @@
-"""Idempotent logging of runs: a run that exists is completed, never logged twice."""
+"""Runs in MLflow: one for each training, with its sealed bundle as an artifact and as one registered version."""
 
-from collections.abc import Sequence
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from scoring_model.records import microseconds, rfc3339
-from scoring_model.training.tracking.store import client_of, pages, without_credentials
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
     from mlflow.entities.model_registry import ModelVersion
-from collections.abc import Mapping
-from pathlib import Path
 
 BUNDLE: Final = "bundle"
 """Artifact folder that holds the sealed bundle."""
+
+FINISHED: Final = "FINISHED"
+"""Status of a run that is complete."""
+
+KEY_TAG: Final = "training_key"
+"""Tag of a run: the key of its record."""
+
+_CHALLENGER: Final = "challenger"
+"""Alias of the version whose training ended last."""
+
+_TRAINED_TAG: Final = "trained_at"
+"""Tag of a version: the end of its training, RFC 3339. Versions are numbered by their registration."""
+
+_VERSION_TAGS: Final = (
+    "model_version",
+    "policy_version",
+    "bundle.seal",
+    "data.digest",
+    "test.from",
+    "test.to",
+)
+"""Tags of a run that its version has too."""
+
+_USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,11 +51,9 @@ class RunRecord:
     Attributes
     ----------
     key : str
-        Identifies the training in every store. Logging is idempotent by this key.
+        Identifies the training in every store.
     use : str
         Name of the experiment and of the registered model.
-    name : str
-        Name of the run.
     started, ended : int
         Milliseconds since 1970-01-01 UTC.
     dataset : Mapping[str, str]
@@ -49,35 +72,6 @@ class RunRecord:
     tags: Mapping[str, str]
     dataset: Mapping[str, str]
     artifacts: Mapping[str, Path]
-
-
-def files_below(folder: Path, prefix: str = "") -> dict[str, Path]:
-    """Return all files below a folder by artifact name: the prefix and the path within the folder."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {prefix + path.relative_to(folder).as_posix(): path for path in files}
-
-
-CHALLENGER: Final = "challenger"
-"""Alias of the version whose training ended last."""
-
-FINISHED: Final = "FINISHED"
-"""Status of a run that is complete."""
-
-KEY_TAG: Final = "training_key"
-"""Tag of a run: the key of its record."""
-
-_TRAINED_TAG: Final = "trained_at"
-"""Tag of a version: the end of its training, RFC 3339. Versions are numbered by their registration."""
-
-_VERSION_TAGS: Final = (
-    "model_version",
-    "policy_version",
-    "bundle.seal",
-    "data.digest",
-    "test.from",
-    "test.to",
-)
-"""Tags of a run that its version has too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,32 +97,68 @@ class TrackedRun:
     not_logged: str | None = None
 
 
+def files_below(folder: Path, prefix: str = "") -> dict[str, Path]:
+    """Return all files below a folder by artifact name: the prefix and the path within the folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {prefix + path.relative_to(folder).as_posix(): path for path in files}
+
+
+def without_credentials(text: str) -> str:
+    """Remove user and password from every URL in a text.
+
+    Examples
+    --------
+    >>> without_credentials("https://risk:s3cret@mlflow.example/api")
+    'https://mlflow.example/api'
+    """
+    return _USERINFO.sub("", text)
+
+
+def client_of(uri: str) -> "MlflowClient":
+    """Make a client for tracking and registry; a server gets no request yet, a database is created if missing.
+
+    MLflow is imported here because that takes seconds. Its telemetry and the messages that it prints are disabled.
+    """
+    os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+    os.environ["DO_NOT_TRACK"] = "true"
+    os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    from mlflow import MlflowClient
+
+    with warnings.catch_warnings():
+        # MLflow's own tables use an option that SQLAlchemy 2.1 deprecates.
+        warnings.filterwarnings("ignore", message="The ``noload`` loader strategy is deprecated")
+        return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def pages(search: Callable[..., Any], *arguments: Any, **options: Any) -> Iterator[Any]:
+    """Yield the results of all pages of one of the client's search methods."""
+    token: str | None = ""
+    while token is not None:
+        page = search(*arguments, page_token=token or None, **options)
+        yield from page
+        token = page.token or None
+
+
 def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> TrackedRun:
     """Log a run and register its bundle, or complete what an earlier attempt began.
 
     The run becomes FINISHED last of all. A finished run is therefore complete, and stays as it is, also if someone
     deleted it. An unfinished run is logged again: the same values in the same places. Duplicates, which a lost
     response can leave, are deleted.
-
-    Parameters
-    ----------
-    uri : str
-        Of tracking and registry.
-    artifacts : str, optional
-        URI below which a new experiment keeps its artifacts; by default the store decides.
-
-    Raises
-    ------
-    mlflow.exceptions.MlflowException
-        If the store refuses. The run then becomes FAILED, if the store accepts that.
     """
     client = client_of(uri)
     experiment = _experiment(client, record.use, artifacts)
-    runs = _runs(client, experiment, record.key)
-    run = runs[0] if runs else _create(client, experiment, record)
+    run, *duplicates = _runs(client, experiment, record.key) or [
+        client.create_run(
+            experiment, start_time=record.started, tags={KEY_TAG: record.key}, run_name=record.name
+        )
+    ]
     existed = run.info.status == FINISHED
     if not existed:
-        _delete_runs(client, runs[1:])
+        for duplicate in duplicates:
+            _delete_versions(client, _versions(client, duplicate))
+            client.delete_run(duplicate.info.run_id)
         _complete(client, run, record)
     versions = _versions(client, run)
     return TrackedRun(
@@ -140,6 +170,7 @@ def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> Tra
 
 
 def _experiment(client: "MlflowClient", name: str, artifacts: str | None) -> str:
+    """Find or create an experiment; a new one keeps its artifacts below a URI, by default where the store decides."""
     from mlflow.exceptions import MlflowException
 
     found = client.get_experiment_by_name(name)
@@ -157,18 +188,13 @@ def _runs(client: "MlflowClient", experiment: str, key: str) -> "list[Run]":
     """Return all runs of a record, a finished one first. A deleted run counts only if it was finished."""
     from mlflow.entities import ViewType
 
-    wanted = f"tags.{KEY_TAG} = '{key}'"
-    found = pages(client.search_runs, [experiment], wanted, run_view_type=ViewType.ALL)
+    found = pages(client.search_runs, [experiment], f"tags.{KEY_TAG} = '{key}'", run_view_type=ViewType.ALL)
     runs = [run for run in found if run.info.status == FINISHED or run.info.lifecycle_stage == "active"]
     return sorted(runs, key=lambda run: run.info.status != FINISHED)
 
 
-def _create(client: "MlflowClient", experiment: str, record: RunRecord) -> "Run":
-    tags = {KEY_TAG: record.key}
-    return client.create_run(experiment, start_time=record.started, tags=tags, run_name=record.name)
-
-
 def _complete(client: "MlflowClient", run: "Run", record: RunRecord) -> None:
+    """Log and register a run. If the store refuses, the run becomes FAILED, if the store accepts that."""
     try:
         _log(client, run.info.run_id, record)
         _register(client, run, record)
@@ -200,11 +226,11 @@ def _register(client: "MlflowClient", run: "Run", record: RunRecord) -> None:
 
     with suppress(MlflowException):  # it exists; any other failure recurs when the version is created
         client.create_registered_model(record.use)
-    versions = _versions(client, run) or [_create_version(client, run, record)]
-    _delete_versions(client, versions[1:])
+    version, *duplicates = _versions(client, run) or [_create_version(client, run, record)]
+    _delete_versions(client, duplicates)
     registered = pages(client.search_model_versions, f"name='{record.use}'")
-    if all(_trained_at(version) <= record.ended for version in registered):
-        client.set_registered_model_alias(record.use, CHALLENGER, versions[0].version)
+    if all(_trained_at(other) <= record.ended for other in registered):
+        client.set_registered_model_alias(record.use, _CHALLENGER, version.version)
 
 
 def _create_version(client: "MlflowClient", run: "Run", record: RunRecord) -> "ModelVersion":
@@ -230,12 +256,6 @@ def _versions(client: "MlflowClient", run: "Run") -> "list[ModelVersion]":
     return sorted(found, key=lambda version: int(version.version))
 
 
-def _delete_versions(client: "MlflowClient", versions: "Sequence[ModelVersion]") -> None:
+def _delete_versions(client: "MlflowClient", versions: "list[ModelVersion]") -> None:
     for version in versions:
         client.delete_model_version(version.name, version.version)
-
-
-def _delete_runs(client: "MlflowClient", runs: "Sequence[Run]") -> None:
-    for run in runs:
-        _delete_versions(client, _versions(client, run))
-        client.delete_run(run.info.run_id)

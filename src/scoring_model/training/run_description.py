@@ -15,8 +15,8 @@ from scoring_model.contract.fields import EVENT_FIELDS, signal_field
 from scoring_model.evaluation import Evaluation
 from scoring_model.records import SignalType, rfc3339
 from scoring_model.records.schema import RecordSchema
+from scoring_model.training.mlflow_runs import BUNDLE, RunRecord, files_below
 from scoring_model.training.run import Training
-from scoring_model.training.tracking.run_logging import BUNDLE, RunRecord, files_below
 
 TRIALS: Final = "trials.json"
 REQUIREMENTS: Final = "requirements.txt"
@@ -41,10 +41,6 @@ def describe(
 
     Parameters
     ----------
-    training, configuration
-        What was trained, and from what.
-    bundle : Path
-        Folder of the sealed bundle.
     source : str
         Name of the data, for people.
     started, ended : int
