@@ -27,7 +27,6 @@ from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
-from scoring_model.service.core.store import Bucket, Past
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
 from scoring_model.service.idempotency import IdempotentRequest
@@ -36,6 +35,7 @@ from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.process import freeze_gc
 from scoring_model.service.run import base_url, listen
 from scoring_model.service.scoring.request import parse_request
+from scoring_model.service.store import Bucket, Past
 from scoring_model.service.store.buckets import Level, describe, draw
 
 CLIENT: Final = "cl_" + 22 * "1"

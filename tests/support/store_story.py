@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from scoring_model.service.core.rows import DeliveryRow, Row
-from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Store, open_store
 
 Story: TypeAlias = Callable[[Store], Awaitable[None]]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.core.rows import IdempotencyRow
-from scoring_model.service.retention.sweep import KEPT_SINCE, kept_since, warn_of_short_history
+from scoring_model.service.retention import KEPT_SINCE, kept_since, warn_of_short_history
 from scoring_model.service.scoring.score import SKEW
 from service_use import HOUR, START, World, table, tell
 
@@ -43,8 +43,7 @@ def test_links_old_events_go_and_nobody_sees_it(store_url: str, sealed: Path) ->
         oldest = world.clock.now() - longest(world) * 1_000_000 - SKEW
         assert len(left) < 2 * before
         assert all(row.time >= oldest for row in left)
-        async with world.store.reading() as reader:
-            assert kept_since(await reader.fact(KEPT_SINCE)) == oldest
+        assert await kept_since(world.store) == oldest
 
     tell(store_url, sealed, story)
 
@@ -74,9 +73,7 @@ def test_a_clock_that_was_set_back_does_not_say_that_the_history_is_whole(
         await world.service.housekeeping.walk()
         world.clock.at -= 10 * HOUR
         await world.service.housekeeping.walk()
-        async with world.store.reading() as reader:
-            since = kept_since(await reader.fact(KEPT_SINCE))
-        assert since == START - longest(world) * 1_000_000 - SKEW
+        assert await kept_since(world.store) == START - longest(world) * 1_000_000 - SKEW
 
     tell(store_url, sealed, story)
 

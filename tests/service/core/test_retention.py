@@ -13,15 +13,20 @@ import pytest
 
 from scoring_model.contract.event import EventType
 from scoring_model.records.times import DAY
+from scoring_model.service import retention
 from scoring_model.service.core import ids
-from scoring_model.service.core.expiry import Expiring
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
-from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable, Transaction
 from scoring_model.service.idempotency import LIFETIME
-from scoring_model.service.retention import sweep as retention
-from scoring_model.service.retention.sweep import KEPT_SINCE, Ages, note_window, noted_window, sweep
+from scoring_model.service.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
 from scoring_model.service.scoring.score import SKEW
-from scoring_model.service.store import open_store
+from scoring_model.service.store import (
+    TRUNCATION_FACT,
+    Expiring,
+    Store,
+    StoreUnavailable,
+    Transaction,
+    open_store,
+)
 from scoring_model.service.webhooks.deliveries import NotReplayed, replay
 from scoring_model.service.webhooks.events import NewEvent, write_events
 from service_use import START, World, table
@@ -36,7 +41,7 @@ CUTOFFS = AGES.cutoffs(now=NOW, longest=WINDOW)
 SWEEPER = """
 import asyncio, sys
 from scoring_model.service.core import ids
-from scoring_model.service.retention import sweep as retention
+from scoring_model.service import retention
 from scoring_model.service.store import open_store
 
 retention.BATCH, retention.PAUSE = 10, 0.02

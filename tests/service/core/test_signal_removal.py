@@ -8,16 +8,14 @@ import pytest
 
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.service import retention
 from scoring_model.service.core import ids
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.identities.export import export_records
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.retention import signal_removal
-from scoring_model.service.retention.pruning import OldSignals, Pruned, prune
-from scoring_model.service.retention.signal_removal import Removed, remove_signals
-from scoring_model.service.retention.sweep import Ages
+from scoring_model.service.retention import Ages, OldSignals, Pruned, Removed, prune, remove_signals
 from scoring_model.service.scoring.replay import Replay, replay
 from service_use import (
     HOUR,
@@ -120,7 +118,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
     store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of several stretches; those without signals do not count."""
-    monkeypatch.setattr(signal_removal, "BATCH", 2)
+    monkeypatch.setattr(retention, "SIGNALS_BATCH", 2)
     told: list[int] = []
 
     async def story(world: World) -> None:
@@ -135,7 +133,10 @@ def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
         assert foretold == Removed(signals=4, unreadable=0)
         assert await rows(world) == before
         done = await remove_signals(
-            world.store, Vault(MASTERS), before=world.clock.now() - AGE, progress=told.append
+            world.store,
+            Vault(MASTERS),
+            before=world.clock.now() - AGE,
+            progress=lambda _, count: told.append(count),
         )
         assert done == foretold
         assert told == [1, 3, 4]

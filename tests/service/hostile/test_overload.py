@@ -12,11 +12,10 @@ import httpx
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.service import open_service
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Reader, Store, open_store
 from service_use import MASTERS, eventually
 
 PATH = "/scoring/v1/verifications"

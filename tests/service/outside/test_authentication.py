@@ -15,11 +15,10 @@ import pytest
 from scoring_model.service.clients.clients import create_client, revoke
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.service import open_service
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Reader, Store, open_store
 
 
 class Watched:

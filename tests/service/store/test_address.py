@@ -1,7 +1,6 @@
 import pytest
 
-from scoring_model.service.store import BadAddress, parse_address
-from scoring_model.service.store.address import PostgresAddress, SqliteAddress
+from scoring_model.service.store import BadAddress, PostgresAddress, SqliteAddress, parse_address
 
 
 @pytest.mark.parametrize(

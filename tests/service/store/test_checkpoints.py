@@ -3,10 +3,8 @@ import os
 from pathlib import Path
 
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite.connection import BACKSTOP_PAGES
-from scoring_model.service.store.sqlite.write_ahead_log import ROWS
+from scoring_model.service.store import Store, open_store
+from scoring_model.service.store.sqlite_file import BACKSTOP_PAGES, ROWS
 
 BATCH = 200
 ROUNDS = 25

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
-from scoring_model.service.core.store import DueWebhook, Duplicate, Store
+from scoring_model.service.store import DueWebhook, Duplicate, Store
 from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 

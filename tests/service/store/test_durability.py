@@ -8,7 +8,7 @@ import pytest
 
 from databases import Databases
 from scoring_model.service.store import NotDurable, check_durability, open_store
-from scoring_model.service.store.sqlite.connection import connect, require_sync
+from scoring_model.service.store.sqlite_file import connect, require_sync
 
 
 @pytest.fixture

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.core.rows import PersonKeyRow
-from scoring_model.service.core.store import TRUNCATION_FACT, Store
-from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite import write_ahead_log
+from scoring_model.service.store import TRUNCATION_FACT, Store, open_store, sqlite_file
 from scoring_model.service.store.statements import ERASE
 from service_use import eventually
 from stored_rows import identity_row, person_key_row, verification_row
@@ -55,7 +53,7 @@ def test_nothing_that_was_erased_is_left_in_the_files(
 ) -> None:
     """Privacy, Erasure: after it the bytes of keys and payloads are in no file of the database, in no free place."""
     canary = os.urandom(12)
-    monkeypatch.setattr(write_ahead_log, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
+    monkeypatch.setattr(sqlite_file, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
 
     async def run() -> None:
         store = await open_store(sqlite_url)
@@ -117,7 +115,7 @@ def test_another_process_finishes_what_one_left(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store that is open finds an erasure whose process is gone, whoever required its truncation."""
-    monkeypatch.setattr(write_ahead_log, "INTERVAL", 0.05)
+    monkeypatch.setattr(sqlite_file, "INTERVAL", 0.05)
 
     async def run() -> None:
         store = await open_store(sqlite_url)

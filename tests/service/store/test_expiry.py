@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.service.core import ids
-from scoring_model.service.core.expiry import Cutoffs, Expiring
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, LinkRow
-from scoring_model.service.core.store import Store
+from scoring_model.service.store import Cutoffs, Expiring, Store
 from service_use import select, table
 from store_story import tell, write
 from stored_rows import (

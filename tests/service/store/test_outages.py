@@ -10,8 +10,14 @@ import asyncpg
 import pytest
 
 from databases import Databases, Server, running_server
-from scoring_model.service.core.store import Store, StoreUnavailable
-from scoring_model.service.store import check_durability, check_schema, migrate, open_store
+from scoring_model.service.store import (
+    Store,
+    StoreUnavailable,
+    check_durability,
+    check_schema,
+    migrate,
+    open_store,
+)
 
 
 @pytest.fixture
@@ -223,7 +229,7 @@ def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
 FULL = """
 import asyncio, os, resource, sys
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.store import StoreUnavailable
 from scoring_model.service.store import open_store
 
 def allow(size):

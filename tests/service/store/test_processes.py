@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.store import AlreadyServed, open_store, serving
+from scoring_model.service.store import AlreadyServed, StoreUnavailable, open_store, serving
 
 COUNTER = """
 import asyncio, sys

@@ -17,7 +17,6 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from databases import Databases
 from scoring_model.service.core.rows import TABLES, LinkRow, Row
-from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.store import (
     HEAD,
     SchemaForeign,
@@ -25,6 +24,7 @@ from scoring_model.service.store import (
     SchemaNewer,
     SchemaOlder,
     SchemaRefused,
+    StoreUnavailable,
     check_schema,
     migrate,
     migrations,

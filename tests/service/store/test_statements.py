@@ -10,7 +10,7 @@ from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.store import delivery_statements, expiry_statements, statements
 from scoring_model.service.store.postgres import store as on_postgres
 from scoring_model.service.store.sqlite import store as on_sqlite
-from scoring_model.service.store.sqlite.connection import native
+from scoring_model.service.store.sqlite_file import native
 from scoring_model.service.store.statements import Each
 
 FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}

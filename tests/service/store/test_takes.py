@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoring_model.service.core.store import Bucket
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Bucket, open_store
 from scoring_model.service.store.buckets import Level, describe, draw
 
 SECOND = 1_000_000

@@ -21,9 +21,8 @@ from scoring_model.service.core.rows import (
     Row,
     VerificationRow,
 )
-from scoring_model.service.core.store import Duplicate, Store, StoreUnavailable
-from scoring_model.service.store import open_store
-from scoring_model.service.store.postgres.connection import connect as open_session
+from scoring_model.service.store import Duplicate, Store, StoreUnavailable, open_store
+from scoring_model.service.store.postgres_connection import connect as open_session
 from store_story import tell
 from stored_rows import (
     api_key_row,

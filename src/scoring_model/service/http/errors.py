@@ -9,7 +9,7 @@ from starlette.responses import Response
 from scoring_model.contract.problem import Problem, ValidationProblem
 from scoring_model.service.core.errors import Conflict, Invalid, NotFound, RequestError, Unavailable
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.store import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
 CHALLENGE: Final = 'ApiKey realm="scoring"'

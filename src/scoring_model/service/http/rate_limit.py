@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from starlette.types import Scope
 
 from scoring_model.service.core.resources import Caller
-from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.context import header_values
 from scoring_model.service.http.errors import TooManyFailures
 from scoring_model.service.http.settings import HttpSettings
+from scoring_model.service.store import Bucket
 
 if TYPE_CHECKING:
     from scoring_model.service.service import Service

@@ -9,18 +9,23 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import cache
 from hashlib import blake2b
-from typing import Final, Self, cast
+from typing import Final, cast
 
 from scoring_model.service.core.rows import ClientRow, DeliveryRow, Row, WebhookRow
-from scoring_model.service.core.store import Bucket, Past, Reader, StoreUnavailable, Transaction
-from scoring_model.service.store import delivery_statements as delivery_sql
 from scoring_model.service.store import statements as sql
-from scoring_model.service.store.postgres.bucket_table import BucketTable
-from scoring_model.service.store.postgres.connection import Connection, Pool, require_durable, translate
-from scoring_model.service.store.postgres.schema import check_schema, migrate
-from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
-from scoring_model.service.store.schema import SchemaMissing
+from scoring_model.service.store.buckets import BucketTable
+from scoring_model.service.store.errors import SchemaMissing, StoreUnavailable
+from scoring_model.service.store.postgres_connection import (
+    Connection,
+    Pool,
+    check_schema,
+    connect,
+    migrate,
+    require_durable,
+)
+from scoring_model.service.store.reader import Past, Reader, Values
 from scoring_model.service.store.statements import Each
+from scoring_model.service.store.transaction import Transaction
 
 _insertion: Final = cache(sql.insert_kinds)
 _ADVANCED: Final = frozenset((ClientRow, WebhookRow))  # what `advance` reads
@@ -36,25 +41,11 @@ ORDER BY wanted.place, found.time DESC
 """
     for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
 )
-_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _TRY_LOCKS: Final = "SELECT lock FROM unnest({}::bigint[]) AS lock WHERE pg_try_advisory_xact_lock(lock)"
-_APPEND: Final = (
-    "UPDATE links SET labels = coalesce(labels, ''::bytea) || $3 WHERE hash = any($1::bytea[]) AND time = $2 "
-    "RETURNING hash"
-)
 
 
-class PostgresReader(SqlReader):
-    """A `Reader` over a connection."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
-        try:
-            return await self._connection.fetch(statement, *arguments)
-        except Exception as error:
-            raise translate(error) from None
+class PostgresReader(Reader):
+    """A `Reader` that sends many keys in one statement."""
 
     async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
         if not keys:
@@ -76,7 +67,7 @@ class PooledReader(PostgresReader):
 
     async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
         async with self._pool.lend() as connection:
-            return await PostgresReader(connection)._rows(statement, *arguments)
+            return await connection.fetch(statement, *arguments)
 
     async def _identity_and_key(self, resource: bytes) -> Values | None:
         if resource not in self._wanted:
@@ -96,50 +87,54 @@ class PooledReader(PostgresReader):
                     future.set_exception(error)
                     future.exception()  # seen to, should all who asked be gone
             else:
-                found = {row[0]: tuple(row) for row in rows}
+                found = {row[0]: row for row in rows}
                 for resource, future in wanted.items():
                     future.set_result(found.get(resource))
         self._looking_up = None
 
 
-class PostgresTransaction(PostgresReader, SqlTransaction):
+class PostgresTransaction(PostgresReader, Transaction):
     """A `Transaction` over a connection that has begun one."""
 
     _is_server = True
 
     def __init__(self, connection: Connection, locked: frozenset[str]) -> None:
-        super().__init__(connection)
+        self._connection: Connection | None = connection
         self.locked = locked
         self._waiting: dict[type[Row], list[Row]] = {}
-        self._over = False
 
     def end(self) -> None:
         """Let nobody use it any more: its connection may be at work for others."""
-        self._connection, self._over = cast(Connection, _Ended()), True
+        self._connection = None
 
     async def flush(self) -> None:
         """Insert what waits, in one statement."""
         if self._waiting:
             waiting, self._waiting = self._waiting, {}
             arrays = [list(array) for rows in waiting.values() for array in zip(*rows, strict=True)]
-            await super()._rows(_insertion(tuple(waiting)), *arrays)
+            await self._open().fetch(_insertion(tuple(waiting)), *arrays)
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            raise StoreUnavailable("PostgreSQL: the transaction is over")
+        return self._connection
 
     async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
         # What was inserted is seen by what is asked afterwards.
-        if statement != sql.ADVANCE.many or not _ADVANCED.isdisjoint(self._waiting):
+        if self._waiting and (statement != sql.ADVANCE.many or not _ADVANCED.isdisjoint(self._waiting)):
             await self.flush()
-        return await super()._rows(statement, *arguments)
+        return await self._open().fetch(statement, *arguments)
 
-    async def _insert(self, kind: type[Row], rows: Sequence[Row]) -> None:
-        if self._over:
-            raise _over()
-        # Round trips are what a transaction takes its time with, so that insertions wait for one another.
-        self._waiting.setdefault(kind, []).extend(rows)
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """See `Transaction.insert`. Rows wait for others: round trips are what a transaction takes its time with."""
+        self._open()
+        if rows:
+            self._waiting.setdefault(type(rows[0]), []).extend(rows)
 
     async def histories(
         self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
     ) -> list[list[Past]]:
-        """See `Transaction.histories`. Hash and instant are the primary key, so that no two events share an instant."""
+        """See `Transaction.histories`."""
         found: list[list[Past]] = [[] for _ in hashes]
         statement = _HISTORIES_WITH_AMOUNTS if amounts else _HISTORIES
         for row in await self._rows(statement, list(hashes), since, cap):
@@ -148,86 +143,58 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
         """See `Transaction.settle_deliveries`. An update locks in the order of its plan, so they are locked before."""
-        await self._rows(delivery_sql.LOCK_IN_ORDER, [row.id for row in rows])
+        await self._rows(sql.LOCK_DELIVERIES_IN_ORDER, [row.id for row in rows])
         return await super().settle_deliveries(rows)
 
     async def require_truncation(self) -> None:
-        """A server has no log to truncate."""
-
-    async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
-        return [value for (value,) in await self._rows(_APPEND, hashes, time, packed)]
-
-
-class _Ended:
-    """Stands for the connection once a transaction is over."""
-
-    async def fetch(self, *_: object) -> None:
-        raise _over()
-
-
-def _over() -> StoreUnavailable:
-    return StoreUnavailable("PostgreSQL: the transaction is over")
+        """See `Transaction.require_truncation`."""
 
 
 class PostgresStore:
-    """A `Store` on a server. It belongs to the event loop in which it was made.
+    """A `Store` on a server. It belongs to the event loop in which it was made."""
 
-    Parameters
-    ----------
-    seconds : float
-        How long to wait for a connection and for any answer.
-    """
-
-    def __init__(self, dsn: str, *, seconds: float, connections: int) -> None:
-        self._pool = Pool(dsn, size=connections, seconds=seconds)
-        self._reader = PooledReader(self._pool)
-        self._buckets = BucketTable(dsn, seconds=seconds)
+    def __init__(self, pool: Pool, buckets: BucketTable) -> None:
+        self._pool = pool
+        self._reader = PooledReader(pool)
+        self._buckets = buckets
+        self.take = buckets.take
 
     def reading(self) -> AbstractAsyncContextManager[Reader]:
+        """See `Store.reading`."""
         return nullcontext(self._reader)
 
-    def writing(
-        self, history_scopes: Sequence[str], *, wait: bool = True
-    ) -> AbstractAsyncContextManager[Transaction]:
-        return self._write(history_scopes, wait=wait)
-
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
-        return await self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
-
-    async def close(self) -> None:
-        await self._buckets.close()
-        await self._pool.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
-
     @asynccontextmanager
-    async def _write(self, history_scopes: Sequence[str], *, wait: bool) -> AsyncIterator[Transaction]:
+    async def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AsyncIterator[Transaction]:
+        """See `Store.writing`."""
         connection = await self._pool.take()
         transaction, sound = None, False
         try:
-            locked = await (_begin if wait else _begin_at_once)(connection, history_scopes)
+            locked = await _begin(connection, history_scopes, wait=wait)
             transaction = PostgresTransaction(connection, locked)
             try:
                 yield transaction
                 await transaction.flush()
             except Exception:
-                await _run(connection, "ROLLBACK")
+                await connection.execute("ROLLBACK")
                 sound = True
                 raise
             # A transaction that has failed answers a commit by rolling back.
-            if await _run(connection, "COMMIT") != "COMMIT":
-                sound = True
-                raise StoreUnavailable("PostgreSQL: the transaction was rolled back after an error")
+            is_committed = await connection.execute("COMMIT") == "COMMIT"
             sound = True
+            if not is_committed:
+                raise StoreUnavailable("PostgreSQL: the transaction was rolled back after an error")
         finally:
             if transaction is not None:
                 transaction.end()
             # What ended otherwise, cancelled in the middle of an answer, say, is rolled back by hanging up.
             self._pool.give_back(connection, sound=sound)
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        await self._buckets.close()
+        await self._pool.close()
 
 
 async def open_postgres(dsn: str, *, create: bool, seconds: float, connections: int) -> PostgresStore:
@@ -237,47 +204,37 @@ async def open_postgres(dsn: str, *, create: bool, seconds: float, connections: 
     ------
     SchemaRefused, NotDurable, StoreUnavailable
     """
-    try:
-        await check_schema(dsn, seconds=seconds)
-    except SchemaMissing:
-        if not create:
-            raise
-        await migrate(dsn, seconds=seconds, only_new=True)
-    store = PostgresStore(dsn, seconds=seconds, connections=connections)
-    try:
-        async with store._pool.lend() as connection:
-            await require_durable(connection)
-    except BaseException:
-        await store.close()
-        raise
-    return store
+    pool = Pool(dsn, size=connections, seconds=seconds)
+    async with pool.lend() as connection:
+        await require_durable(connection)
+        try:
+            await check_schema(connection)
+        except SchemaMissing:
+            if not create:
+                raise
+            await migrate(dsn, seconds=seconds, only_new=True)
+    buckets = BucketTable(lambda: connect(dsn, seconds=seconds, settings={"synchronous_commit": "off"}))
+    return PostgresStore(pool, buckets)
 
 
-async def _run(connection: Connection, statements: str) -> str:
-    try:
-        return await connection.execute(statements)
-    except Exception as error:
-        raise translate(error) from None
+async def _begin(connection: Connection, history_scopes: Sequence[str], *, wait: bool) -> frozenset[str]:
+    """Begin and lock in one round trip; returns what was locked.
 
-
-async def _begin(connection: Connection, history_scopes: Sequence[str]) -> frozenset[str]:
-    """Begin and lock in one round trip; the locks are taken one after the other, in one order for all."""
-    locks = sorted({lock_number(scope) for scope in history_scopes})
-    await _run(connection, "; ".join([_BEGIN, *(f"SELECT pg_advisory_xact_lock({lock})" for lock in locks)]))
-    return frozenset(history_scopes)
-
-
-async def _begin_at_once(connection: Connection, history_scopes: Sequence[str]) -> frozenset[str]:
-    """Begin and take those locks that are free: one round trip where all are, else two; returns what was locked."""
+    Without waiting, some locks of several may be taken: a second round trip finds out which.
+    """
     locks = {lock_number(scope): scope for scope in history_scopes}
-    array = "'{" + ",".join(map(str, locks)) + "}'"
-    if await _run(connection, f"{_BEGIN}; {_TRY_LOCKS.format(array)}") == f"SELECT {len(locks)}":
+    if wait:  # in one order for all
+        taking = [f"SELECT pg_advisory_xact_lock({lock})" for lock in sorted(locks)]
+        await connection.execute("; ".join(["BEGIN", *taking]))
         return frozenset(history_scopes)
-    try:
-        # What this transaction has locked already is granted again.
-        rows = await connection.fetch(_TRY_LOCKS.format("$1"), list(locks))
-    except Exception as error:
-        raise translate(error) from None
+    array = "'{" + ",".join(map(str, locks)) + "}'"
+    taken = await connection.execute(f"BEGIN; {_TRY_LOCKS.format(array)}")
+    if taken == f"SELECT {len(locks)}":
+        return frozenset(history_scopes)
+    if taken == "SELECT 0":
+        return frozenset()
+    # What this transaction has locked already is granted again.
+    rows = await connection.fetch(_TRY_LOCKS.format("$1"), list(locks))
     return frozenset(locks[lock] for (lock,) in rows)
 
 
