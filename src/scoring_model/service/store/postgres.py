@@ -29,18 +29,6 @@ from scoring_model.service.store.transaction import Transaction
 
 _insertion: Final = cache(sql.insert_kinds)
 _ADVANCED: Final = frozenset((ClientRow, WebhookRow))  # what `advance` reads
-_HISTORIES, _HISTORIES_WITH_AMOUNTS = (
-    f"""
-SELECT wanted.place, {past}
-FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place)
-CROSS JOIN LATERAL (
-    SELECT {past} FROM links
-    WHERE links.hash = wanted.hash AND time >= $2 ORDER BY time DESC LIMIT $3
-) AS found
-ORDER BY wanted.place, found.time DESC
-"""
-    for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
-)
 _TRY_LOCKS: Final = "SELECT lock FROM unnest({}::bigint[]) AS lock WHERE pg_try_advisory_xact_lock(lock)"
 
 
@@ -136,8 +124,8 @@ class PostgresTransaction(PostgresReader, Transaction):
     ) -> list[list[Past]]:
         """See `Transaction.histories`."""
         found: list[list[Past]] = [[] for _ in hashes]
-        statement = _HISTORIES_WITH_AMOUNTS if amounts else _HISTORIES
-        for row in await self._rows(statement, list(hashes), since, cap):
+        statement = sql.HISTORIES_WITH_AMOUNTS if amounts else sql.HISTORIES
+        for row in await self._rows(statement.many, list(hashes), since, cap):
             found[row[0] - 1].append(cast(Past, row[1:]))
         return found
 

@@ -43,10 +43,6 @@ _RETRY: Final = 0.001
 """Seconds between two attempts to begin a transaction while another process writes: short enough to find the file free
 between two transactions of a process that never pauses."""
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
-_HISTORY, _HISTORY_WITH_AMOUNTS = (
-    native(f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3")
-    for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
-)
 _REQUIRE_TRUNCATION: Final = (
     "INSERT INTO facts (name, value) VALUES ($1, CAST(strftime('%s', 'now') || '000000' AS BLOB)) "
     "ON CONFLICT (name) DO NOTHING"
@@ -106,7 +102,8 @@ class SqliteTransaction(SqliteReader, Transaction):
         self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
     ) -> list[list[Past]]:
         """See `Transaction.histories`."""
-        execute, statement = self._connection.execute, _HISTORY_WITH_AMOUNTS if amounts else _HISTORY
+        statement = native((sql.HISTORIES_WITH_AMOUNTS if amounts else sql.HISTORIES).one)
+        execute = self._connection.execute
         try:
             return [execute(statement, (value, since, cap)).fetchall() for value in hashes]
         except sqlite3.Error as error:

@@ -191,9 +191,19 @@ LEASE: Final = Each(
     f"{_LEASE} = any(ARRAY({_WAITING} FOR UPDATE SKIP LOCKED)) RETURNING {columns(VerificationRow)}",
 )
 
-PAST: Final = "time, person, labels"
-PAST_WITH_AMOUNT: Final = f"{PAST}, amount"
-"""The columns of an event of a history, with the amount where it is summed."""
+
+def _histories(past: str) -> Each:
+    """The latest events of hashes from an instant on, so many of each; a server adds the place of the hash."""
+    return Each(
+        f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3",
+        f"SELECT wanted.place, {past} FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place) "
+        f"CROSS JOIN LATERAL (SELECT {past} FROM links WHERE links.hash = wanted.hash AND time >= $2 "
+        "ORDER BY time DESC LIMIT $3) AS found ORDER BY wanted.place, found.time DESC",
+    )
+
+
+HISTORIES: Final = _histories("time, person, labels")
+HISTORIES_WITH_AMOUNTS: Final = _histories("time, person, labels, amount")
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
 PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")
