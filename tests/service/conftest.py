@@ -11,7 +11,7 @@ from databases import Databases, running_server
 from identity_use import configuration_of
 from linked_use import linked
 from scoring_model.records.reading import read_records
-from scoring_model.service.store import Store, migrate, open_store
+from scoring_model.service.store import Reader, Store, migrate, open_store
 from scoring_model.training.run import run_training
 
 
@@ -56,6 +56,13 @@ async def store(store_url: str) -> AsyncIterator[Store]:
     store = await open_store(store_url)
     yield store
     await store.close()
+
+
+@pytest.fixture
+async def reader(store: Store) -> AsyncIterator[Reader]:
+    """What has been committed to `store`."""
+    async with store.reading() as reader:
+        yield reader
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
-from scoring_model.service.store import DueWebhook, Duplicate, Store
+from scoring_model.service.store import DueWebhook, Duplicate, Reader, Store
 from store_story import kept, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 
@@ -320,7 +320,7 @@ async def test_the_last_success_never_moves_back(store: Store) -> None:
         assert await transaction.webhook(1, other.id) == other
 
 
-async def test_deliveries_are_listed_page_by_page(store: Store) -> None:
+async def test_deliveries_are_listed_page_by_page(store: Store, reader: Reader) -> None:
     """By status, client and webhook in any combination, in the order of their ids; no other status is known."""
     one, two = new_id(), new_id()
     rows = [
@@ -329,27 +329,26 @@ async def test_deliveries_are_listed_page_by_page(store: Store) -> None:
         for client, webhook in ((1, one), (1, two), (2, one))
     ]
     await write(store, *reversed(rows))
-    async with store.reading() as reader:
-        for status in (None, *STATUSES):
-            for client in (None, 1, 2, 3):
-                for webhook in (None, one, two):
-                    wanted = [
-                        row
-                        for row in rows
-                        if status in (None, row.status)
-                        and client in (None, row.client)
-                        and webhook in (None, row.webhook)
-                    ]
-                    found: list[DeliveryRow] = []
-                    while page := await reader.deliveries(
-                        status=status,
-                        client=client,
-                        webhook=webhook,
-                        after=found[-1].id if found else None,
-                        limit=2,
-                    ):
-                        assert len(page) <= 2
-                        found += page
-                    assert found == wanted
-        with pytest.raises(ValueError, match="GONE"):
-            await reader.deliveries(status="GONE", limit=1)
+    for status in (None, *STATUSES):
+        for client in (None, 1, 2, 3):
+            for webhook in (None, one, two):
+                wanted = [
+                    row
+                    for row in rows
+                    if status in (None, row.status)
+                    and client in (None, row.client)
+                    and webhook in (None, row.webhook)
+                ]
+                found: list[DeliveryRow] = []
+                while page := await reader.deliveries(
+                    status=status,
+                    client=client,
+                    webhook=webhook,
+                    after=found[-1].id if found else None,
+                    limit=2,
+                ):
+                    assert len(page) <= 2
+                    found += page
+                assert found == wanted
+    with pytest.raises(ValueError, match="GONE"):
+        await reader.deliveries(status="GONE", limit=1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, LinkRow
-from scoring_model.service.store import Cutoffs, Expiring, Key, Store
+from scoring_model.service.store import Cutoffs, Expiring, Key, Reader, Store
 from service_use import select, table
 from store_story import write
 from stored_rows import (
@@ -85,13 +85,12 @@ async def test_label_times_stay_as_long_as_they_count(store: Store) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 6, 100])
-async def test_old_answers_go_range_by_range(store: Store, limit: int) -> None:
+async def test_old_answers_go_range_by_range(store: Store, reader: Reader, limit: int) -> None:
     """Whatever the size of the ranges, answers from before the instant are deleted and no others."""
     rows = [idempotency_row(digest=bytes([n]) * 32, created_at=n) for n in range(1, 7)]
     await write(store, *rows)
     assert await walk(store, Expiring.ANSWERS, limit, answers=4) == (6 // limit + 1, 3, 3)
-    async with store.reading() as reader:
-        assert set(await reader.idempotency([row.digest for row in rows])) == {row.digest for row in rows[3:]}
+    assert set(await reader.idempotency([row.digest for row in rows])) == {row.digest for row in rows[3:]}
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9, 100])
@@ -247,26 +246,24 @@ async def test_what_others_hold_is_left_to_them(postgres_store: Store, postgres_
     assert await walk(postgres_store, Expiring.EVENTS, events=20) == (1, 2, 2)
 
 
-async def test_what_was_taken_up_meanwhile_stays(store: Store) -> None:
+async def test_what_was_taken_up_meanwhile_stays(store: Store, reader: Reader) -> None:
     """A delivery that an operator lets wait again between the look and the deletion is not deleted, nor its event."""
     event = event_row(waiting=0)
     row = over(event, "DEAD", 15)
     cutoffs = cutoffs_of(dead_letters=20, events=20, deliveries=20)
     await write(store, event, row)
-    async with store.reading() as reader:
-        dead = await reader.key_range(Expiring.DEAD_LETTERS, cutoffs, None, 10)
-        events = await reader.key_range(Expiring.EVENTS, cutoffs, None, 10)
+    dead = await reader.key_range(Expiring.DEAD_LETTERS, cutoffs, None, 10)
+    events = await reader.key_range(Expiring.EVENTS, cutoffs, None, 10)
     assert (dead.old, events.old) == (1, 1)
     async with store.writing([]) as transaction:
         assert await transaction.deliver_again(row.id, 16)
     async with store.writing([]) as transaction:
         assert await transaction.drop(dead, cutoffs) == 0
         assert await transaction.drop(events, cutoffs) == 0
-    async with store.reading() as reader:
-        assert await reader.delivery(row.id) is not None
+    assert await reader.delivery(row.id) is not None
 
 
-async def test_payloads_are_replaced_where_they_are_what_they_were(store: Store) -> None:
+async def test_payloads_are_replaced_where_they_are_what_they_were(store: Store, reader: Reader) -> None:
     """Who was erased meanwhile stays erased, and what another has replaced is not replaced again."""
     first, erased, other = verification_row(), verification_row(), verification_row(payload=b"another's")
     await write(store, first, erased, other)
@@ -278,12 +275,11 @@ async def test_payloads_are_replaced_where_they_are_what_they_were(store: Store)
         )
         assert done == {first.id}
         assert await transaction.reseal([]) == frozenset()
-    async with store.reading() as reader:
-        assert await reader.verifications(b"", 10) == [
-            first._replace(payload=b"new 0"),
-            erased._replace(payload=None, links=None),
-            other,
-        ]
+    assert await reader.verifications(b"", 10) == [
+        first._replace(payload=b"new 0"),
+        erased._replace(payload=None, links=None),
+        other,
+    ]
 
 
 async def test_payloads_that_somebody_is_erasing_are_left_alone(postgres_store: Store) -> None:
@@ -296,11 +292,10 @@ async def test_payloads_that_somebody_is_erasing_are_left_alone(postgres_store: 
         assert done == {rows[1].id}
 
 
-async def test_verifications_are_walked_in_the_order_of_their_ids(store: Store) -> None:
+async def test_verifications_are_walked_in_the_order_of_their_ids(store: Store, reader: Reader) -> None:
     """Everybody's, whatever their state, a page at a time."""
     rows = [verification_row(client=2), pending_row(), verification_row(status="ERROR")]
     await write(store, *reversed(rows))
-    async with store.reading() as reader:
-        assert await reader.verifications(b"", 2) == rows[:2]
-        assert await reader.verifications(rows[1].id, 2) == rows[2:]
-        assert await reader.verifications(rows[2].id, 2) == []
+    assert await reader.verifications(b"", 2) == rows[:2]
+    assert await reader.verifications(rows[1].id, 2) == rows[2:]
+    assert await reader.verifications(rows[2].id, 2) == []

@@ -21,7 +21,7 @@ from scoring_model.service.core.rows import (
     Row,
     VerificationRow,
 )
-from scoring_model.service.store import Duplicate, Store, StoreUnavailable, open_store
+from scoring_model.service.store import Duplicate, Reader, Store, StoreUnavailable, open_store
 from scoring_model.service.store.postgres_connection import connect as open_session
 from store_story import tell, write
 from stored_rows import (
@@ -84,17 +84,18 @@ async def test_an_error_rolls_everything_back(store: Store) -> None:
         assert await transaction.newest([b"h" * 16]) is None
 
 
-async def test_a_transaction_sees_itself_and_readers_do_not(store: Store) -> None:
+async def test_a_transaction_sees_itself_and_readers_do_not(store: Store, reader: Reader) -> None:
     """A reader sees what was committed, a transaction what it wrote too."""
-    async with store.reading() as reader:
-        async with store.writing(POOLS) as transaction:
-            await transaction.set_fact("a", b"1")
-            assert await transaction.fact("a") == b"1"
-            assert await reader.fact("a") is None
-        assert await reader.fact("a") == b"1"
+    async with store.writing(POOLS) as transaction:
+        await transaction.set_fact("a", b"1")
+        assert await transaction.fact("a") == b"1"
+        assert await reader.fact("a") is None
+    assert await reader.fact("a") == b"1"
 
 
-async def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(store: Store) -> None:
+async def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(
+    store: Store, reader: Reader
+) -> None:
     """A second row under one key is told as such; even who goes on after it writes nothing."""
     row = idempotency_row()
 
@@ -115,9 +116,8 @@ async def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(sto
     await write(store, row)
     with pytest.raises(StoreUnavailable):
         await go_on(store)
-    async with store.reading() as reader:
-        assert await reader.fact("before") is None
-        assert await reader.fact("after") is None
+    assert await reader.fact("before") is None
+    assert await reader.fact("after") is None
 
 
 async def test_a_mistake_is_not_taken_for_an_outage_and_repeats_no_value(store: Store) -> None:
@@ -135,36 +135,33 @@ async def test_a_mistake_is_not_taken_for_an_outage_and_repeats_no_value(store: 
     await write(store, FactRow("a", b"1"))
 
 
-async def test_a_transaction_can_not_be_used_once_it_is_over(store: Store) -> None:
+async def test_a_transaction_can_not_be_used_once_it_is_over(store: Store, reader: Reader) -> None:
     """A transaction that was kept beyond its context writes nothing."""
     async with store.writing(POOLS) as transaction:
         pass
     with pytest.raises(StoreUnavailable):
         await transaction.set_fact("late", b"1")
-    async with store.reading() as reader:
-        assert await reader.fact("late") is None
+    assert await reader.fact("late") is None
 
 
-async def test_facts_are_written_over(store: Store) -> None:
+async def test_facts_are_written_over(store: Store, reader: Reader) -> None:
     """A fact has its latest value, and None before it has one."""
     async with store.writing(POOLS) as transaction:
         assert await transaction.fact("a") is None
         await transaction.set_fact("a", b"1")
         await transaction.set_fact("a", b"\x00\xff")
         await transaction.set_fact("b", b"")
-    async with store.reading() as reader:
-        assert (await reader.fact("a"), await reader.fact("b")) == (b"\x00\xff", b"")
+    assert (await reader.fact("a"), await reader.fact("b")) == (b"\x00\xff", b"")
 
 
-async def test_bundles_are_listed_as_they_served(store: Store) -> None:
+async def test_bundles_are_listed_as_they_served(store: Store, reader: Reader) -> None:
     """Every bundle that ever served, the first one first."""
     rows = [BundleRow("z", "p", "{}", 1), BundleRow("a", "q", '{"A": "Ä"}', 2), BundleRow("a", "r", "{}", 3)]
     await write(store, *reversed(rows))
-    async with store.reading() as reader:
-        assert await reader.bundles() == rows
+    assert await reader.bundles() == rows
 
 
-async def test_clients_get_numbers_and_history_scopes(store: Store) -> None:
+async def test_clients_get_numbers_and_history_scopes(store: Store, reader: Reader) -> None:
     """A new client gets a number, and its own history scope where none is named; it is found by its key's digest."""
     alone, pooled = client_row(), client_row(pool="shared")
     async with store.writing(POOLS) as transaction:
@@ -174,16 +171,15 @@ async def test_clients_get_numbers_and_history_scopes(store: Store) -> None:
         await transaction.insert(keys)
     assert one != two
     clients = [alone._replace(client=one, pool=str(one)), pooled._replace(client=two)]
-    async with store.reading() as reader:
-        assert await reader.clients() == clients
-        assert await reader.api_keys(one) == [keys[1], keys[0]]
-        assert await reader.credentials([keys[2].digest, os.urandom(32), keys[0].digest]) == {
-            keys[2].digest: (keys[2], clients[1]),
-            keys[0].digest: (keys[0], clients[0]),
-        }
+    assert await reader.clients() == clients
+    assert await reader.api_keys(one) == [keys[1], keys[0]]
+    assert await reader.credentials([keys[2].digest, os.urandom(32), keys[0].digest]) == {
+        keys[2].digest: (keys[2], clients[1]),
+        keys[0].digest: (keys[0], clients[0]),
+    }
 
 
-async def test_revocation_is_dated_once(store: Store) -> None:
+async def test_revocation_is_dated_once(store: Store, reader: Reader) -> None:
     """A client or key that is revoked again keeps its first date; an expiry can be moved."""
     async with store.writing(POOLS) as transaction:
         client = await transaction.new_client(client_row())
@@ -193,9 +189,8 @@ async def test_revocation_is_dated_once(store: Store) -> None:
             await transaction.revoke_api_key(key.digest, at)
             await transaction.expire_api_key(key.digest, at)
             await transaction.revoke_client(client, at)
-    async with store.reading() as reader:
-        assert await reader.api_keys(client) == [key._replace(revoked_at=5, expires_at=6)]
-        assert [row.revoked_at for row in await reader.clients()] == [5]
+    assert await reader.api_keys(client) == [key._replace(revoked_at=5, expires_at=6)]
+    assert [row.revoked_at for row in await reader.clients()] == [5]
 
 
 async def test_advance_returns_the_sequence_before(store: Store) -> None:
@@ -207,33 +202,31 @@ async def test_advance_returns_the_sequence_before(store: Store) -> None:
         assert await transaction.advance({}) == {}
 
 
-async def test_resources_are_their_clients_own(store: Store) -> None:
+async def test_resources_are_their_clients_own(store: Store, reader: Reader) -> None:
     """Identities, verifications and webhooks of another client are not there."""
     identity, verification, webhook = identity_row(), verification_row(), webhook_row()
     await write(store, identity)
     await write(store, verification)
     await write(store, webhook)
-    async with store.reading() as reader:
-        assert await reader.identity(1, identity.id) == identity
-        assert await reader.verification(1, verification.id) == verification
-        assert await reader.webhook(1, webhook.id) == webhook
-        assert await reader.identity(2, identity.id) is None
-        assert await reader.verification(2, verification.id) is None
-        assert await reader.webhook(2, webhook.id) is None
-        assert await reader.verification_by_id(verification.id) == verification
-        assert await reader.verification_by_id(identity.id) is None
-        assert await reader.webhooks(2, None, 10) == []
+    assert await reader.identity(1, identity.id) == identity
+    assert await reader.verification(1, verification.id) == verification
+    assert await reader.webhook(1, webhook.id) == webhook
+    assert await reader.identity(2, identity.id) is None
+    assert await reader.verification(2, verification.id) is None
+    assert await reader.webhook(2, webhook.id) is None
+    assert await reader.verification_by_id(verification.id) == verification
+    assert await reader.verification_by_id(identity.id) is None
+    assert await reader.webhooks(2, None, 10) == []
 
 
-async def test_an_identity_comes_with_its_persons_key(store: Store) -> None:
+async def test_an_identity_comes_with_its_persons_key(store: Store, reader: Reader) -> None:
     """Both in one look, and the identity alone once the key is gone."""
     key = person_key_row()
     identity = identity_row(key_id=key.key_id)
     await write(store, key)
     await write(store, identity)
-    async with store.reading() as reader:
-        assert await reader.identity_and_key(1, identity.id) == (identity, key)
-        assert await reader.identity_and_key(2, identity.id) is None
+    assert await reader.identity_and_key(1, identity.id) == (identity, key)
+    assert await reader.identity_and_key(2, identity.id) is None
     async with store.writing(POOLS) as transaction:
         await transaction.erase(key.key_id, 99)
         found = await transaction.identity_and_key(1, identity.id)
@@ -283,44 +276,41 @@ async def test_what_was_inserted_is_seen_at_once(store: Store) -> None:
         assert await transaction.newest([b"h" * 16]) == 4
 
 
-async def test_a_persons_rows_are_found_by_its_key(store: Store) -> None:
+async def test_a_persons_rows_are_found_by_its_key(store: Store, reader: Reader) -> None:
     """All identities under one key are found, and no others."""
     key = new_id()
     identities = [identity_row(key_id=key), identity_row(key_id=key, client=2)]
     await write(store, *identities, identity_row())
-    async with store.reading() as reader:
-        assert await reader.identities_of(key) == identities
+    assert await reader.identities_of(key) == identities
 
 
-async def test_an_identitys_verifications_are_found(store: Store) -> None:
+async def test_an_identitys_verifications_are_found(store: Store, reader: Reader) -> None:
     """Those that scored it, by way of the key that they share with it; not those of its person's other identities."""
     key = new_id()
     identity, other = identity_row(key_id=key), identity_row(key_id=key)
     rows = [verification_row(key_id=key, identity_id=identity.id) for _ in range(2)]
     await write(store, identity, other)
     await write(store, *rows, verification_row(key_id=key, identity_id=other.id), verification_row())
-    async with store.reading() as reader:
-        assert await reader.verifications_of_identity(identity.id) == rows
-        assert await reader.verifications_of_identity(new_id()) == []
+    assert await reader.verifications_of_identity(identity.id) == rows
+    assert await reader.verifications_of_identity(new_id()) == []
 
 
-async def test_completed_verifications_come_page_by_page(store: Store) -> None:
+async def test_completed_verifications_come_page_by_page(store: Store, reader: Reader) -> None:
     """Pages by (completed_at, id) put together are all COMPLETED verifications of the client, in that order."""
     same = [verification_row(completed_at=30) for _ in range(3)]
     rows = [verification_row(completed_at=40), *same, verification_row(completed_at=20)]
     others = [verification_row(client=2), pending_row(), verification_row(status="ERROR")]
     await write(store, *rows, *others)
     found: list[VerificationRow] = []
-    async with store.reading() as reader:
-        while page := await reader.completed(
-            1, (found[-1].completed_at or 0, found[-1].id) if found else None, 2
-        ):
-            assert len(page) <= 2
-            found += page
+    while page := await reader.completed(
+        1, (found[-1].completed_at or 0, found[-1].id) if found else None, 2
+    ):
+        assert len(page) <= 2
+        found += page
     assert found == sorted(rows, key=lambda row: (row.completed_at or 0, row.id))
 
 
-async def test_labels_come_in_the_order_in_which_they_were_told(store: Store) -> None:
+async def test_labels_come_in_the_order_in_which_they_were_told(store: Store, reader: Reader) -> None:
     """Labels of several verifications, told in one transaction or in several, keep their order."""
     one, two, none = new_id(), new_id(), new_id()
     told = [
@@ -330,17 +320,16 @@ async def test_labels_come_in_the_order_in_which_they_were_told(store: Store) ->
     ]
     await write(store, *told)
     await write(store, LabelRow(1, one, "genuine", 1, 15))
-    async with store.reading() as reader:
-        assert await reader.labels([one, none, two]) == {
-            one: [("withdrawn", 9, 20), ("fraud", 3, 20), ("genuine", 1, 15)],
-            two: [("genuine", 1, 20)],
-        }
-        assert await reader.labels([]) == {}
+    assert await reader.labels([one, none, two]) == {
+        one: [("withdrawn", 9, 20), ("fraud", 3, 20), ("genuine", 1, 15)],
+        two: [("genuine", 1, 20)],
+    }
+    assert await reader.labels([]) == {}
     with pytest.raises(Duplicate):
         await write(store, told[0]._replace(told_at=99))
 
 
-async def test_keys_of_persons_are_found_by_id_and_by_person(store: Store) -> None:
+async def test_keys_of_persons_are_found_by_id_and_by_person(store: Store, reader: Reader) -> None:
     """A person has one key with each client; where no person is known, any number of keys may be."""
     person = os.urandom(16)
     rows = [
@@ -350,12 +339,11 @@ async def test_keys_of_persons_are_found_by_id_and_by_person(store: Store) -> No
         person_key_row(person=None),
     ]
     await write(store, *rows)
-    async with store.reading() as reader:
-        ids = [row.key_id for row in rows]
-        assert await reader.person_keys([*ids, new_id()]) == dict(zip(ids, rows, strict=True))
-        wanted = [(1, person), (2, person), (3, person), (1, os.urandom(16))]
-        assert await reader.persons(wanted) == {(1, person): rows[0], (2, person): rows[1]}
-        assert (await reader.person_keys([]), await reader.persons([])) == ({}, {})
+    ids = [row.key_id for row in rows]
+    assert await reader.person_keys([*ids, new_id()]) == dict(zip(ids, rows, strict=True))
+    wanted = [(1, person), (2, person), (3, person), (1, os.urandom(16))]
+    assert await reader.persons(wanted) == {(1, person): rows[0], (2, person): rows[1]}
+    assert (await reader.person_keys([]), await reader.persons([])) == ({}, {})
     with pytest.raises(Duplicate):
         await write(store, person_key_row(person=person))
 
@@ -374,28 +362,26 @@ async def test_keys_are_wrapped_anew(store: Store) -> None:
     assert list(kept.values()) == [row._replace(master_id=b"master-b", wrapped=b"again") for row in rows[:2]]
 
 
-async def test_answers_are_found_by_digest(store: Store) -> None:
+async def test_answers_are_found_by_digest(store: Store, reader: Reader) -> None:
     """Those digests that were answered, with all that is kept of the answer."""
     rows = [idempotency_row(), idempotency_row(answer=b"sealed", status=202)]
     await write(store, *rows)
-    async with store.reading() as reader:
-        digests = [row.digest for row in rows]
-        assert await reader.idempotency([os.urandom(32), *digests]) == dict(zip(digests, rows, strict=True))
-        assert await reader.idempotency([]) == {}
+    digests = [row.digest for row in rows]
+    assert await reader.idempotency([os.urandom(32), *digests]) == dict(zip(digests, rows, strict=True))
+    assert await reader.idempotency([]) == {}
     async with store.writing(POOLS) as transaction:
         await transaction.forget_answers([digests[0], os.urandom(32)])
         assert list(await transaction.idempotency(digests)) == [digests[1]]
         await transaction.insert([rows[0]])  # it may come again
 
 
-async def test_webhooks_come_page_by_page(store: Store) -> None:
+async def test_webhooks_come_page_by_page(store: Store, reader: Reader) -> None:
     """Pages put together are all webhooks of the client in the order of their ids."""
     rows = [webhook_row() for _ in range(5)]
     await write(store, *reversed(rows), webhook_row(client=2))
-    async with store.reading() as reader:
-        first = await reader.webhooks(1, None, 3)
-        assert first + await reader.webhooks(1, first[-1].id, 3) == rows
-        assert await reader.webhooks(1, rows[-1].id, 3) == []
+    first = await reader.webhooks(1, None, 3)
+    assert first + await reader.webhooks(1, first[-1].id, 3) == rows
+    assert await reader.webhooks(1, rows[-1].id, 3) == []
 
 
 async def test_webhooks_change_and_go(store: Store) -> None:
@@ -545,7 +531,7 @@ async def test_newest_counts_events_and_labels(store: Store) -> None:
         assert await transaction.newest([one, two, three]) == 80
 
 
-async def test_erasure_takes_the_key_and_what_it_sealed(store: Store) -> None:
+async def test_erasure_takes_the_key_and_what_it_sealed(store: Store, reader: Reader) -> None:
     """Privacy, Erasure: the key is gone, payloads and links are empty, verdicts and others' rows stay."""
     key, other = person_key_row(), person_key_row()
     identity, verification = identity_row(key_id=key.key_id), verification_row(key_id=key.key_id)
@@ -556,19 +542,18 @@ async def test_erasure_takes_the_key_and_what_it_sealed(store: Store) -> None:
     for now in (50, 60):
         async with store.writing(POOLS) as transaction:
             await transaction.erase(key.key_id, now)
-    async with store.reading() as reader:
-        assert await reader.person_keys([key.key_id, other.key_id]) == {other.key_id: other}
-        assert await reader.identity(1, identity.id) == identity._replace(
-            payload=None, status="REDACTED", updated_at=50
-        )
-        assert await reader.verification(1, verification.id) == verification._replace(
-            payload=None, links=None
-        )
-        assert await reader.identity(1, kept_identity.id) == kept_identity
-        assert await reader.verification(1, kept.id) == kept
+    assert await reader.person_keys([key.key_id, other.key_id]) == {other.key_id: other}
+    assert await reader.identity(1, identity.id) == identity._replace(
+        payload=None, status="REDACTED", updated_at=50
+    )
+    assert await reader.verification(1, verification.id) == verification._replace(payload=None, links=None)
+    assert await reader.identity(1, kept_identity.id) == kept_identity
+    assert await reader.verification(1, kept.id) == kept
 
 
-async def test_history_scopes_in_any_order_never_block_each_other_for_good(store: Store) -> None:
+async def test_history_scopes_in_any_order_never_block_each_other_for_good(
+    store: Store, reader: Reader
+) -> None:
     """Locks are taken in one order: transactions over the same history scopes in other orders all come through."""
 
     async def work(store: Store, scopes: list[str]) -> None:
@@ -579,8 +564,7 @@ async def test_history_scopes_in_any_order_never_block_each_other_for_good(store
                 await transaction.set_fact("count", (before + 1).to_bytes(4, "big"))
 
     await asyncio.gather(work(store, ["a", "b"]), work(store, ["b", "a"]), work(store, ["b", "c", "a", "b"]))
-    async with store.reading() as reader:
-        assert await reader.fact("count") == (30).to_bytes(4, "big")
+    assert await reader.fact("count") == (30).to_bytes(4, "big")
 
 
 async def test_more_tasks_than_connections_come_through(store: Store) -> None:
