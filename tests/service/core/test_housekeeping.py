@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.retention import KEPT_SINCE, kept_since, warn_of_short_history
 from scoring_model.service.scoring.score import SKEW
-from service_use import HOUR, START, World, table, tell
+from service_use import HOUR, START, World, tell
 
 
 def longest(world: World) -> int:
@@ -44,22 +43,6 @@ def test_links_old_events_go_and_nobody_sees_it(store_url: str, sealed: Path) ->
         assert len(left) < 2 * before
         assert all(row.time >= oldest for row in left)
         assert await kept_since(world.store) == oldest
-
-    tell(store_url, sealed, story)
-
-
-def test_idempotency_old_answers_go(store_url: str, sealed: Path) -> None:
-    """What is not repeated any more is not kept any longer either."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        await world.verify(caller, signals={"vpn": True}, key="first")
-        world.clock.at += 20 * HOUR
-        await world.verify(caller, signals={"vpn": True}, key="second")
-        world.clock.at += 4 * HOUR + 1
-        await world.service.housekeeping.walk()
-        (left,) = await table(world.url, IdempotencyRow)
-        assert left.created_at == START + 20 * HOUR
 
     tell(store_url, sealed, story)
 

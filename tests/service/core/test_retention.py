@@ -265,13 +265,9 @@ def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None
     tell_world(store_url, sealed, story)
 
 
-async def test_links_are_left_where_nobody_knows_how_long_they_count(store: Store, store_url: str) -> None:
-    """Without a window there is none of them in the result; the bundle that is served says what it is."""
-    await write(store, LinkRow(new_id(), 5, b"p", packed((7, 1))))
-    before = await everything(store_url)
+async def test_the_longest_window_is_that_of_the_bundle_opened_last(store: Store) -> None:
+    """It is unknown before a bundle is opened."""
     assert await noted_window(store) is None
-    assert Expiring.LINKS not in await sweep(store, AGES.cutoffs(now=NOW, longest=None))
-    assert await everything(store_url) == before
-    for window in (WINDOW, WINDOW, 2 * WINDOW):
+    for window in (WINDOW, WINDOW, 2 * WINDOW, WINDOW):
         await note_window(store, window)
         assert await noted_window(store) == window

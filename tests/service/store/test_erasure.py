@@ -68,23 +68,6 @@ def test_nothing_that_was_erased_is_left_in_the_files(
     assert occurrences(tmp_path, canary) == 0
 
 
-def test_signals_that_were_taken_out_leave_the_log_too(sqlite_url: str, tmp_path: Path) -> None:
-    """What replaces a sealed payload has the log truncated as an erasure does."""
-
-    async def run() -> None:
-        store = await open_store(sqlite_url)
-        row = verification_row(payload=b"canary" * 20)
-        async with store.writing(["1"]) as transaction:
-            await transaction.insert([row])
-        async with store.writing(["1"]) as transaction:
-            assert await transaction.reseal([(row.id, b"canary" * 20, b"other")]) == {row.id}
-        await eventually(lambda: is_complete(store))
-        assert occurrences(tmp_path, b"canary") == 0
-        await store.close()
-
-    asyncio.run(run())
-
-
 def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_path: Path) -> None:
     """Requests of the same process that never pause do not keep the log from being truncated, nor lose an erasure."""
 

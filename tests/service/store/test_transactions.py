@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import (
-    TABLES,
     BundleRow,
     FactRow,
     IdentityRow,
@@ -27,7 +26,6 @@ from store_story import tell, write
 from stored_rows import (
     api_key_row,
     client_row,
-    delivery_row,
     event_row,
     idempotency_row,
     identity_row,
@@ -42,29 +40,6 @@ from stored_rows import (
 pytestmark = pytest.mark.anyio
 
 POOLS = ["1"]
-
-
-async def test_a_row_of_every_kind_can_be_inserted(store: Store) -> None:
-    """Every kind of rows that the service knows has a table that takes it."""
-    rows: list[Row] = [
-        FactRow("f", b"1"),
-        BundleRow("m", "p", "{}", 1),
-        client_row(client=9),
-        api_key_row(9),
-        person_key_row(),
-        identity_row(),
-        verification_row(),
-        LinkRow(b"h" * 16, 1, b"p", None),
-        event_row(),
-        webhook_row(),
-        delivery_row(),
-        idempotency_row(),
-        LabelRow(9, new_id(), "fraud", 1, 2),
-    ]
-    assert {type(row) for row in rows} == set(TABLES)
-    await write(store, *rows)
-    async with store.writing(POOLS) as transaction:
-        await transaction.insert([])
 
 
 async def test_an_error_rolls_everything_back(store: Store) -> None:
@@ -85,12 +60,16 @@ async def test_an_error_rolls_everything_back(store: Store) -> None:
 
 
 async def test_a_transaction_sees_itself_and_readers_do_not(store: Store, reader: Reader) -> None:
-    """A reader sees what was committed, a transaction what it wrote too."""
+    """A reader sees what was committed, a transaction what it wrote too; a fact has its latest value."""
     async with store.writing(POOLS) as transaction:
-        await transaction.set_fact("a", b"1")
-        assert await transaction.fact("a") == b"1"
+        await transaction.insert([])
+        assert await transaction.fact("a") is None
+        for value in (b"1", b"\x00\xff"):
+            await transaction.set_fact("a", value)
+            assert await transaction.fact("a") == value
+        await transaction.set_fact("b", b"")
         assert await reader.fact("a") is None
-    assert await reader.fact("a") == b"1"
+    assert (await reader.fact("a"), await reader.fact("b")) == (b"\x00\xff", b"")
 
 
 async def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(
@@ -144,16 +123,6 @@ async def test_a_transaction_can_not_be_used_once_it_is_over(store: Store, reade
     assert await reader.fact("late") is None
 
 
-async def test_facts_are_written_over(store: Store, reader: Reader) -> None:
-    """A fact has its latest value, and None before it has one."""
-    async with store.writing(POOLS) as transaction:
-        assert await transaction.fact("a") is None
-        await transaction.set_fact("a", b"1")
-        await transaction.set_fact("a", b"\x00\xff")
-        await transaction.set_fact("b", b"")
-    assert (await reader.fact("a"), await reader.fact("b")) == (b"\x00\xff", b"")
-
-
 async def test_bundles_are_listed_as_they_served(store: Store, reader: Reader) -> None:
     """Every bundle that ever served, the first one first."""
     rows = [BundleRow("z", "p", "{}", 1), BundleRow("a", "q", '{"A": "Ä"}', 2), BundleRow("a", "r", "{}", 3)]
@@ -191,15 +160,6 @@ async def test_revocation_is_dated_once(store: Store, reader: Reader) -> None:
             await transaction.revoke_client(client, at)
     assert await reader.api_keys(client) == [key._replace(revoked_at=5, expires_at=6)]
     assert [row.revoked_at for row in await reader.clients()] == [5]
-
-
-async def test_advance_returns_the_sequence_before(store: Store) -> None:
-    """Sequences of several clients move on at once, each by its own count."""
-    async with store.writing(POOLS) as transaction:
-        one, two = [await transaction.new_client(client_row(sequence=s)) for s in (0, 7)]
-        assert await transaction.advance({one: 2, two: 1}) == {one: (0, False), two: (7, False)}
-        assert await transaction.advance({one: 3}) == {one: (2, False)}
-        assert await transaction.advance({}) == {}
 
 
 async def test_resources_are_their_clients_own(store: Store, reader: Reader) -> None:
@@ -276,21 +236,14 @@ async def test_what_was_inserted_is_seen_at_once(store: Store) -> None:
         assert await transaction.newest([b"h" * 16]) == 4
 
 
-async def test_a_persons_rows_are_found_by_its_key(store: Store, reader: Reader) -> None:
-    """All identities under one key are found, and no others."""
-    key = new_id()
-    identities = [identity_row(key_id=key), identity_row(key_id=key, client=2)]
-    await write(store, *identities, identity_row())
-    assert await reader.identities_of(key) == identities
-
-
 async def test_an_identitys_verifications_are_found(store: Store, reader: Reader) -> None:
-    """Those that scored it, by way of the key that they share with it; not those of its person's other identities."""
+    """Those that scored it, not those of its person's other identities, which have the same key."""
     key = new_id()
     identity, other = identity_row(key_id=key), identity_row(key_id=key)
     rows = [verification_row(key_id=key, identity_id=identity.id) for _ in range(2)]
-    await write(store, identity, other)
+    await write(store, identity, other, identity_row())
     await write(store, *rows, verification_row(key_id=key, identity_id=other.id), verification_row())
+    assert await reader.identities_of(key) == [identity, other]
     assert await reader.verifications_of_identity(identity.id) == rows
     assert await reader.verifications_of_identity(new_id()) == []
 
@@ -411,16 +364,17 @@ async def test_webhooks_change_and_go(store: Store) -> None:
         assert await transaction.webhook(1, row.id) is None
 
 
-async def test_only_clients_with_an_active_webhook_listen(store: Store) -> None:
-    """A client listens when one of its webhooks is active, though it was made in the same transaction."""
+async def test_sequences_move_on_and_only_clients_with_an_active_webhook_listen(store: Store) -> None:
+    """Each by its own count, returned as it was before, though client and webhooks are made in the same transaction."""
     async with store.writing(POOLS) as transaction:
-        clients = [await transaction.new_client(client_row()) for _ in range(3)]
-        one, two, three = clients
+        one, two, three = [await transaction.new_client(client_row(sequence=s)) for s in (0, 7, 0)]
         await transaction.insert(
             [webhook_row(client=one), webhook_row(client=one), webhook_row(client=two, active=0)]
         )
-        found = await transaction.advance(dict.fromkeys(clients, 1))
-        assert found == {one: (0, True), two: (0, False), three: (0, False)}
+        found = await transaction.advance({one: 2, two: 1, three: 1})
+        assert found == {one: (0, True), two: (7, False), three: (0, False)}
+        assert await transaction.advance({one: 3}) == {one: (2, True)}
+        assert await transaction.advance({}) == {}
 
 
 async def test_only_pending_verifications_are_settled(store: Store) -> None:
