@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import Final, cast
 
-from scoring_model.service.core.rows import ClientRow, DeliveryRow, Row, WebhookRow
+from scoring_model.service.core.rows import ClientRow, DeliveryRow, LabelRow, Row, WebhookRow
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import BucketTable
 from scoring_model.service.store.errors import SchemaMissing, StoreUnavailable
@@ -38,7 +38,8 @@ class PostgresReader(Reader):
     async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
         if not keys:
             return ()
-        return await self._rows(statement.many, *map(list, zip(*keys, strict=True)))
+        arrays = [keys] if statement.takes_rows else map(list, zip(*keys, strict=True))
+        return await self._rows(statement.many, *arrays)
 
 
 class PooledReader(PostgresReader):
@@ -89,7 +90,7 @@ class PostgresTransaction(PostgresReader, Transaction):
     def __init__(self, connection: Connection, locked: frozenset[str]) -> None:
         self._connection: Connection | None = connection
         self.locked = locked
-        self._waiting: dict[type[Row], list[Row]] = {}
+        self._waiting: dict[type[Row], list[Values]] = {}
 
     def end(self) -> None:
         """Let nobody use it any more: its connection may be at work for others."""
@@ -99,8 +100,9 @@ class PostgresTransaction(PostgresReader, Transaction):
         """Insert what waits, in one statement."""
         if self._waiting:
             waiting, self._waiting = self._waiting, {}
-            arrays = [list(array) for rows in waiting.values() for array in zip(*rows, strict=True)]
-            await self._open().fetch(_insertion(tuple(waiting)), *arrays)
+            if LabelRow in waiting:  # the table has a column before those of the rows
+                waiting[LabelRow] = [(None, *row) for row in waiting[LabelRow]]
+            await self._open().fetch(_insertion(tuple(waiting)), *waiting.values())
 
     def _open(self) -> Connection:
         if self._connection is None:

@@ -6,8 +6,7 @@ Arguments are written as in PostgreSQL, `$1`; SQLite gets `?1`. Where the dialec
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import UnionType
-from typing import Final, get_args, get_type_hints
+from typing import Final
 
 from scoring_model.service.core.rows import (
     TABLES,
@@ -27,8 +26,6 @@ from scoring_model.service.core.rows import (
     WebhookRow,
 )
 
-_SERVER_TYPES: Final = {bytes: "bytea", int: "bigint", str: "text"}
-
 
 @dataclass(frozen=True, slots=True)
 class Each:
@@ -40,21 +37,13 @@ class Each:
         For SQLite, which runs it for each key: the arguments are the parts of a key. That costs no more than a list.
     many : str
         For a server, which gets all keys in one round trip: the arguments are arrays, one for each part.
+    takes_rows : bool
+        Whether the argument of `many` is one array of whole rows. The driver encodes it in two thirds of the time.
     """
 
     one: str
     many: str
-
-
-def server_types(kind: type[Row]) -> list[str]:
-    """The PostgreSQL types of the fields of a kind of rows."""
-    types = []
-    for hint in get_type_hints(kind).values():
-        plain = (
-            next(t for t in get_args(hint) if t is not type(None)) if isinstance(hint, UnionType) else hint
-        )
-        types.append(_SERVER_TYPES[plain])
-    return types
+    takes_rows: bool = False
 
 
 def columns(kind: type[Row], alias: str = "") -> str:
@@ -82,19 +71,12 @@ def insert_one(kind: type[Row]) -> str:
     return f"INSERT INTO {TABLES[kind]} ({columns(kind)}) VALUES ({places(1, len(kind._fields))})"
 
 
-def arrays(types: list[str]) -> str:
-    """A table made of arrays, one for each column."""
-    return "unnest(" + ", ".join(f"${place}::{name}[]" for place, name in enumerate(types, 1)) + ")"
-
-
 def insert_kinds(kinds: Sequence[type[Row]]) -> str:
-    """One statement for a server that inserts rows of several kinds: the arrays of one kind after those of another."""
-    insertions, place = [], 1
-    for kind in kinds:
-        types = server_types(kind)
-        given = ", ".join(f"${place + i}::{name}[]" for i, name in enumerate(types))
-        insertions.append(f"INSERT INTO {TABLES[kind]} ({columns(kind)}) SELECT * FROM unnest({given})")
-        place += len(types)
+    """One statement for a server that inserts rows of several kinds: an array of rows of the table for each."""
+    insertions = [
+        f"INSERT INTO {TABLES[kind]} ({columns(kind)}) SELECT {columns(kind)} FROM unnest(${place}::{TABLES[kind]}[])"
+        for place, kind in enumerate(kinds, 1)
+    ]
     *others, last = insertions
     named = ", ".join(f"i{number} AS ({text})" for number, text in enumerate(others))
     return f"WITH {named} {last}" if named else last
@@ -121,8 +103,9 @@ def update_by_id(
     )
     return Each(
         f"UPDATE {table} SET {one} WHERE {key} = ${number[key]} {condition} RETURNING {key}",
-        f"UPDATE {table} SET {many} FROM {arrays(server_types(kind))} AS given({columns(kind)}) "
+        f"UPDATE {table} SET {many} FROM unnest($1::{table}[]) AS given "
         f"WHERE {table}.{key} = given.{key} {condition} RETURNING {table}.{key}",
+        takes_rows=True,
     )
 
 
