@@ -144,7 +144,7 @@ def columns(url: str) -> dict[str, list[tuple[str, str, bool]]]:
 
 
 def test_every_field_has_its_column(store_url: str) -> None:
-    """A table has a column per field, in its order and type, NULL where the field can be None; there is no other table."""
+    """A table has a column per field, in its order and type, NULL where the field can be None; no other table."""
     found = columns(store_url)
     assert set(found) - BEYOND_ROWS == set(TABLES.values())
     types = {"blob": bytes, "bytea": bytes, "integer": int, "bigint": int, "text": str}
