@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +29,6 @@ from scoring_model.service.store import (
 from scoring_model.service.webhooks.deliveries import NotReplayed, replay
 from scoring_model.service.webhooks.events import NewEvent, write_events
 from service_use import START, World, table
-from service_use import tell as tell_world
 from store_story import write
 from stored_rows import client_row, delivery_row, event_row, idempotency_row, new_id, packed, webhook_row
 
@@ -243,26 +241,22 @@ async def test_what_was_deleted_can_not_be_sent_again(store: Store) -> None:
             await replay(store, row[0], now=NOW)
 
 
-def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None:
+async def test_what_servers_delete_by_themselves(world: World) -> None:
     """Each opening notes how far its bundle looks back; the walk keeps what is over for 30 days."""
-
-    async def story(world: World) -> None:
-        assert await noted_window(world.store) == world.service.scoring.scorer.matrix.spec.windows[-1]
-        at = START - 30 * DAY
-        kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
-        of_kept, of_gone = (
-            [
-                delivery_row(event=event.id, status=status, finished_at=at - early)
-                for event, status in zip(events, ("DELIVERED", "DROPPED", "DEAD"), strict=True)
-            ]
-            for early, events in ((0, kept), (1, gone))
-        )
-        await write(world.store, *kept, *gone, *of_kept, *of_gone)
-        await world.service.housekeeping.walk()
-        found = await everything(world.url)
-        assert (found["events"], found["deliveries"]) == ({*kept}, {*of_kept})
-
-    tell_world(store_url, sealed, story)
+    assert await noted_window(world.store) == world.service.scoring.scorer.matrix.spec.windows[-1]
+    at = START - 30 * DAY
+    kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
+    of_kept, of_gone = (
+        [
+            delivery_row(event=event.id, status=status, finished_at=at - early)
+            for event, status in zip(events, ("DELIVERED", "DROPPED", "DEAD"), strict=True)
+        ]
+        for early, events in ((0, kept), (1, gone))
+    )
+    await write(world.store, *kept, *gone, *of_kept, *of_gone)
+    await world.service.housekeeping.walk()
+    found = await everything(world.url)
+    assert (found["events"], found["deliveries"]) == ({*kept}, {*of_kept})
 
 
 async def test_the_longest_window_is_that_of_the_bundle_opened_last(store: Store) -> None:

@@ -25,7 +25,7 @@ SETTLED = (DeliveryStatus.DELIVERED, DeliveryStatus.DROPPED, DeliveryStatus.DEAD
 
 
 async def walk(
-    store: Store, kind: Expiring, limit: int = 100, *, dry: bool = False, **cutoffs: int
+    store: Store, kind: Expiring, limit: int = 100, dry: bool = False, /, **cutoffs: int
 ) -> tuple[int, int, int]:
     """Walk through a kind: how many ranges that took, and how many rows it found and deleted."""
     instants = cutoffs_of(**cutoffs)
@@ -154,7 +154,7 @@ async def test_any_outbox_is_left_with_what_the_rules_keep(
     held = {row.event for row in deliveries if row.id in left}
     left |= {row.id for row in events if row.waiting or row.created_at >= limits["events"] or row.id in held}
     await write(store, *events, *deliveries)
-    _, foretold, _ = await walk(store, Expiring.EVENTS, limit, dry=True, **limits)
+    _, foretold, _ = await walk(store, Expiring.EVENTS, limit, True, **limits)
     done = 0
     for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS, Expiring.EVENTS):
         _, found, deleted = await walk(store, kind, limit, **limits)
@@ -176,7 +176,7 @@ async def test_a_walk_ends_where_nothing_can_be_old(store: Store, store_url: str
         for ahead in (-1, ids.AHEAD - 1_000, ids.AHEAD + 1_000)
     )
     await write(store, late, soon, old)
-    assert await walk(store, Expiring.EVENTS, limit=1, events=before) == (3, 2, 2)
+    assert await walk(store, Expiring.EVENTS, 1, events=before) == (3, 2, 2)
     assert [row.id for row in await table(store_url, EventRow)] == [late.id]
 
 
