@@ -26,7 +26,6 @@ from scoring_model.service.store import (
     Transaction,
     open_store,
 )
-from scoring_model.service.webhooks.deliveries import NotReplayed, replay
 from scoring_model.service.webhooks.events import NewEvent, write_events
 from service_use import START, World, table
 from store_story import write
@@ -228,17 +227,6 @@ async def test_the_sequence_of_a_client_goes_on(
     await event(NOW)
     (left,) = await table(store_url, EventRow)
     assert left.sequence == 4
-
-
-async def test_what_was_deleted_can_not_be_sent_again(store: Store) -> None:
-    """A replay of it is refused, by the id of delivery and event, and says why."""
-    expiring, _ = rows_at(0, 1)
-    await write(store, *expiring)
-    await sweep(store, CUTOFFS)
-    for row in expiring[2:]:
-        assert isinstance(row[0], bytes)
-        with pytest.raises(NotReplayed, match="deleted after a time"):
-            await replay(store, row[0], now=NOW)
 
 
 async def test_what_servers_delete_by_themselves(world: World) -> None:
