@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from scoring_model.service.core.rows import DeliveryRow, LinkRow, Row
 from scoring_model.service.store import Store, open_store
@@ -10,11 +10,11 @@ from scoring_model.service.store import Store, open_store
 Story: TypeAlias = Callable[[Store], Awaitable[None]]
 
 
-def tell(url: str, story: Story) -> None:
-    """Open a store, do something with it and close it."""
+def tell(url: str, story: Story, **options: Any) -> None:
+    """Open a store, do something with it and close it; see `open_store`."""
 
     async def run() -> None:
-        store = await open_store(url)
+        store = await open_store(url, **options)
         try:
             await story(store)
         finally:

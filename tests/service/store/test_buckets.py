@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoring_model.service.store import Bucket, open_store
+from scoring_model.service.store import Bucket, Store, open_store
 from scoring_model.service.store.buckets import MOST_BUCKETS, SLACK, MemoryBuckets
+from store_story import tell
 
 SECOND = 1_000_000
 TAKER = """
@@ -207,8 +208,7 @@ def test_a_quota_that_changes_holds_at_once(store_url: str) -> None:
 def test_a_cancelled_request_does_not_hold_up_others(postgres_url: str) -> None:
     """Requests for tokens that are called off leave those that came with them unharmed."""
 
-    async def run() -> None:
-        store = await open_store(postgres_url)
+    async def story(store: Store) -> None:
         tasks = [
             asyncio.create_task(store.take(b"client", capacity=50, per_second=1.0, now=0)) for _ in range(20)
         ]
@@ -217,6 +217,5 @@ def test_a_cancelled_request_does_not_hold_up_others(postgres_url: str) -> None:
             task.cancel()
         found = await asyncio.gather(*tasks[1::2])
         assert all(bucket.allowed for bucket in found)
-        await store.close()
 
-    asyncio.run(run())
+    tell(postgres_url, story)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.core.rows import PersonKeyRow
-from scoring_model.service.store import TRUNCATION_FACT, Store, open_store, sqlite_file
+from scoring_model.service.store import TRUNCATION_FACT, Store, sqlite_file
 from scoring_model.service.store.statements import ERASE
 from service_use import eventually
+from store_story import tell
 from stored_rows import identity_row, person_key_row, verification_row
 
 
@@ -55,16 +56,14 @@ def test_nothing_that_was_erased_is_left_in_the_files(
     canary = os.urandom(12)
     monkeypatch.setattr(sqlite_file, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         keys = await fill(store, canary, 150)
         assert await is_complete(store)  # as long as nobody was erased
         await erase(store, *random.Random(8).sample(keys, len(keys)))
         await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, canary) == 0
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)
     assert occurrences(tmp_path, canary) == 0
 
 
@@ -78,8 +77,7 @@ def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_p
             async with store.writing(["1"]) as transaction:
                 await transaction.set_fact("a", os.urandom(8))
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         done = asyncio.Event()
         using = asyncio.gather(*(use(store, done) for _ in range(4)))
         for key in await fill(store, b"canary", 5):
@@ -89,9 +87,8 @@ def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_p
         done.set()
         await using
         assert occurrences(tmp_path, b"canary") == 0
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)
 
 
 def test_another_process_finishes_what_one_left(
@@ -100,8 +97,7 @@ def test_another_process_finishes_what_one_left(
     """A store that is open finds an erasure whose process is gone, whoever required its truncation."""
     monkeypatch.setattr(sqlite_file, "INTERVAL", 0.05)
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         keys = await fill(store, b"canary", 1)
         await eventually(lambda: is_complete(store))
         with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as other:
@@ -112,6 +108,5 @@ def test_another_process_finishes_what_one_left(
             other.commit()
         await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, b"canary") == 0
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)

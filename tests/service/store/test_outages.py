@@ -16,6 +16,7 @@ from scoring_model.service.store import (
     migrate,
     open_store,
 )
+from store_story import tell
 
 
 @pytest.fixture
@@ -67,8 +68,7 @@ def test_a_store_recovers_when_its_server_is_back(frail: Server, how: signal.Sig
             if is_noticed:
                 await transaction.set_fact("half", b"2")
 
-    async def run() -> None:
-        store = await open_store(frail.url("migrated"), seconds=2, connections=2)
+    async def story(store: Store) -> None:
         await write(store, "before")
         for is_noticed in (True, False):
             assert await take(store)
@@ -81,9 +81,8 @@ def test_a_store_recovers_when_its_server_is_back(frail: Server, how: signal.Sig
             assert (await read(store, "before"), await read(store, "half")) == (b"1", None)
             assert await look_up(store) is None
             await asyncio.gather(write(store, "b"), read(store, "b"), take(store))
-        await store.close()
 
-    asyncio.run(run())
+    tell(frail.url("migrated"), story, seconds=2, connections=2)
 
 
 def test_a_connection_that_was_idle_when_its_server_said_goodbye(frail: Server) -> None:
@@ -130,8 +129,7 @@ def test_a_server_that_takes_no_more_is_unavailable(frail: Server) -> None:
 def test_a_statement_that_is_cut_off_is_told(postgres_url: str, postgres: Databases) -> None:
     """A session that its administrator ends in the middle of a statement tells it so; the next statement works."""
 
-    async def run() -> None:
-        store = await open_store(postgres_url, seconds=30)
+    async def story(store: Store) -> None:
         async with store.writing(["1"]):
             waiting = asyncio.create_task(write(store, "a"))
             while not waiting.done():
@@ -143,9 +141,8 @@ def test_a_statement_that_is_cut_off_is_told(postgres_url: str, postgres: Databa
             with pytest.raises(StoreUnavailable, match=r"AdminShutdown|ConnectionDoesNotExist"):
                 await waiting
         await write(store, "a")
-        await store.close()
 
-    asyncio.run(run())
+    tell(postgres_url, story, seconds=30)
 
 
 def test_a_server_that_is_not_there_is_unavailable(frail: Server) -> None:
@@ -161,8 +158,7 @@ def test_a_server_that_is_not_there_is_unavailable(frail: Server) -> None:
 def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
     """A call waits for a connection as long as it may and is then told."""
 
-    async def run() -> None:
-        store = await open_store(postgres_url, seconds=0.3, connections=1)
+    async def story(store: Store) -> None:
         async with store.writing([]) as transaction:
             reading = asyncio.create_task(read(store, "a"))
             while not reading.done():  # an idle transaction would be ended
@@ -170,9 +166,8 @@ def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
             with pytest.raises(StoreUnavailable):
                 await reading
         assert await read(store, "a") is None
-        await store.close()
 
-    asyncio.run(run())
+    tell(postgres_url, story, seconds=0.3, connections=1)
 
 
 FULL = """
@@ -251,11 +246,9 @@ def test_what_was_acknowledged_survives_a_kill(store_url: str) -> None:
         writer.kill()
         last = int([b"29", *writer.stdout.read().split(b"\n")[:-1]][-1])
 
-    async def run() -> None:
-        store = await open_store(store_url)
+    async def story(store: Store) -> None:
         for number in range(last + 2):
             pair = [await read(store, f"{letter}{number}") for letter in "ab"]
             assert pair == [b"", b""] or (number > last and pair == [None, None])
-        await store.close()
 
-    asyncio.run(run())
+    tell(store_url, story)
