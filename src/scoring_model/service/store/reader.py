@@ -69,7 +69,7 @@ class Reader(ABC):
 
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
         """API keys and their clients by SHA-256 of the keys, revoked and expired ones too."""
-        rows = await self._each(sql.CREDENTIALS, singles(digests))
+        rows = await self._each(sql.CREDENTIALS, [(digest,) for digest in digests])
         return {row[0]: cast("tuple[ApiKeyRow, ClientRow]", split(row, ApiKeyRow, ClientRow)) for row in rows}
 
     async def clients(self) -> list[ClientRow]:
@@ -130,14 +130,14 @@ class Reader(ABC):
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
         """Label, known_at and told_at of each verification that has any, in the order they were reported."""
         found: dict[bytes, list[tuple[str, int, int]]] = {}
-        for values in await self._each(sql.LABELS, singles(verification_ids)):
+        for values in await self._each(sql.LABELS, [(value,) for value in verification_ids]):
             row = LabelRow._make(values)
             found.setdefault(row.verification_id, []).append((row.label, row.known_at, row.told_at))
         return found
 
     async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
         """Those that still exist."""
-        rows = await self._each(sql.PERSON_KEYS, singles(key_ids))
+        rows = await self._each(sql.PERSON_KEYS, [(value,) for value in key_ids])
         return {row[0]: PersonKeyRow._make(row) for row in rows}
 
     async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
@@ -233,11 +233,6 @@ def split(row: Values, *kinds: type[Row]) -> tuple[Any, ...]:
     """The rows of several kinds that a joined row holds, one after the other."""
     values = iter(row)
     return tuple(kind._make(islice(values, len(kind._fields))) for kind in kinds)
-
-
-def singles(keys: Sequence[object]) -> list[tuple[object]]:
-    """Keys of one part."""
-    return [(key,) for key in keys]
 
 
 def beginning_with(first: int) -> tuple[bytes, bytes]:

@@ -18,7 +18,7 @@ from scoring_model.service.core.rows import (
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import Bucket
 from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
-from scoring_model.service.store.reader import Past, Reader, beginning_with, singles, split
+from scoring_model.service.store.reader import Past, Reader, beginning_with, split
 from scoring_model.service.store.statements import Each
 
 _LABEL: Final = struct.Struct("<qb")
@@ -122,7 +122,7 @@ class Transaction(Reader):
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
         """The latest instant under any of the hashes, their labels included."""
-        rows = await self._each(sql.NEWEST, singles(hashes))
+        rows = await self._each(sql.NEWEST, [(value,) for value in hashes])
         return max((instant for row in rows for instant in row if instant is not None), default=None)
 
     async def delete_future_links(self, first: int, after: int) -> list[int]:
@@ -145,7 +145,7 @@ class Transaction(Reader):
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
         """Delete recorded answers, by digest: their keys may be used again."""
-        await self._each(sql.FORGET_ANSWERS, singles(digests))
+        await self._each(sql.FORGET_ANSWERS, [(digest,) for digest in digests])
 
     async def drop(self, key_range: KeyRange, cutoffs: Cutoffs) -> int:
         """Delete the old rows of a range that `Reader.key_range` found; returns how many.
@@ -193,7 +193,7 @@ class Transaction(Reader):
 
     async def webhooks_of(self, clients: Sequence[int]) -> list[WebhookRow]:
         """All webhooks of some clients, inactive ones too, in the order of their ids."""
-        rows = await self._each(sql.WEBHOOKS_OF, singles(list(dict.fromkeys(clients))))
+        rows = await self._each(sql.WEBHOOKS_OF, [(client,) for client in dict.fromkeys(clients)])
         return sorted(map(WebhookRow._make, rows), key=lambda row: row.id)
 
     async def waiting_clients(self) -> list[int]:
