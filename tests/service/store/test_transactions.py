@@ -521,6 +521,18 @@ async def test_history_scopes_in_any_order_never_block_each_other_for_good(
     assert await reader.fact("count") == (30).to_bytes(4, "big")
 
 
+async def test_locks_that_others_hold_are_left_out(postgres_store: Store) -> None:
+    """On a server a transaction that does not wait begins under the locks that are free: all, some or none."""
+    async with postgres_store.writing(["a", "b"]):
+        for scopes, free in (("cd", "cd"), ("ac", "c"), ("ab", ""), ("a", ""), ("c", "c"), ("", "")):
+            async with postgres_store.writing([*scopes], wait=False) as transaction:
+                assert transaction.locked == {*free}
+                async with postgres_store.writing([*free], wait=False) as other:
+                    assert other.locked == frozenset()
+    async with postgres_store.writing(["a", "b"], wait=False) as transaction:
+        assert transaction.locked == {"a", "b"}
+
+
 async def test_more_tasks_than_connections_come_through(store: Store) -> None:
     """Readers and writers queue for what there is."""
 
