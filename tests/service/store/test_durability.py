@@ -1,6 +1,5 @@
 import asyncio
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -9,29 +8,20 @@ import pytest
 from databases import Databases
 from scoring_model.service.store import NotDurable, open_store
 from scoring_model.service.store.sqlite_file import connect, require_sync
+from store_story import tell
 
 
-@pytest.fixture
-def own_url(postgres: Databases) -> Iterator[str]:
-    """A database on a server, whose settings may be changed."""
-    with postgres.fresh() as url:
-        yield url
-
-
-def test_a_server_that_does_not_wait_is_refused(own_url: str, postgres: Databases) -> None:
+def test_a_server_that_does_not_wait_is_refused(postgres: Databases) -> None:
     """A database with `synchronous_commit` off is refused by that name; one that waits for a disk is opened."""
-
-    async def run() -> None:
-        await (await open_store(own_url)).close()
-
-    name = own_url.rpartition("/")[2]
-    for value in ("local", "on", "off"):
-        postgres.server.execute("postgres", f"ALTER DATABASE {name} SET synchronous_commit = {value}")
-        if value == "off":
-            with pytest.raises(NotDurable, match="synchronous_commit"):
-                asyncio.run(run())
-        else:
-            asyncio.run(run())
+    with postgres.fresh() as url:
+        for value in ("local", "on", "off"):
+            alter = f"ALTER DATABASE {url.rpartition('/')[2]} SET synchronous_commit = {value}"
+            postgres.server.execute("postgres", alter)
+            if value == "off":
+                with pytest.raises(NotDurable, match="synchronous_commit"):
+                    asyncio.run(open_store(url))
+            else:
+                tell(url, lambda store: asyncio.sleep(0))
 
 
 @pytest.mark.parametrize(("level", "name"), [(0, "OFF"), (1, "NORMAL"), (2, "FULL"), (3, "EXTRA")])
