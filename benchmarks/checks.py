@@ -23,14 +23,13 @@ from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.store import Past, Reader
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.scoring.request import canonical_values
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Past, Reader, open_store
 
 
 async def check_answers(

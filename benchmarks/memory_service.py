@@ -27,7 +27,6 @@ from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
-from scoring_model.service.core.store import Bucket, Past
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
 from scoring_model.service.idempotency import IdempotentRequest
@@ -36,7 +35,8 @@ from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.process import freeze_gc
 from scoring_model.service.run import base_url, listen
 from scoring_model.service.scoring.request import parse_request
-from scoring_model.service.store.buckets import Level, describe, draw
+from scoring_model.service.store import Bucket, Past
+from scoring_model.service.store.buckets import MemoryBuckets
 
 CLIENT: Final = "cl_" + 22 * "1"
 API_KEY: Final = "sk_" + 43 * "1"
@@ -64,7 +64,7 @@ class MemoryService:
         self._linker = Linker(Secrets(bytes(32)), scorer.matrix.link_keys)
         self._caller = Caller(1, CLIENT, "1", frozenset(Permission), QUOTA, 60)
         self._digest = key_digest(API_KEY)
-        self._level: Level | None = None
+        self._buckets = MemoryBuckets()
         self._clock = SystemClock()
         self._asked: list[_Asked] = []
         self._histories: dict[bytes, list[Past]] = defaultdict(list)
@@ -84,8 +84,8 @@ class MemoryService:
 
     async def take_token(self, _caller: Caller) -> Bucket:
         """Spend one request."""
-        self._level, taken = draw(self._level, now=self._clock.now(), capacity=QUOTA, per_second=QUOTA / 60)
-        return describe(self._level.tokens, allowed=taken == 1, capacity=QUOTA, per_second=QUOTA / 60)
+        now = self._clock.now()
+        return await self._buckets.take(b"client", capacity=QUOTA, per_second=QUOTA / 60, now=now)
 
     async def create(
         self, caller: Caller, body: Mapping[str, object], _request: IdempotentRequest | None

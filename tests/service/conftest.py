@@ -1,7 +1,7 @@
 """Databases for everything that stores, a file of SQLite and one of a PostgreSQL that the tests start; and a bundle."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +11,7 @@ from databases import Databases, running_server
 from identity_use import configuration_of
 from linked_use import linked
 from scoring_model.records.reading import read_records
-from scoring_model.service.store import migrate
+from scoring_model.service.store import Reader, Store, migrate, open_store
 from scoring_model.training.run import run_training
 
 
@@ -42,6 +42,35 @@ def store_url(request: pytest.FixtureRequest) -> str:
     """The URL of a database with all tables, on either store."""
     fixture = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
     return cast(str, request.getfixturevalue(fixture))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop of tests that are coroutines."""
+    return "asyncio"
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    """An open store, of either database."""
+    store = await open_store(store_url)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def reader(store: Store) -> AsyncIterator[Reader]:
+    """What has been committed to `store`."""
+    async with store.reading() as reader:
+        yield reader
+
+
+@pytest.fixture
+async def postgres_store(postgres_url: str) -> AsyncIterator[Store]:
+    """An open store on PostgreSQL."""
+    store = await open_store(postgres_url)
+    yield store
+    await store.close()
 
 
 @pytest.fixture(scope="session")

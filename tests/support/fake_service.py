@@ -29,13 +29,13 @@ from scoring_model.service.core.resources import (
     Verification,
     Webhook,
 )
-from scoring_model.service.core.store import Bucket
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.identities.identity import assess, parse_identity
 from scoring_model.service.scoring.readiness import Readiness
 from scoring_model.service.scoring.request import parse_request
 from scoring_model.service.service import Service
+from scoring_model.service.store import Bucket
 from scoring_model.service.webhooks.webhook import parse_new_webhook, parse_webhook_update
 
 T = TypeVar("T")

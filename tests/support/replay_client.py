@@ -10,8 +10,7 @@ import aiohttp
 
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Store, open_store
 
 VERIFICATIONS: Final = "/scoring/v1/verifications"
 IDENTITIES: Final = "/scoring/v1/identities"

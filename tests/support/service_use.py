@@ -27,7 +27,6 @@ from scoring_model.scorer import Scorer
 from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
-from scoring_model.service.core.store import Bucket, Reader, Store, Transaction
 from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.identities.identity import assess, parse_identity
 from scoring_model.service.identities.persons import Persons
@@ -38,7 +37,7 @@ from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
 from scoring_model.service.service import Service, open_service
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Bucket, Reader, Store, Transaction, open_store
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Row)

@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from scoring_model.service.core.rows import DeliveryRow, Row
-from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
+from scoring_model.service.core.rows import DeliveryRow, LinkRow, Row
+from scoring_model.service.store import Store, open_store
 
 Story: TypeAlias = Callable[[Store], Awaitable[None]]
 
 
-def tell(url: str, story: Story) -> None:
-    """Open a store, do something with it and close it."""
+def tell(url: str, story: Story, **options: Any) -> None:
+    """Open a store, do something with it and close it; see `open_store`."""
 
     async def run() -> None:
-        store = await open_store(url)
+        store = await open_store(url, **options)
         try:
             await story(store)
         finally:
@@ -28,7 +27,9 @@ async def write(store: Store, *rows: Row) -> None:
     """Insert rows of any kinds in a transaction."""
     async with store.writing([]) as transaction:
         for row in rows:
-            await transaction.insert([row])
+            await transaction.insert([row._replace(labels=None) if isinstance(row, LinkRow) else row])
+            if isinstance(row, LinkRow):
+                await transaction.link_labels([row.hash], row.time, row.labels or b"")
 
 
 def write_to(url: str, *rows: Row) -> None:

@@ -11,8 +11,8 @@ import typer
 from scoring_model.cli import console
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.store import Store
     from scoring_model.service.keys.keyring import Keyring
+    from scoring_model.service.store import Store
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def future_links(
     this where the clock is right. Verdicts stay, and no instant is changed. Servers may go on running.
     """
     from scoring_model.records.times import rfc3339
-    from scoring_model.service.retention.pruning import future_links as find
+    from scoring_model.service.retention import future_links as find
 
     present = now()
     found = with_store(database, lambda store: find(store, now=present, delete=delete))

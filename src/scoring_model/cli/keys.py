@@ -13,7 +13,7 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, MasterKey, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.store import Store
+    from scoring_model.service.store import Store
 
 app = typer.Typer(help="Keys that sign bundles, and the master keys of the service.", no_args_is_help=True)
 

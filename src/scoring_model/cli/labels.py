@@ -12,9 +12,9 @@ from scoring_model.cli.database import Database, Json, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.core.clock import Clock
-    from scoring_model.service.core.store import Store
     from scoring_model.service.identities.labels import Imported
     from scoring_model.service.label_file import LabelLine
+    from scoring_model.service.store import Store
 
 app = typer.Typer(help="Labels: what became known after the decision.", no_args_is_help=True)
 

@@ -13,7 +13,7 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, now, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.retention.pruning import Pruned
+    from scoring_model.service.retention import Pruned
 
 KINDS: Final = {
     "links": "records under link keys",
@@ -51,9 +51,8 @@ def prune(
     Records under link keys and answers to repeated requests go as servers delete them. Nothing that waits is touched,
     and no verdict. Ages are whole numbers with d, h, m or s. The master key is needed for signals alone.
     """
-    from scoring_model.service.retention.pruning import OldSignals
-    from scoring_model.service.retention.pruning import prune as prune_store
-    from scoring_model.service.retention.sweep import Ages
+    from scoring_model.service.retention import Ages, OldSignals
+    from scoring_model.service.retention import prune as prune_store
 
     given = {
         "--delivered-after": delivered_after,

@@ -11,9 +11,9 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, MasterKey, masters_of, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.store import Store
     from scoring_model.service.keys.keyring import Keyring
     from scoring_model.service.scoring.replay import Replay
+    from scoring_model.service.store import Store
 
 CODES = {"same": 0, "different": 3, "erased": 4}
 """Exit codes by the result of a replay."""

@@ -11,7 +11,7 @@ from scoring_model.bundle import BundleError, Manifest, read_bundle
 from scoring_model.bundle.durable import remove_directory, sibling, sync_directory, write_synced
 from scoring_model.bundle.manifest import MANIFEST, SIGNATURE
 from scoring_model.bundle.reader import read_manifest
-from scoring_model.service.core.store import WHOLE_DATABASE, Store
+from scoring_model.service.store import WHOLE_DATABASE, Store
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

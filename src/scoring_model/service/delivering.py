@@ -12,7 +12,7 @@ from scoring_model.service.egress import Egress
 from scoring_model.service.process import cancelled_by_signals
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.store import Store
+    from scoring_model.service.store import Store
 
 FLOOR: Final = 100.0
 """Attempts a second that a process which answers requests begins at least, however long those wait."""

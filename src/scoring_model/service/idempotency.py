@@ -11,8 +11,8 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdempotencyMismatch, InProgress, RequestError, Unavailable
 from scoring_model.service.core.resources import Answer, Caller
 from scoring_model.service.core.rows import IdempotencyRow
-from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.keys.secrets import Purpose, Secrets
+from scoring_model.service.store import Store, Transaction
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.standard_error import install
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.store import Store
     from scoring_model.service.delivering import Requests
     from scoring_model.service.http.settings import HttpSettings
     from scoring_model.service.service import Service
+    from scoring_model.service.store import Store
 
 STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _DESCRIPTORS: Final = 256

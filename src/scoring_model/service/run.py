@@ -18,7 +18,7 @@ from scoring_model.service.standard_error import install
 from scoring_model.service.workers import supervise
 
 if TYPE_CHECKING:
-    from scoring_model.service.core.store import Store
+    from scoring_model.service.store import Store
 
 Report = Callable[[str], None]
 

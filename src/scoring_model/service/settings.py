@@ -235,7 +235,7 @@ def sqlite_path(database: str) -> Path | None:
     InvalidSettings
         If the URL is of no known kind, or names a database in memory, which ends with its process.
     """
-    from scoring_model.service.store.address import BadAddress, PostgresAddress, parse_address
+    from scoring_model.service.store import BadAddress, PostgresAddress, parse_address
 
     try:
         address = parse_address(database)

@@ -25,8 +25,7 @@ from scoring_model.service.clients.clients import (
 )
 from scoring_model.service.clients.credentials import Credentials
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Store, open_store
 
 NOW = 1_800_000_000_000_000
 SECOND = 1_000_000

@@ -17,7 +17,7 @@ from scoring_model.service.clients.clients import key_digest
 from scoring_model.service.clients.credentials import Credentials
 from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
-from scoring_model.service.core.store import Reader, Store, StoreUnavailable
+from scoring_model.service.store import Reader, Store, StoreUnavailable
 
 SECOND = 1_000_000
 ADA = ClientRow(1, "cl_ada", "Ada", "1", "identities,webhooks", 6000, 60, 0, 0, None)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scoring_model.service.core.rows import ClientRow, DeliveryRow, DeliveryStatus, EventRow
-from scoring_model.service.core.store import Store
+from scoring_model.service.store import Store
 from scoring_model.service.webhooks.deliveries import NotReplayed, list_deliveries, replay
 from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row

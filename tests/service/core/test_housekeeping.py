@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.rows import IdempotencyRow
-from scoring_model.service.retention.sweep import KEPT_SINCE, kept_since, warn_of_short_history
+from scoring_model.service.retention import KEPT_SINCE, kept_since, warn_of_short_history
 from scoring_model.service.scoring.score import SKEW
-from service_use import HOUR, START, World, table, tell
+from service_use import HOUR, START, World, tell
+
+pytestmark = pytest.mark.anyio
 
 
 def longest(world: World) -> int:
@@ -32,53 +33,24 @@ async def counted(world: World, walk: bool) -> list[str]:
     return seen
 
 
-def test_links_old_events_go_and_nobody_sees_it(store_url: str, sealed: Path) -> None:
+async def test_links_old_events_go_and_nobody_sees_it(world: World) -> None:
     """Whoever is scored after a walk gets the features of one who is scored without; the rows are gone."""
-
-    async def story(world: World) -> None:
-        plain = await counted(world, walk=False)
-        before = len(await world.link_rows())
-        assert await counted(world, walk=True) == plain
-        left = await world.link_rows()
-        oldest = world.clock.now() - longest(world) * 1_000_000 - SKEW
-        assert len(left) < 2 * before
-        assert all(row.time >= oldest for row in left)
-        async with world.store.reading() as reader:
-            assert kept_since(await reader.fact(KEPT_SINCE)) == oldest
-
-    tell(store_url, sealed, story)
+    plain = await counted(world, walk=False)
+    before = len(await world.link_rows())
+    assert await counted(world, walk=True) == plain
+    left = await world.link_rows()
+    oldest = world.clock.now() - longest(world) * 1_000_000 - SKEW
+    assert len(left) < 2 * before
+    assert all(row.time >= oldest for row in left)
+    assert await kept_since(world.store) == oldest
 
 
-def test_idempotency_old_answers_go(store_url: str, sealed: Path) -> None:
-    """What is not repeated any more is not kept any longer either."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        await world.verify(caller, signals={"vpn": True}, key="first")
-        world.clock.at += 20 * HOUR
-        await world.verify(caller, signals={"vpn": True}, key="second")
-        world.clock.at += 4 * HOUR + 1
-        await world.service.housekeeping.walk()
-        (left,) = await table(world.url, IdempotencyRow)
-        assert left.created_at == START + 20 * HOUR
-
-    tell(store_url, sealed, story)
-
-
-def test_a_clock_that_was_set_back_does_not_say_that_the_history_is_whole(
-    store_url: str, sealed: Path
-) -> None:
+async def test_a_clock_that_was_set_back_does_not_say_that_the_history_is_whole(world: World) -> None:
     """From when on the history is whole only grows."""
-
-    async def story(world: World) -> None:
-        await world.service.housekeeping.walk()
-        world.clock.at -= 10 * HOUR
-        await world.service.housekeeping.walk()
-        async with world.store.reading() as reader:
-            since = kept_since(await reader.fact(KEPT_SINCE))
-        assert since == START - longest(world) * 1_000_000 - SKEW
-
-    tell(store_url, sealed, story)
+    await world.service.housekeeping.walk()
+    world.clock.at -= 10 * HOUR
+    await world.service.housekeeping.walk()
+    assert await kept_since(world.store) == START - longest(world) * 1_000_000 - SKEW
 
 
 @pytest.mark.parametrize(

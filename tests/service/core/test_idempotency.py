@@ -22,9 +22,9 @@ from scoring_model.service.core.errors import (
 )
 from scoring_model.service.core.resources import Answer
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
-from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.idempotency import LIFETIME
 from scoring_model.service.scoring.commit_queue import QueueLimits
+from scoring_model.service.store import StoreUnavailable
 from service_use import (
     World,
     applicants,

@@ -12,10 +12,10 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.resources import Caller, Verification
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.scoring import pending as work
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.scoring.pending import LEASE
+from scoring_model.service.store import StoreUnavailable
 from service_use import (
     HOUR,
     START,

@@ -12,10 +12,10 @@ import pytest
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.errors import NotFound, Overloaded, Unavailable
 from scoring_model.service.core.resources import Caller
-from scoring_model.service.core.store import StoreUnavailable, Transaction
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.scoring.jobs import Done
-from scoring_model.service.store.postgres.store import lock_number
+from scoring_model.service.store import StoreUnavailable, Transaction
+from scoring_model.service.store.postgres import lock_number
 from service_use import (
     Owner,
     World,

@@ -6,28 +6,32 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scoring_model.contract.event import EventType
 from scoring_model.records.times import DAY
+from scoring_model.service import retention
 from scoring_model.service.core import ids
-from scoring_model.service.core.expiry import Expiring
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
-from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable, Transaction
 from scoring_model.service.idempotency import LIFETIME
-from scoring_model.service.retention import sweep as retention
-from scoring_model.service.retention.sweep import KEPT_SINCE, Ages, note_window, noted_window, sweep
+from scoring_model.service.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
 from scoring_model.service.scoring.score import SKEW
-from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.deliveries import NotReplayed, replay
+from scoring_model.service.store import (
+    TRUNCATION_FACT,
+    Expiring,
+    Store,
+    StoreUnavailable,
+    Transaction,
+    open_store,
+)
 from scoring_model.service.webhooks.events import NewEvent, write_events
 from service_use import START, World, table
-from service_use import tell as tell_world
-from store_story import tell, write
+from store_story import write
 from stored_rows import client_row, delivery_row, event_row, idempotency_row, new_id, packed, webhook_row
+
+pytestmark = pytest.mark.anyio
 
 NOW = 1_000 * DAY
 WINDOW = 90 * DAY
@@ -36,7 +40,7 @@ CUTOFFS = AGES.cutoffs(now=NOW, longest=WINDOW)
 SWEEPER = """
 import asyncio, sys
 from scoring_model.service.core import ids
-from scoring_model.service.retention import sweep as retention
+from scoring_model.service import retention
 from scoring_model.service.store import open_store
 
 retention.BATCH, retention.PAUSE = 10, 0.02
@@ -86,47 +90,41 @@ async def everything(url: str) -> dict[str, set[Row]]:
     return {name: set(await table(url, kind)) for kind, name in TABLES.items()}
 
 
-def test_what_is_as_old_as_it_is_kept_stays_and_a_microsecond_later_it_goes(store_url: str) -> None:
+async def test_what_is_as_old_as_it_is_kept_stays_and_a_microsecond_later_it_goes(
+    store: Store, store_url: str
+) -> None:
     """Of every kind; what waits stays however old it is."""
     exact, staying = rows_at(0, 0)
     older, _ = rows_at(0, 1)
-
-    async def story(store: Store) -> None:
-        await write(store, *exact, *staying, *older)
-        assert await sweep(store, CUTOFFS) == {
-            Expiring.LINKS: 1,
-            Expiring.LABEL_TIMES: 0,
-            Expiring.ANSWERS: 1,
-            Expiring.DELIVERIES: 2,
-            Expiring.DEAD_LETTERS: 1,
-            Expiring.EVENTS: 3,
-        }
-        left = {row for rows in (await everything(store_url)).values() for row in rows}
-        left = {row for row in left if not isinstance(row, FactRow) or row.name != TRUNCATION_FACT}
-        assert left == {*exact, *staying, FactRow(KEPT_SINCE, b"%d" % (NOW - WINDOW - SKEW))}
-        assert set((await sweep(store, CUTOFFS)).values()) == {0}
-
-    tell(store_url, story)
+    await write(store, *exact, *staying, *older)
+    assert await sweep(store, CUTOFFS) == {
+        Expiring.LINKS: 1,
+        Expiring.LABEL_TIMES: 0,
+        Expiring.ANSWERS: 1,
+        Expiring.DELIVERIES: 2,
+        Expiring.DEAD_LETTERS: 1,
+        Expiring.EVENTS: 3,
+    }
+    left = {row for rows in (await everything(store_url)).values() for row in rows}
+    left = {row for row in left if not isinstance(row, FactRow) or row.name != TRUNCATION_FACT}
+    assert left == {*exact, *staying, FactRow(KEPT_SINCE, b"%d" % (NOW - WINDOW - SKEW))}
+    assert set((await sweep(store, CUTOFFS)).values()) == {0}
 
 
-def test_a_dry_run_counts_the_same_and_changes_nothing(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
+async def test_a_dry_run_counts_the_same_and_changes_nothing(
+    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not a row, not a fact; also where stretches are short."""
     monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE", 0)
-
-    async def story(store: Store) -> None:
-        for earlier in range(3):
-            await write(store, *rows_at(0, earlier)[0])
-        await write(store, LinkRow(new_id(), 5, b"p", packed((7, 1))), *rows_at(0, 0)[1])
-        before = await everything(store_url)
-        foretold = await sweep(store, CUTOFFS, dry=True)
-        assert await everything(store_url) == before
-        assert foretold == await sweep(store, CUTOFFS)
-        assert all(foretold.values())
-
-    tell(store_url, story)
+    for earlier in range(3):
+        await write(store, *rows_at(0, earlier)[0])
+    await write(store, LinkRow(new_id(), 5, b"p", packed((7, 1))), *rows_at(0, 0)[1])
+    before = await everything(store_url)
+    foretold = await sweep(store, CUTOFFS, dry=True)
+    assert await everything(store_url) == before
+    assert foretold == await sweep(store, CUTOFFS)
+    assert all(foretold.values())
 
 
 class Failing:
@@ -151,43 +149,33 @@ class Failing:
             yield transaction
 
 
-def test_an_interrupted_walk_goes_on_when_it_is_run_again(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
+async def test_an_interrupted_walk_goes_on_when_it_is_run_again(
+    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it stops, an event is never gone before a delivery of it, and in the end the same is left."""
     monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE", 0)
     staying = rows_at(0, 0)[1]
-
-    async def story(store: Store) -> None:
-        for transactions in range(9):
-            await write(store, *[row for earlier in (1, 2) for row in rows_at(0, earlier)[0]])
-            await write(store, *([] if transactions else staying))
-            with pytest.raises(StoreUnavailable):
-                await sweep(Failing(store, transactions), CUTOFFS)
-            found = await everything(store_url)
-            events = {row[0] for row in found["events"]}
-            assert {row[1] for row in found["deliveries"]} <= events
-            await sweep(store, CUTOFFS)
-            found = await everything(store_url)
-            assert found["events"] | found["deliveries"] == {*staying} - found["webhooks"]
-
-    tell(store_url, story)
+    for transactions in range(9):
+        await write(store, *[row for earlier in (1, 2) for row in rows_at(0, earlier)[0]])
+        await write(store, *([] if transactions else staying))
+        with pytest.raises(StoreUnavailable):
+            await sweep(Failing(store, transactions), CUTOFFS)
+        found = await everything(store_url)
+        events = {row[0] for row in found["events"]}
+        assert {row[1] for row in found["deliveries"]} <= events
+        await sweep(store, CUTOFFS)
+        found = await everything(store_url)
+        assert found["events"] | found["deliveries"] == {*staying} - found["webhooks"]
 
 
-def test_a_killed_walk_goes_on_when_it_is_run_again(store_url: str) -> None:
+async def test_a_killed_walk_goes_on_when_it_is_run_again(store: Store, store_url: str) -> None:
     """Nothing lost: a process that is killed in the middle has deleted whole stretches; another one ends it."""
     events = [event_row(waiting=0, created_at=NOW - 31 * DAY) for _ in range(300)]
     deliveries = [
         delivery_row(event=row.id, status="DELIVERED", finished_at=row.created_at) for row in events
     ]
-
-    async def written(store: Store) -> None:
-        async with store.writing([]) as transaction:
-            await transaction.insert(events)
-            await transaction.insert(deliveries)
-
-    tell(store_url, written)
+    await write(store, *events, *deliveries)
     process = subprocess.Popen(
         [sys.executable, "-c", SWEEPER, store_url, str(NOW)], stdout=subprocess.PIPE, text=True
     )
@@ -195,110 +183,73 @@ def test_a_killed_walk_goes_on_when_it_is_run_again(store_url: str) -> None:
     process.stdout.readline()
     process.send_signal(signal.SIGKILL)
     process.communicate()
-
-    async def story(store: Store) -> None:
-        before = await everything(store_url)
-        assert len(before["events"]) == 300
-        assert 0 < len(before["deliveries"]) <= 270
-        assert len(before["deliveries"]) % 10 == 0
-        done = await sweep(store, Ages().cutoffs(now=NOW, longest=None))
-        assert done[Expiring.DELIVERIES] == len(before["deliveries"])
-        assert done[Expiring.EVENTS] == 300
-
-    tell(store_url, story)
+    before = await everything(store_url)
+    assert len(before["events"]) == 300
+    assert 0 < len(before["deliveries"]) <= 270
+    assert len(before["deliveries"]) % 10 == 0
+    done = await sweep(store, Ages().cutoffs(now=NOW, longest=None))
+    assert done[Expiring.DELIVERIES] == len(before["deliveries"])
+    assert done[Expiring.EVENTS] == 300
 
 
-def test_several_walks_at_a_time_delete_everything_once(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
+async def test_several_walks_at_a_time_delete_everything_once(
+    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What they say that they deleted is what there was, together."""
     monkeypatch.setattr(retention, "BATCH", 7)
     monkeypatch.setattr(retention, "PAUSE", 0)
     rows = [row for earlier in range(1, 31) for row in rows_at(0, earlier)[0]]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        other = await open_store(store_url)
-        done = await asyncio.gather(*(sweep(one, CUTOFFS) for one in (store, other, store)))
-        await other.close()
-        left = await sweep(store, CUTOFFS)  # what one held another left
-        assert sum(sum(counts.values()) for counts in (*done, left)) == len(rows)
-        assert not (await everything(store_url))["events"]
-
-    tell(store_url, story)
+    await write(store, *rows)
+    other = await open_store(store_url)
+    done = await asyncio.gather(*(sweep(one, CUTOFFS) for one in (store, other, store)))
+    await other.close()
+    left = await sweep(store, CUTOFFS)  # what one held another left
+    assert sum(sum(counts.values()) for counts in (*done, left)) == len(rows)
+    assert not (await everything(store_url))["events"]
 
 
-def test_the_sequence_of_a_client_goes_on(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_sequence_of_a_client_goes_on(
+    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Webhooks: events are numbered on when all earlier ones are deleted."""
     monkeypatch.setattr(ids, "_ticks", ids._Ticks())  # other tests have been in later years
+    async with store.writing([]) as transaction:
+        client = await transaction.new_client(client_row())
 
-    async def story(store: Store) -> None:
+    async def event(at: int) -> None:
+        told = NewEvent(client, EventType.IDENTITY_CREATED, new_id(), at, "{}")
         async with store.writing([]) as transaction:
-            client = await transaction.new_client(client_row())
+            await write_events(transaction, [told])
 
-        async def event(at: int) -> None:
-            told = NewEvent(client, EventType.IDENTITY_CREATED, new_id(), at, "{}")
-            async with store.writing([]) as transaction:
-                await write_events(transaction, [told])
-
-        for _ in range(3):
-            await event(NOW - 16 * DAY)
-        assert (await sweep(store, CUTOFFS))[Expiring.EVENTS] == 3
-        await event(NOW)
-        (left,) = await table(store_url, EventRow)
-        assert left.sequence == 4
-
-    tell(store_url, story)
+    for _ in range(3):
+        await event(NOW - 16 * DAY)
+    assert (await sweep(store, CUTOFFS))[Expiring.EVENTS] == 3
+    await event(NOW)
+    (left,) = await table(store_url, EventRow)
+    assert left.sequence == 4
 
 
-def test_what_was_deleted_can_not_be_sent_again(store_url: str) -> None:
-    """A replay of it is refused, by the id of delivery and event, and says why."""
-    expiring, _ = rows_at(0, 1)
-
-    async def story(store: Store) -> None:
-        await write(store, *expiring)
-        await sweep(store, CUTOFFS)
-        for row in expiring[2:]:
-            assert isinstance(row[0], bytes)
-            with pytest.raises(NotReplayed, match="deleted after a time"):
-                await replay(store, row[0], now=NOW)
-
-    tell(store_url, story)
-
-
-def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None:
+async def test_what_servers_delete_by_themselves(world: World) -> None:
     """Each opening notes how far its bundle looks back; the walk keeps what is over for 30 days."""
-
-    async def story(world: World) -> None:
-        assert await noted_window(world.store) == world.service.scoring.scorer.matrix.spec.windows[-1]
-        at = START - 30 * DAY
-        kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
-        of_kept, of_gone = (
-            [
-                delivery_row(event=event.id, status=status, finished_at=at - early)
-                for event, status in zip(events, ("DELIVERED", "DROPPED", "DEAD"), strict=True)
-            ]
-            for early, events in ((0, kept), (1, gone))
-        )
-        await write(world.store, *kept, *gone, *of_kept, *of_gone)
-        await world.service.housekeeping.walk()
-        found = await everything(world.url)
-        assert (found["events"], found["deliveries"]) == ({*kept}, {*of_kept})
-
-    tell_world(store_url, sealed, story)
+    assert await noted_window(world.store) == world.service.scoring.scorer.matrix.spec.windows[-1]
+    at = START - 30 * DAY
+    kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
+    of_kept, of_gone = (
+        [
+            delivery_row(event=event.id, status=status, finished_at=at - early)
+            for event, status in zip(events, ("DELIVERED", "DROPPED", "DEAD"), strict=True)
+        ]
+        for early, events in ((0, kept), (1, gone))
+    )
+    await write(world.store, *kept, *gone, *of_kept, *of_gone)
+    await world.service.housekeeping.walk()
+    found = await everything(world.url)
+    assert (found["events"], found["deliveries"]) == ({*kept}, {*of_kept})
 
 
-def test_links_are_left_where_nobody_knows_how_long_they_count(store_url: str) -> None:
-    """Without a window there is none of them in the result; the bundle that is served says what it is."""
-
-    async def story(store: Store) -> None:
-        await write(store, LinkRow(new_id(), 5, b"p", packed((7, 1))))
-        before = await everything(store_url)
-        assert await noted_window(store) is None
-        assert Expiring.LINKS not in await sweep(store, AGES.cutoffs(now=NOW, longest=None))
-        assert await everything(store_url) == before
-        for window in (WINDOW, WINDOW, 2 * WINDOW):
-            await note_window(store, window)
-            assert await noted_window(store) == window
-
-    tell(store_url, story)
+async def test_the_longest_window_is_that_of_the_bundle_opened_last(store: Store) -> None:
+    """It is unknown before a bundle is opened."""
+    assert await noted_window(store) is None
+    for window in (WINDOW, WINDOW, 2 * WINDOW, WINDOW):
+        await note_window(store, window)
+        assert await noted_window(store) == window

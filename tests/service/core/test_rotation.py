@@ -9,12 +9,11 @@ from typing import TypeVar
 import pytest
 
 from scoring_model.service.core.rows import ClientRow, PersonKeyRow
-from scoring_model.service.core.store import Store
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.keys.rotation import finished, follow, rotate
 from scoring_model.service.keys.secrets import ROOT_FACT, load_or_create
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Store, open_store
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000_000

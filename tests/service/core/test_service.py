@@ -12,10 +12,9 @@ from scoring_model.decision.rules import Policy
 from scoring_model.scorer import Scorer
 from scoring_model.service.clients.rate_limits import FAILURES_PER_MINUTE
 from scoring_model.service.core.rows import BundleRow, FactRow
-from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.service import HistoryMismatch
-from scoring_model.service.store import open_store
+from scoring_model.service.store import StoreUnavailable, open_store
 from scoring_model.training.run import Training
 from service_use import START, SetClock, World, file_of, opened, save_under, select, signals_of, table, tell
 

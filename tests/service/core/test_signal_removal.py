@@ -8,16 +8,14 @@ import pytest
 
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.service import retention
 from scoring_model.service.core import ids
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.identities.export import export_records
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.retention import signal_removal
-from scoring_model.service.retention.pruning import OldSignals, Pruned, prune
-from scoring_model.service.retention.signal_removal import Removed, remove_signals
-from scoring_model.service.retention.sweep import Ages
+from scoring_model.service.retention import Ages, OldSignals, Pruned, Removed, prune, remove_signals
 from scoring_model.service.scoring.replay import Replay, replay
 from service_use import (
     HOUR,
@@ -35,6 +33,8 @@ from service_use import (
     tell,
 )
 from stored_rows import broken
+
+pytestmark = pytest.mark.anyio
 
 AGE = 365 * 24 * HOUR
 
@@ -71,187 +71,160 @@ async def exported(world: World, caller: Caller) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
-def test_a_verdict_is_the_same_after_its_signals_went(store_url: str, sealed: Path, outcome: Outcome) -> None:
+async def test_a_verdict_is_the_same_after_its_signals_went(
+    world: World, sealed: Path, outcome: Outcome
+) -> None:
     """Replay gives the same bits, the resource is what it was with its subject, and only the payload has changed."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        person = applicants(sealed, outcome)[0]
-        identity = await world.identity(caller, person.identity)
-        made = [
-            (await world.verify(caller, identity=identity, signals=person.signals)).resource,
-            (await world.verify(caller, signals=signals_of(sealed, outcome)[0], subject="s")).resource,
-        ]
-        before = [(await opened(world, one.id), await world.row(one.id)) for one in made]
-        world.clock.at += AGE + 1
-        assert await removed(world) == Removed(signals=2, unreadable=0)
-        for one, ((_, subject, packed), row) in zip(made, before, strict=True):
-            assert await opened(world, one.id) == ({}, subject, packed)
-            now = await world.row(one.id)
-            assert now.payload != row.payload
-            assert now._replace(payload=row.payload) == row
-            assert await world.service.verifications.get(caller, one.id) == one
-            found = await replay(world.store, MASTERS, one.id, find=lambda *_: sealed)
-            assert found is Replay.SAME
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    person = applicants(sealed, outcome)[0]
+    identity = await world.identity(caller, person.identity)
+    made = [
+        (await world.verify(caller, identity=identity, signals=person.signals)).resource,
+        (await world.verify(caller, signals=signals_of(sealed, outcome)[0], subject="s")).resource,
+    ]
+    before = [(await opened(world, one.id), await world.row(one.id)) for one in made]
+    world.clock.at += AGE + 1
+    assert await removed(world) == Removed(signals=2, unreadable=0)
+    for one, ((_, subject, packed), row) in zip(made, before, strict=True):
+        assert await opened(world, one.id) == ({}, subject, packed)
+        now = await world.row(one.id)
+        assert now.payload != row.payload
+        assert now._replace(payload=row.payload) == row
+        assert await world.service.verifications.get(caller, one.id) == one
+        found = await replay(world.store, MASTERS, one.id, find=lambda *_: sealed)
+        assert found is Replay.SAME
 
 
-def test_signals_that_are_as_old_as_the_age_stay(store_url: str, sealed: Path) -> None:
+async def test_signals_that_are_as_old_as_the_age_stay(world: World) -> None:
     """A microsecond later they go; a second removal finds nothing, and later ones go on from there."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first = (await world.verify(caller, signals={"vpn": True})).resource
-        world.clock.advance(1)
-        second = (await world.verify(caller, signals={"vpn": False})).resource
-        assert (await removed(world, before=START)).signals == 0
-        assert (await opened(world, first.id))[0] == {"vpn": True}
-        assert (await removed(world, before=START + 1)).signals == 1
-        assert (await removed(world, before=START + 1)).signals == 0
-        assert [(await opened(world, one.id))[0] for one in (first, second)] == [{}, {"vpn": False}]
-        assert (await removed(world, before=START + SECOND + 1)).signals == 1
-        assert (await opened(world, second.id))[0] == {}
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    first = (await world.verify(caller, signals={"vpn": True})).resource
+    world.clock.advance(1)
+    second = (await world.verify(caller, signals={"vpn": False})).resource
+    assert (await removed(world, before=START)).signals == 0
+    assert (await opened(world, first.id))[0] == {"vpn": True}
+    assert (await removed(world, before=START + 1)).signals == 1
+    assert (await removed(world, before=START + 1)).signals == 0
+    assert [(await opened(world, one.id))[0] for one in (first, second)] == [{}, {"vpn": False}]
+    assert (await removed(world, before=START + SECOND + 1)).signals == 1
+    assert (await opened(world, second.id))[0] == {}
 
 
-def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
-    store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
+    world: World, sealed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of several stretches; those without signals do not count."""
-    monkeypatch.setattr(signal_removal, "BATCH", 2)
+    monkeypatch.setattr(retention, "SIGNALS_BATCH", 2)
     told: list[int] = []
+    caller = await world.client()
+    identity = await world.identity(caller, applicants(sealed)[0].identity)
+    await world.verify(caller, identity=identity)
+    for _ in range(4):
+        await world.verify(caller, signals={"vpn": True})
+    world.clock.at += AGE + 1
+    before = await rows(world)
+    foretold = await removed(world, dry=True)
+    assert foretold == Removed(signals=4, unreadable=0)
+    assert await rows(world) == before
+    done = await remove_signals(
+        world.store,
+        Vault(MASTERS),
+        before=world.clock.now() - AGE,
+        progress=lambda _, count: told.append(count),
+    )
+    assert done == foretold
+    assert told == [1, 3, 4]
+    assert len(await rows(world) & before) == 1
 
-    async def story(world: World) -> None:
-        caller = await world.client()
-        identity = await world.identity(caller, applicants(sealed)[0].identity)
-        await world.verify(caller, identity=identity)
-        for _ in range(4):
-            await world.verify(caller, signals={"vpn": True})
-        world.clock.at += AGE + 1
-        before = await rows(world)
-        foretold = await removed(world, dry=True)
-        assert foretold == Removed(signals=4, unreadable=0)
-        assert await rows(world) == before
-        done = await remove_signals(
-            world.store, Vault(MASTERS), before=world.clock.now() - AGE, progress=told.append
-        )
-        assert done == foretold
-        assert told == [1, 3, 4]
-        assert len(await rows(world) & before) == 1
 
-    tell(store_url, sealed, story)
-
-
-def test_what_waits_keeps_its_signals_until_it_is_over(store_url: str, sealed: Path) -> None:
+async def test_what_waits_keeps_its_signals_until_it_is_over(world: World) -> None:
     """They are needed to score it; the next removal after that finds it, however old it is by then."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        waits = (await world.verify(caller, signals={"vpn": True})).resource
-        await world.verify(caller, signals={"vpn": True})
-        where = f"WHERE id = {blob(world.url, waits.id)}"
-        await select(world.url, f"UPDATE verifications SET status = 'PENDING' {where}")
-        world.clock.at += AGE + HOUR
-        assert (await removed(world)).signals == 1
-        assert (await opened(world, waits.id))[0] == {"vpn": True}
-        # One that failed in the end is over too.
-        await select(world.url, f"UPDATE verifications SET status = 'ERROR' {where}")
-        assert (await removed(world)).signals == 1
-        assert (await opened(world, waits.id))[0] == {}
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    waits = (await world.verify(caller, signals={"vpn": True})).resource
+    await world.verify(caller, signals={"vpn": True})
+    where = f"WHERE id = {blob(world.url, waits.id)}"
+    await select(world.url, f"UPDATE verifications SET status = 'PENDING' {where}")
+    world.clock.at += AGE + HOUR
+    assert (await removed(world)).signals == 1
+    assert (await opened(world, waits.id))[0] == {"vpn": True}
+    # One that failed in the end is over too.
+    await select(world.url, f"UPDATE verifications SET status = 'ERROR' {where}")
+    assert (await removed(world)).signals == 1
+    assert (await opened(world, waits.id))[0] == {}
 
 
-def test_who_was_erased_stays_erased(store_url: str, sealed: Path) -> None:
+async def test_who_was_erased_stays_erased(world: World) -> None:
     """Erased before, or between the look and the writing: nothing is written for that person."""
+    caller = await world.client()
+    made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(3)]
+    await world.service.verifications.erase_signals(caller, made[0].id)
+    world.clock.at += AGE + 1
+    meanwhile = [made[1].id]
 
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(3)]
-        await world.service.verifications.erase_signals(caller, made[0].id)
-        world.clock.at += AGE + 1
-        meanwhile = [made[1].id]
+    async def erase() -> None:
+        while meanwhile:
+            await world.service.verifications.erase_signals(caller, meanwhile.pop())
 
-        async def erase() -> None:
-            while meanwhile:
-                await world.service.verifications.erase_signals(caller, meanwhile.pop())
-
-        world.store.before_each = erase
-        assert (await removed(world)).signals == 1
-        world.store.before_each = None
-        assert [(await world.row(one.id)).payload is None for one in made] == [True, True, False]
-        assert (await removed(world)).signals == 0
-
-    tell(store_url, sealed, story)
+    world.store.before_each = erase
+    assert (await removed(world)).signals == 1
+    world.store.before_each = None
+    assert [(await world.row(one.id)).payload is None for one in made] == [True, True, False]
+    assert (await removed(world)).signals == 0
 
 
-def test_an_export_leaves_out_what_lost_its_signals(store_url: str, sealed: Path) -> None:
+async def test_an_export_leaves_out_what_lost_its_signals(world: World, sealed: Path) -> None:
     """Half a record would teach that such signals are missing; what never had any stays whole."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        person = applicants(sealed)[0]
-        identity = await world.identity(caller, person.identity)
-        await world.verify(caller, identity=identity, signals=person.signals)
-        whole = (await world.verify(caller, identity=identity)).resource
-        await world.verify(caller, signals={"vpn": True})
-        world.clock.at += AGE + 1
-        later = (await world.verify(caller, signals={"vpn": True})).resource
-        before = await exported(world, caller)
-        assert len(before) == 4
-        await removed(world)
-        left = await exported(world, caller)
-        kept = {to_text(one.id) for one in (whole, later)}
-        assert left == [record for record in before if record["recordId"] in kept]
-        assert len(left) == 2
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    person = applicants(sealed)[0]
+    identity = await world.identity(caller, person.identity)
+    await world.verify(caller, identity=identity, signals=person.signals)
+    whole = (await world.verify(caller, identity=identity)).resource
+    await world.verify(caller, signals={"vpn": True})
+    world.clock.at += AGE + 1
+    later = (await world.verify(caller, signals={"vpn": True})).resource
+    before = await exported(world, caller)
+    assert len(before) == 4
+    await removed(world)
+    left = await exported(world, caller)
+    kept = {to_text(one.id) for one in (whole, later)}
+    assert left == [record for record in before if record["recordId"] in kept]
+    assert len(left) == 2
 
 
 @pytest.mark.parametrize("place", ["payload", "key"])
-def test_what_does_not_open_is_left_and_told(store_url: str, sealed: Path, place: str) -> None:
+async def test_what_does_not_open_is_left_and_told(world: World, place: str) -> None:
     """It holds up nobody else's."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(2)]
-        row = await world.row(made[0].id)
-        async with world.store.reading() as reader:
-            key = (await reader.person_keys([row.key_id]))[row.key_id]
-        change: dict[str, Callable[[], str]] = {
-            "payload": lambda: (
-                f"UPDATE verifications SET payload = {blob(world.url, broken(row.payload))} "
-                f"WHERE id = {blob(world.url, row.id)}"
-            ),
-            "key": lambda: (
-                f"UPDATE person_keys SET wrapped = {blob(world.url, broken(key.wrapped))} "
-                f"WHERE key_id = {blob(world.url, row.key_id)}"
-            ),
-        }
-        await select(world.url, change[place]())
-        damaged = await world.row(row.id)
-        world.clock.at += AGE + 1
-        assert await removed(world) == Removed(signals=1, unreadable=1)
-        assert await world.row(row.id) == damaged
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(2)]
+    row = await world.row(made[0].id)
+    async with world.store.reading() as reader:
+        key = (await reader.person_keys([row.key_id]))[row.key_id]
+    change: dict[str, Callable[[], str]] = {
+        "payload": lambda: (
+            f"UPDATE verifications SET payload = {blob(world.url, broken(row.payload))} "
+            f"WHERE id = {blob(world.url, row.id)}"
+        ),
+        "key": lambda: (
+            f"UPDATE person_keys SET wrapped = {blob(world.url, broken(key.wrapped))} "
+            f"WHERE key_id = {blob(world.url, row.key_id)}"
+        ),
+    }
+    await select(world.url, change[place]())
+    damaged = await world.row(row.id)
+    world.clock.at += AGE + 1
+    assert await removed(world) == Removed(signals=1, unreadable=1)
+    assert await world.row(row.id) == damaged
 
 
-def test_a_master_key_that_is_missing_stops_the_removal(store_url: str, sealed: Path) -> None:
+async def test_a_master_key_that_is_missing_stops_the_removal(world: World) -> None:
     """Nothing is passed over silently: with the key at hand it is done."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        await world.verify(caller, signals={"vpn": True})
-        world.clock.at += AGE + 1
-        foreign = Vault(Keyring(KeyEncryptionKey(bytes(32))))
-        with pytest.raises(UnknownMasterKey):
-            await remove_signals(world.store, foreign, before=world.clock.now() - AGE)
-        assert (await removed(world)).signals == 1
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    await world.verify(caller, signals={"vpn": True})
+    world.clock.at += AGE + 1
+    foreign = Vault(Keyring(KeyEncryptionKey(bytes(32))))
+    with pytest.raises(UnknownMasterKey):
+        await remove_signals(world.store, foreign, before=world.clock.now() - AGE)
+    assert (await removed(world)).signals == 1
 
 
 def test_on_sqlite_the_old_bytes_are_gone_from_the_files(sqlite_url: str, sealed: Path) -> None:
@@ -276,27 +249,23 @@ def test_on_sqlite_the_old_bytes_are_gone_from_the_files(sqlite_url: str, sealed
     tell(sqlite_url, sealed, story)
 
 
-def test_signals_stay_unless_an_operator_wants_it_otherwise(store_url: str, sealed: Path) -> None:
+async def test_signals_stay_unless_an_operator_wants_it_otherwise(world: World) -> None:
     """Neither servers nor a walk that is not told to take them out."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = (await world.verify(caller, signals={"vpn": True})).resource
-        world.clock.at += 20 * AGE
-        row = await world.row(made.id)
-        await world.service.housekeeping.walk()
-        plain: Pruned = await prune(world.store, Ages(), now=world.clock.now())
-        assert plain.signals is None
-        assert await world.row(made.id) == row
-        told: list[str] = []
-        pruned = await prune(
-            world.store,
-            Ages(),
-            now=world.clock.now(),
-            signals=OldSignals(age=AGE, keyring=MASTERS),
-            progress=lambda kind, _: told.append(kind),
-        )
-        assert pruned.signals == Removed(signals=1, unreadable=0)
-        assert {"links", "events", "signals"} <= set(told)
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = (await world.verify(caller, signals={"vpn": True})).resource
+    world.clock.at += 20 * AGE
+    row = await world.row(made.id)
+    await world.service.housekeeping.walk()
+    plain: Pruned = await prune(world.store, Ages(), now=world.clock.now())
+    assert plain.signals is None
+    assert await world.row(made.id) == row
+    told: list[str] = []
+    pruned = await prune(
+        world.store,
+        Ages(),
+        now=world.clock.now(),
+        signals=OldSignals(age=AGE, keyring=MASTERS),
+        progress=lambda kind, _: told.append(kind),
+    )
+    assert pruned.signals == Removed(signals=1, unreadable=0)
+    assert {"links", "events", "signals"} <= set(told)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import WebhookRow
-from scoring_model.service.core.store import DueWebhook
 from scoring_model.service.delivery.fair_queue import FairQueue, LeasedDelivery, host_and_port
+from scoring_model.service.store import DueWebhook
 from stored_rows import delivery_row, event_row, webhook_row
 
 PLENTY = 1_000

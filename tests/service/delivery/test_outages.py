@@ -7,9 +7,9 @@ import pytest
 from delivery_use import Sent, World, WrittenSender, never, running, tell
 from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.delivery.deliverer import LEASE, DeliveryLimits
 from scoring_model.service.delivery.sender import Reply
+from scoring_model.service.store import StoreUnavailable
 from service_use import eventually
 
 

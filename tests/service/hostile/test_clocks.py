@@ -14,7 +14,7 @@ from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.delivery.fan_out import fan_out
-from scoring_model.service.retention.pruning import future_links
+from scoring_model.service.retention import future_links
 from scoring_model.service.scoring import readiness
 from scoring_model.service.scoring.score import LONGEST_RETRY, SKEW
 from service_use import HOUR, SECOND, START, World, applicants, tell

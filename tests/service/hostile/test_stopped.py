@@ -18,7 +18,7 @@ PATIENCE = 3.5
 
 WRITER = """
 import asyncio, sys
-from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.store import StoreUnavailable
 from scoring_model.service.store import open_store
 
 async def main(url, seconds):

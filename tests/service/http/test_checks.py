@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fake_service import GOOD, HOOK, NARROW, PERSON, Client
-from scoring_model.service.core.store import Bucket
+from scoring_model.service.store import Bucket
 
 PATH = "/scoring/v1/identities"
 SPENT = Bucket(False, 0, 60.0, 1.0)

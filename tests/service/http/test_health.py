@@ -1,8 +1,8 @@
 """Health pages."""
 
 from fake_service import Client
-from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.scoring.readiness import Readiness
+from scoring_model.service.store import StoreUnavailable
 from service_use import START
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from fake_service import GOOD, PERSON, Client
 from scoring_model.service.core.errors import Overloaded
-from scoring_model.service.core.store import Bucket
 from scoring_model.service.http import HttpSettings, context
+from scoring_model.service.store import Bucket
 
 PATH = "/scoring/v1/verifications"
 BODY = {"signals": {"device": "d"}}

@@ -3,7 +3,7 @@
 import pytest
 
 from fake_service import PERSON, Client
-from scoring_model.service.core.store import Bucket
+from scoring_model.service.store import Bucket
 
 
 def test_rate_limit_headers_stand_on_every_authenticated_answer() -> None:

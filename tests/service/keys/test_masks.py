@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.history import MOST_UNITS
-from scoring_model.service.core.store import Past
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.store import Past
 
 SECRETS = Secrets(bytes(range(32)))
 MASKS = Masks(SECRETS)

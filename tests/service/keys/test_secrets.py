@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey, Unreadable
 from scoring_model.service.keys.secrets import (
     CHECK_FACT,
@@ -21,7 +20,7 @@ from scoring_model.service.keys.secrets import (
     load_or_create,
     unwrap,
 )
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Reader, Store, open_store
 
 T = TypeVar("T")
 ROOT = bytes(range(32))

@@ -1,26 +1,14 @@
 import pytest
 
-from scoring_model.service.store import BadAddress, parse_address
-from scoring_model.service.store.address import PostgresAddress, SqliteAddress
+from scoring_model.service.store import BadAddress, PostgresAddress, SqliteAddress, parse_address
 
 
-@pytest.mark.parametrize(
-    ("url", "path"),
-    [
-        ("sqlite:///scoring.db", "scoring.db"),
-        ("sqlite:////srv/scoring.db", "/srv/scoring.db"),
-        ("sqlite:///a folder/ä%20.db", "a folder/ä%20.db"),
-    ],
-)
-def test_a_file_is_named_after_three_slashes(url: str, path: str) -> None:
-    """Three slashes begin a relative path, four an absolute one; nothing in it is decoded."""
-    address = parse_address(url)
-    assert isinstance(address, SqliteAddress)
-    assert str(address.path) == path
-
-
-def test_no_file_is_a_private_database() -> None:
-    """Without a path the database is private to the process."""
+def test_a_file_is_named_after_three_slashes() -> None:
+    """Three slashes begin a relative path, four an absolute one; nothing in it is decoded; no path is no file."""
+    for text in ("scoring.db", "/srv/scoring.db", "a folder/ä%20.db"):
+        address = parse_address(f"sqlite:///{text}")
+        assert isinstance(address, SqliteAddress)
+        assert str(address.path) == text
     assert parse_address("sqlite://") == SqliteAddress(None)
 
 

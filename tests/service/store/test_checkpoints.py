@@ -3,10 +3,9 @@ import os
 from pathlib import Path
 
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.core.store import Store
-from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite.connection import BACKSTOP_PAGES
-from scoring_model.service.store.sqlite.write_ahead_log import ROWS
+from scoring_model.service.store import Store, open_store
+from scoring_model.service.store.sqlite_file import BACKSTOP_PAGES, ROWS
+from store_story import tell
 
 BATCH = 200
 ROUNDS = 25
@@ -30,12 +29,10 @@ def test_the_log_stays_small_however_long_others_write(sqlite_url: str) -> None:
             await write(store)
             sizes.append(log.stat().st_size)
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         await asyncio.gather(work(store), work(store))
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)
     assert ROWS * PAGE / 4 < max(sizes) < BACKSTOP_PAGES * PAGE
 
 

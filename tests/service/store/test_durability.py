@@ -1,57 +1,39 @@
 import asyncio
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from databases import Databases
-from scoring_model.service.store import NotDurable, check_durability, open_store
-from scoring_model.service.store.sqlite.connection import connect, require_sync
+from scoring_model.service.store import NotDurable, open_store
+from scoring_model.service.store.sqlite_file import connect, require_sync
+from store_story import tell
 
 
-@pytest.fixture
-def own_url(postgres: Databases) -> Iterator[str]:
-    """A database on a server, whose settings may be changed."""
+def test_a_server_that_does_not_wait_is_refused(postgres: Databases) -> None:
+    """A database with `synchronous_commit` off is refused by that name; one that waits for a disk is opened."""
     with postgres.fresh() as url:
-        yield url
-
-
-def test_a_database_that_syncs_is_accepted(store_url: str) -> None:
-    """What comes with its default settings keeps what it acknowledges."""
-    asyncio.run(check_durability(store_url))
-
-
-@pytest.mark.parametrize("value", ["off", "local", "on"])
-def test_a_server_that_does_not_wait_is_refused(own_url: str, postgres: Databases, value: str) -> None:
-    """A database with `synchronous_commit` off is refused by that name, by the check and by opening it."""
-    name = own_url.rpartition("/")[2]
-    postgres.server.execute("postgres", f"ALTER DATABASE {name} SET synchronous_commit = {value}")
-
-    async def run() -> None:
-        await check_durability(own_url)
-        await (await open_store(own_url)).close()
-
-    if value == "off":
-        for attempt in (check_durability(own_url), open_store(own_url)):
-            with pytest.raises(NotDurable, match="synchronous_commit"):
-                asyncio.run(attempt)
-    else:
-        asyncio.run(run())
+        for value in ("local", "on", "off"):
+            alter = f"ALTER DATABASE {url.rpartition('/')[2]} SET synchronous_commit = {value}"
+            postgres.server.execute("postgres", alter)
+            if value == "off":
+                with pytest.raises(NotDurable, match="synchronous_commit"):
+                    asyncio.run(open_store(url))
+            else:
+                tell(url, lambda store: asyncio.sleep(0))
 
 
 @pytest.mark.parametrize(("level", "name"), [(0, "OFF"), (1, "NORMAL"), (2, "FULL"), (3, "EXTRA")])
 def test_a_connection_that_does_not_wait_is_refused(level: int, name: str) -> None:
     """SQLite waits for the disk at each commit from FULL on."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.execute(f"PRAGMA synchronous = {name}")
-    if level < 2:
-        with pytest.raises(NotDurable, match=str(level)):
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA synchronous = {name}")
+        if level < 2:
+            with pytest.raises(NotDurable, match=str(level)):
+                require_sync(connection)
+        else:
             require_sync(connection)
-    else:
-        require_sync(connection)
-    connection.close()
 
 
 def test_a_connection_is_set_up(sqlite_url: str) -> None:

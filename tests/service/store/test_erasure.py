@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.core.rows import PersonKeyRow
-from scoring_model.service.core.store import TRUNCATION_FACT, Store
-from scoring_model.service.store import open_store
-from scoring_model.service.store.sqlite import write_ahead_log
+from scoring_model.service.store import TRUNCATION_FACT, Store, sqlite_file
 from scoring_model.service.store.statements import ERASE
 from service_use import eventually
+from store_story import tell
 from stored_rows import identity_row, person_key_row, verification_row
 
 
@@ -55,36 +54,17 @@ def test_nothing_that_was_erased_is_left_in_the_files(
 ) -> None:
     """Privacy, Erasure: after it the bytes of keys and payloads are in no file of the database, in no free place."""
     canary = os.urandom(12)
-    monkeypatch.setattr(write_ahead_log, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
+    monkeypatch.setattr(sqlite_file, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         keys = await fill(store, canary, 150)
         assert await is_complete(store)  # as long as nobody was erased
         await erase(store, *random.Random(8).sample(keys, len(keys)))
         await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, canary) == 0
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)
     assert occurrences(tmp_path, canary) == 0
-
-
-def test_signals_that_were_taken_out_leave_the_log_too(sqlite_url: str, tmp_path: Path) -> None:
-    """What replaces a sealed payload has the log truncated as an erasure does."""
-
-    async def run() -> None:
-        store = await open_store(sqlite_url)
-        row = verification_row(payload=b"canary" * 20)
-        async with store.writing(["1"]) as transaction:
-            await transaction.insert([row])
-        async with store.writing(["1"]) as transaction:
-            assert await transaction.reseal([(row.id, b"canary" * 20, b"other")]) == {row.id}
-        await eventually(lambda: is_complete(store))
-        assert occurrences(tmp_path, b"canary") == 0
-        await store.close()
-
-    asyncio.run(run())
 
 
 def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_path: Path) -> None:
@@ -97,8 +77,7 @@ def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_p
             async with store.writing(["1"]) as transaction:
                 await transaction.set_fact("a", os.urandom(8))
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         done = asyncio.Event()
         using = asyncio.gather(*(use(store, done) for _ in range(4)))
         for key in await fill(store, b"canary", 5):
@@ -108,19 +87,17 @@ def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_p
         done.set()
         await using
         assert occurrences(tmp_path, b"canary") == 0
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)
 
 
 def test_another_process_finishes_what_one_left(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store that is open finds an erasure whose process is gone, whoever required its truncation."""
-    monkeypatch.setattr(write_ahead_log, "INTERVAL", 0.05)
+    monkeypatch.setattr(sqlite_file, "INTERVAL", 0.05)
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         keys = await fill(store, b"canary", 1)
         await eventually(lambda: is_complete(store))
         with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as other:
@@ -131,6 +108,5 @@ def test_another_process_finishes_what_one_left(
             other.commit()
         await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, b"canary") == 0
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)

@@ -1,52 +1,51 @@
 """What is old is found and deleted a range at a time, on both databases, and nothing else is."""
 
-from typing import Any
-
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.service.core import ids
-from scoring_model.service.core.expiry import Cutoffs, Expiring
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, LinkRow
-from scoring_model.service.core.store import Store
+from scoring_model.service.store import Cutoffs, Expiring, Key, Reader, Store
 from service_use import select, table
-from store_story import tell, write
+from store_story import write
 from stored_rows import (
     delivery_row,
     event_row,
     idempotency_row,
-    new_id,
     packed,
     pending_row,
     verification_row,
 )
 
-KEPT: dict[str, Any] = {
-    "links": None,
-    "answers": None,
-    "deliveries": None,
-    "dead_letters": None,
-    "events": None,
-}
+pytestmark = pytest.mark.anyio
+
 SETTLED = (DeliveryStatus.DELIVERED, DeliveryStatus.DROPPED, DeliveryStatus.DEAD)
 
 
-async def walk(store: Store, kind: Expiring, limit: int = 100, **cutoffs: int) -> tuple[int, int, int]:
+async def walk(
+    store: Store, kind: Expiring, limit: int = 100, dry: bool = False, /, **cutoffs: int
+) -> tuple[int, int, int]:
     """Walk through a kind: how many ranges that took, and how many rows it found and deleted."""
-    given_cutoffs = Cutoffs(**{**KEPT, **cutoffs})
-    after: tuple[bytes | int, ...] | None = None
+    instants = cutoffs_of(**cutoffs)
+    after: Key | None = None
     walked = found = deleted = 0
     while True:
         async with store.reading() as reader:
-            key_range = await reader.key_range(kind, given_cutoffs, after, limit)
-        async with store.writing([]) as transaction:
-            deleted += await transaction.drop(key_range, given_cutoffs)
+            key_range = await reader.key_range(kind, instants, after, limit)
+        if not dry:
+            async with store.writing([]) as transaction:
+                deleted += await transaction.drop(key_range, instants)
         walked, found = walked + 1, found + key_range.old
         if key_range.last:
             return walked, found, deleted
         after = key_range.through
+
+
+def cutoffs_of(**cutoffs: int) -> Cutoffs:
+    """Cutoffs by the names of their kinds in lower case."""
+    return {Expiring[name.upper()]: instant for name, instant in cutoffs.items()}
 
 
 def over(event: EventRow, status: str, at: int) -> DeliveryRow:
@@ -55,120 +54,66 @@ def over(event: EventRow, status: str, at: int) -> DeliveryRow:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 100])
-def test_old_links_go_range_by_range(store_url: str, limit: int) -> None:
+async def test_old_links_go_range_by_range(store: Store, limit: int) -> None:
     """Whatever the size of the ranges, what is before the instant is deleted, labels too, and nothing else."""
     hashes = [bytes([h]) * 16 for h in (1, 2, 3)]
     links = [
         LinkRow(value, t, b"p", packed((t, 1)) if t == 5 else None) for value in hashes for t in (1, 5, 9)
     ]
-
-    async def story(store: Store) -> None:
-        await write(store, *links)
-        assert await walk(store, Expiring.LINKS, limit, links=9) == (9 // limit + 1, 6, 6)
-        assert await walk(store, Expiring.LABEL_TIMES, limit, links=9) == (3 // limit + 1, 3, 3)
-        async with store.writing([]) as transaction:
-            found = await transaction.histories(hashes, since=0, cap=10)
-            assert found == [[(9, b"p", None)]] * 3
-            await transaction.link_labels(hashes[:1], 5, packed((20, 1)))  # deleted ones get no labels
-            assert await transaction.newest(hashes[:1]) == 9
-        assert (await walk(store, Expiring.LINKS, limit, links=100))[2] == 3
-        async with store.writing([]) as transaction:
-            assert await transaction.newest(hashes) is None
-
-    tell(store_url, story)
+    await write(store, *links)
+    assert await walk(store, Expiring.LINKS, limit, links=9) == (9 // limit + 1, 6, 6)
+    assert await walk(store, Expiring.LABEL_TIMES, limit, label_times=9) == (3 // limit + 1, 3, 3)
+    async with store.writing([]) as transaction:
+        found = await transaction.histories(hashes, since=0, cap=10)
+        assert found == [[(9, b"p", None)]] * 3
+        await transaction.link_labels(hashes[:1], 5, packed((20, 1)))  # deleted ones get no labels
+        assert await transaction.newest(hashes[:1]) == 9
+    assert (await walk(store, Expiring.LINKS, limit, links=100))[2] == 3
+    async with store.writing([]) as transaction:
+        assert await transaction.newest(hashes) is None
 
 
-def test_label_times_stay_as_long_as_they_count(store_url: str) -> None:
+async def test_label_times_stay_as_long_as_they_count(store: Store) -> None:
     """A newest label goes when it is old, and with the last link record of its hash: that may be an erased person's."""
-
-    async def story(store: Store) -> None:
-        await write(store, LinkRow(b"h" * 16, 5, b"p", packed((50, 1))), LinkRow(b"h" * 16, 8, b"p", None))
-        await write(store, LinkRow(b"o" * 16, 60, b"p", packed((55, 1))))
-        assert await walk(store, Expiring.LINKS, links=7) == (1, 1, 1)
-        assert await walk(store, Expiring.LABEL_TIMES, links=7) == (1, 0, 0)
-        async with store.writing([]) as transaction:
-            assert await transaction.newest([b"h" * 16]) == 50
-        assert await walk(store, Expiring.LINKS, links=9) == (1, 1, 1)
-        assert await walk(store, Expiring.LABEL_TIMES, links=9) == (1, 1, 1)
-        assert await walk(store, Expiring.LABEL_TIMES, links=56) == (1, 1, 1)
-
-    tell(store_url, story)
+    await write(store, LinkRow(b"h" * 16, 5, b"p", packed((50, 1))), LinkRow(b"h" * 16, 8, b"p", None))
+    await write(store, LinkRow(b"o" * 16, 60, b"p", packed((55, 1))))
+    assert await walk(store, Expiring.LINKS, links=7) == (1, 1, 1)
+    assert await walk(store, Expiring.LABEL_TIMES, label_times=7) == (1, 0, 0)
+    async with store.writing([]) as transaction:
+        assert await transaction.newest([b"h" * 16]) == 50
+    assert await walk(store, Expiring.LINKS, links=9) == (1, 1, 1)
+    assert await walk(store, Expiring.LABEL_TIMES, label_times=9) == (1, 1, 1)
+    assert await walk(store, Expiring.LABEL_TIMES, label_times=56) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 6, 100])
-def test_old_answers_go_range_by_range(store_url: str, limit: int) -> None:
+async def test_old_answers_go_range_by_range(store: Store, reader: Reader, limit: int) -> None:
     """Whatever the size of the ranges, answers from before the instant are deleted and no others."""
     rows = [idempotency_row(digest=bytes([n]) * 32, created_at=n) for n in range(1, 7)]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        assert await walk(store, Expiring.ANSWERS, limit, answers=4) == (6 // limit + 1, 3, 3)
-        async with store.reading() as reader:
-            assert set(await reader.idempotency([row.digest for row in rows])) == {
-                row.digest for row in rows[3:]
-            }
-
-    tell(store_url, story)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 9, 100])
-def test_deliveries_go_by_when_they_were_over(store_url: str, limit: int) -> None:
-    """Delivered and dropped ones by one age, dead letters by another; as old as the age is not older."""
-    event = event_row(waiting=0)
-
-    async def story(store: Store) -> None:
-        rows = {(s, at): over(event, s, at)._replace(webhook=new_id()) for s in SETTLED for at in (19, 20)}
-        waiting = delivery_row(event=event.id, webhook=new_id(), attempts=9, leased_until=1)
-        await write(store, event, *rows.values(), waiting)
-        left = {row.id: at for at, row in rows.items()} | {waiting.id: ("WAITING", 0)}
-
-        async def is_left() -> None:
-            assert {row.id for row in await table_of(store, event)} == set(left)
-
-        assert (await walk(store, Expiring.DEAD_LETTERS, limit, dead_letters=20))[1:] == (1, 1)
-        del left[rows[DeliveryStatus.DEAD, 19].id]
-        await is_left()
-        assert (await walk(store, Expiring.DELIVERIES, limit, deliveries=20))[1:] == (2, 2)
-        del left[rows[DeliveryStatus.DELIVERED, 19].id], left[rows[DeliveryStatus.DROPPED, 19].id]
-        await is_left()
-        assert (await walk(store, Expiring.DELIVERIES, limit, deliveries=10**9))[1:] == (2, 2)
-        assert (await walk(store, Expiring.DEAD_LETTERS, limit, dead_letters=10**9))[1:] == (1, 1)
-        assert await table_of(store, event) == [waiting]
-
-    tell(store_url, story)
-
-
-async def table_of(store: Store, event: EventRow) -> list[DeliveryRow]:
-    """The deliveries of an event."""
-    async with store.reading() as reader:
-        return await reader.deliveries_of(event.id)
+    await write(store, *rows)
+    assert await walk(store, Expiring.ANSWERS, limit, answers=4) == (6 // limit + 1, 3, 3)
+    assert set(await reader.idempotency([row.digest for row in rows])) == {row.digest for row in rows[3:]}
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
-def test_an_event_stays_as_long_as_a_delivery_of_it(store_url: str, limit: int) -> None:
+async def test_an_event_stays_as_long_as_a_delivery_of_it(store: Store, store_url: str, limit: int) -> None:
     """Old, handed to all webhooks, and without deliveries: only then it goes. It is known before that it will."""
     alone, young, untold, waited, dead = (event_row(waiting=0, created_at=at) for at in (19, 20, 19, 19, 19))
     untold = untold._replace(waiting=1)
     deliveries = [delivery_row(event=waited.id), over(dead, "DEAD", 30), over(dead, "DELIVERED", 25)]
-
-    async def story(store: Store) -> None:
-        await write(store, alone, young, untold, waited, dead, *deliveries)
-        cutoffs = {"events": 20, "deliveries": 31, "dead_letters": 30}
-        assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 1)
-        assert {row.id for row in await table(store_url, EventRow)} == {
-            row.id for row in (young, untold, waited, dead)
-        }
-        # Once both of its deliveries are old enough it counts as old, but is not deleted before them.
-        cutoffs["dead_letters"] = 31
-        assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 0)
-        for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS):
-            assert (await walk(store, kind, limit, **cutoffs))[1:] == (1, 1)
-        assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 1)
-        assert {row.id for row in await table(store_url, EventRow)} == {
-            row.id for row in (young, untold, waited)
-        }
-
-    tell(store_url, story)
+    await write(store, alone, young, untold, waited, dead, *deliveries)
+    cutoffs = {"events": 20, "deliveries": 31, "dead_letters": 30}
+    assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 1)
+    assert {row.id for row in await table(store_url, EventRow)} == {
+        row.id for row in (young, untold, waited, dead)
+    }
+    # Once both of its deliveries are old enough it counts as old, but is not deleted before them.
+    cutoffs["dead_letters"] = 31
+    assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 0)
+    for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS):
+        assert (await walk(store, kind, limit, **cutoffs))[1:] == (1, 1)
+    assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 1)
+    assert {row.id for row in await table(store_url, EventRow)} == {row.id for row in (young, untold, waited)}
 
 
 EVENT = st.tuples(
@@ -184,7 +129,8 @@ EVENT = st.tuples(
     cutoffs=st.tuples(*[st.integers(0, 40)] * 3),
     limit=st.integers(1, 5),
 )
-def test_any_outbox_is_left_with_what_the_rules_keep(
+async def test_any_outbox_is_left_with_what_the_rules_keep(
+    store: Store,
     store_url: str,
     drawn: list[tuple[int, bool, list[tuple[DeliveryStatus, int]]]],
     cutoffs: tuple[int, int, int],
@@ -207,158 +153,109 @@ def test_any_outbox_is_left_with_what_the_rules_keep(
     left = {row.id for row in deliveries if kept(row)}
     held = {row.event for row in deliveries if row.id in left}
     left |= {row.id for row in events if row.waiting or row.created_at >= limits["events"] or row.id in held}
-
-    async def story(store: Store) -> None:
-        await write(store, *events, *deliveries)
-        foretold = await count(store, Expiring.EVENTS, limit, **limits)
-        done = 0
-        for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS, Expiring.EVENTS):
-            _, found, deleted = await walk(store, kind, limit, **limits)
-            assert found == deleted
-            done = deleted
-        assert done == foretold
-        there = {row.id for row in await table(store_url, EventRow)}
-        there |= {row.id for row in await table(store_url, DeliveryRow)}
-        assert there == left
-        for name in ("events", "deliveries"):
-            await select(store_url, f"DELETE FROM {name}")
-
-    tell(store_url, story)
+    await write(store, *events, *deliveries)
+    _, foretold, _ = await walk(store, Expiring.EVENTS, limit, True, **limits)
+    done = 0
+    for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS, Expiring.EVENTS):
+        _, found, deleted = await walk(store, kind, limit, **limits)
+        assert found == deleted
+        done = deleted
+    assert done == foretold
+    there = {row.id for row in await table(store_url, EventRow)}
+    there |= {row.id for row in await table(store_url, DeliveryRow)}
+    assert there == left
+    for name in ("events", "deliveries"):
+        await select(store_url, f"DELETE FROM {name}")
 
 
-async def count(store: Store, kind: Expiring, limit: int, **cutoffs: int) -> int:
-    """How many of a kind are old, found a range at a time."""
-    after: tuple[bytes | int, ...] | None = None
-    found = 0
-    while True:
-        async with store.reading() as reader:
-            key_range = await reader.key_range(kind, Cutoffs(**{**KEPT, **cutoffs}), after, limit)
-        found += key_range.old
-        if key_range.last:
-            return found
-        after = key_range.through
-
-
-def test_a_walk_ends_where_nothing_can_be_old(store_url: str) -> None:
+async def test_a_walk_ends_where_nothing_can_be_old(store: Store, store_url: str) -> None:
     """Identifiers tell when they were made: what came long after the instant is not looked at, what came soon is."""
     before = 1_780_315_200_000_000
     old, soon, late = (
         event_row(id=ids.first_of(before + ahead)[:-1] + b"\1", waiting=0, created_at=before - 1)
         for ahead in (-1, ids.AHEAD - 1_000, ids.AHEAD + 1_000)
     )
-
-    async def story(store: Store) -> None:
-        await write(store, late, soon, old)
-        assert await walk(store, Expiring.EVENTS, limit=1, events=before) == (3, 2, 2)
-        assert [row.id for row in await table(store_url, EventRow)] == [late.id]
-
-    tell(store_url, story)
+    await write(store, late, soon, old)
+    assert await walk(store, Expiring.EVENTS, 1, events=before) == (3, 2, 2)
+    assert [row.id for row in await table(store_url, EventRow)] == [late.id]
 
 
-def test_what_never_expires_is_not_swept(store_url: str) -> None:
+async def test_what_never_expires_is_not_swept(store: Store) -> None:
     """Without a cutoff there is no range: an error, and never everything."""
-
-    async def story(store: Store) -> None:
-        for kind in Expiring:
-            async with store.reading() as reader:
-                with pytest.raises(ValueError, match="never expire"):
-                    await reader.key_range(kind, Cutoffs(**KEPT), None, 10)
-
-    tell(store_url, story)
+    for kind in Expiring:
+        async with store.reading() as reader:
+            with pytest.raises(KeyError):
+                await reader.key_range(kind, {}, None, 10)
 
 
-def test_what_others_hold_is_left_to_them(postgres_url: str) -> None:
+async def test_what_others_hold_is_left_to_them(postgres_store: Store, postgres_url: str) -> None:
     """On a server nobody is waited for, so that no circle of waiting can come about; the rest goes, they later."""
     events = [event_row(waiting=0) for _ in range(3)]
     rows = [over(event, "DELIVERED", 15) for event in events]
-
-    async def story(store: Store) -> None:
-        await write(store, *events, *rows)
-        other = await asyncpg.connect(postgres_url)
-        holding = other.transaction()
-        await holding.start()
-        await other.execute("SELECT 1 FROM deliveries WHERE id = $1 FOR UPDATE", rows[1].id)
-        await other.execute("SELECT 1 FROM events WHERE id = $1 FOR UPDATE", events[2].id)
-        assert await walk(store, Expiring.DELIVERIES, deliveries=20) == (1, 3, 2)
-        assert await walk(store, Expiring.EVENTS, events=20) == (1, 2, 1)
-        await holding.rollback()
-        await other.close()
-        assert await walk(store, Expiring.DELIVERIES, deliveries=20) == (1, 1, 1)
-        assert await walk(store, Expiring.EVENTS, events=20) == (1, 2, 2)
-
-    tell(postgres_url, story)
+    await write(postgres_store, *events, *rows)
+    other = await asyncpg.connect(postgres_url)
+    holding = other.transaction()
+    await holding.start()
+    await other.execute("SELECT 1 FROM deliveries WHERE id = $1 FOR UPDATE", rows[1].id)
+    await other.execute("SELECT 1 FROM events WHERE id = $1 FOR UPDATE", events[2].id)
+    assert await walk(postgres_store, Expiring.DELIVERIES, deliveries=20) == (1, 3, 2)
+    assert await walk(postgres_store, Expiring.EVENTS, events=20) == (1, 2, 1)
+    await holding.rollback()
+    await other.close()
+    assert await walk(postgres_store, Expiring.DELIVERIES, deliveries=20) == (1, 1, 1)
+    assert await walk(postgres_store, Expiring.EVENTS, events=20) == (1, 2, 2)
 
 
-def test_what_was_taken_up_meanwhile_stays(store_url: str) -> None:
+async def test_what_was_taken_up_meanwhile_stays(store: Store, reader: Reader) -> None:
     """A delivery that an operator lets wait again between the look and the deletion is not deleted, nor its event."""
     event = event_row(waiting=0)
     row = over(event, "DEAD", 15)
-    cutoffs = Cutoffs(**{**KEPT, "dead_letters": 20, "events": 20, "deliveries": 20})
-
-    async def story(store: Store) -> None:
-        await write(store, event, row)
-        async with store.reading() as reader:
-            dead = await reader.key_range(Expiring.DEAD_LETTERS, cutoffs, None, 10)
-            events = await reader.key_range(Expiring.EVENTS, cutoffs, None, 10)
-        assert (dead.old, events.old) == (1, 1)
-        async with store.writing([]) as transaction:
-            assert await transaction.deliver_again(row.id, 16)
-        async with store.writing([]) as transaction:
-            assert await transaction.drop(dead, cutoffs) == 0
-            assert await transaction.drop(events, cutoffs) == 0
-        async with store.reading() as reader:
-            assert await reader.delivery(row.id) is not None
-
-    tell(store_url, story)
+    cutoffs = cutoffs_of(dead_letters=20, events=20, deliveries=20)
+    await write(store, event, row)
+    dead = await reader.key_range(Expiring.DEAD_LETTERS, cutoffs, None, 10)
+    events = await reader.key_range(Expiring.EVENTS, cutoffs, None, 10)
+    assert (dead.old, events.old) == (1, 1)
+    async with store.writing([]) as transaction:
+        assert await transaction.deliver_again(row.id, 16)
+    async with store.writing([]) as transaction:
+        assert await transaction.drop(dead, cutoffs) == 0
+        assert await transaction.drop(events, cutoffs) == 0
+    assert await reader.delivery(row.id) is not None
 
 
-def test_payloads_are_replaced_where_they_are_what_they_were(store_url: str) -> None:
+async def test_payloads_are_replaced_where_they_are_what_they_were(store: Store, reader: Reader) -> None:
     """Who was erased meanwhile stays erased, and what another has replaced is not replaced again."""
     first, erased, other = verification_row(), verification_row(), verification_row(payload=b"another's")
-
-    async def story(store: Store) -> None:
-        await write(store, first, erased, other)
-        async with store.writing([]) as transaction:
-            await transaction.erase(erased.key_id, 50)
-        async with store.writing([]) as transaction:
-            done = await transaction.reseal(
-                [(row.id, b"sealed", b"new %d" % place) for place, row in enumerate((first, erased, other))]
-            )
-            assert done == {first.id}
-            assert await transaction.reseal([]) == frozenset()
-        async with store.reading() as reader:
-            assert await reader.verifications(b"", 10) == [
-                first._replace(payload=b"new 0"),
-                erased._replace(payload=None, links=None),
-                other,
-            ]
-
-    tell(store_url, story)
+    await write(store, first, erased, other)
+    async with store.writing([]) as transaction:
+        await transaction.erase(erased.key_id, 50)
+    async with store.writing([]) as transaction:
+        done = await transaction.reseal(
+            [(row.id, b"sealed", b"new %d" % place) for place, row in enumerate((first, erased, other))]
+        )
+        assert done == {first.id}
+        assert await transaction.reseal([]) == frozenset()
+    assert await reader.verifications(b"", 10) == [
+        first._replace(payload=b"new 0"),
+        erased._replace(payload=None, links=None),
+        other,
+    ]
 
 
-def test_payloads_that_somebody_is_erasing_are_left_alone(postgres_url: str) -> None:
+async def test_payloads_that_somebody_is_erasing_are_left_alone(postgres_store: Store) -> None:
     """On a server an erasure under way is not waited for."""
     rows = [verification_row() for _ in range(2)]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        async with store.writing([]) as erasing, store.writing([]) as transaction:
-            await erasing.erase(rows[0].key_id, 50)
-            done = await transaction.reseal([(row.id, b"sealed", b"new") for row in rows])
-            assert done == {rows[1].id}
-
-    tell(postgres_url, story)
+    await write(postgres_store, *rows)
+    async with postgres_store.writing([]) as erasing, postgres_store.writing([]) as transaction:
+        await erasing.erase(rows[0].key_id, 50)
+        done = await transaction.reseal([(row.id, b"sealed", b"new") for row in rows])
+        assert done == {rows[1].id}
 
 
-def test_verifications_are_walked_in_the_order_of_their_ids(store_url: str) -> None:
+async def test_verifications_are_walked_in_the_order_of_their_ids(store: Store, reader: Reader) -> None:
     """Everybody's, whatever their state, a page at a time."""
     rows = [verification_row(client=2), pending_row(), verification_row(status="ERROR")]
-
-    async def story(store: Store) -> None:
-        await write(store, *reversed(rows))
-        async with store.reading() as reader:
-            assert await reader.verifications(b"", 2) == rows[:2]
-            assert await reader.verifications(rows[1].id, 2) == rows[2:]
-            assert await reader.verifications(rows[2].id, 2) == []
-
-    tell(store_url, story)
+    await write(store, *reversed(rows))
+    assert await reader.verifications(b"", 2) == rows[:2]
+    assert await reader.verifications(rows[1].id, 2) == rows[2:]
+    assert await reader.verifications(rows[2].id, 2) == []

@@ -1,6 +1,5 @@
 """Who may read the files of a database."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -8,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.store import open_store
+from scoring_model.service.store import Store
+from store_story import tell
 
 WRITER = """
 import asyncio, os, sys
@@ -40,12 +40,10 @@ def test_a_mode_that_an_operator_chose_stays(sqlite_url: str) -> None:
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     path.chmod(0o640)
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         async with store.writing(["1"]) as transaction:
             await transaction.set_fact("a", b"1")
         log = path.with_name(path.name + "-wal")
         assert {oct(os.stat(one).st_mode & 0o777) for one in (path, log)} == {"0o640"}
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story)

@@ -10,8 +10,13 @@ import asyncpg
 import pytest
 
 from databases import Databases, Server, running_server
-from scoring_model.service.core.store import Store, StoreUnavailable
-from scoring_model.service.store import check_durability, check_schema, migrate, open_store
+from scoring_model.service.store import (
+    Store,
+    StoreUnavailable,
+    migrate,
+    open_store,
+)
+from store_story import tell
 
 
 @pytest.fixture
@@ -47,49 +52,37 @@ async def connect_until_refused(url: str, connections: list[asyncpg.Connection])
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
 def test_a_store_recovers_when_its_server_is_back(frail: Server, how: signal.Signals) -> None:
-    """While the server is away, by will or by a crash, every call says so; afterwards the same store works again."""
+    """While the server is away, by will or by a crash, every call says so; afterwards the same store works again.
 
-    async def run() -> None:
-        url = frail.url("migrated")
-        store = await open_store(url, seconds=2, connections=2)
-        await write(store, "before")
-        assert await take(store)
+    A transaction that was open ends with an error, noticed by a statement or by the commit, and nothing of it is there.
+    """
+
+    async def look_up(store: Store) -> object:
+        async with store.reading() as reader:
+            return await reader.identity_and_key(1, bytes(16))
+
+    async def half(store: Store, *, is_noticed: bool) -> None:
         async with store.writing(["1"]) as transaction:
             await transaction.set_fact("half", b"1")
             await asyncio.to_thread(frail.stop, how)
-            for call in (
-                transaction.set_fact("half", b"2"),
-                write(store, "a"),
-                read(store, "a"),
-                take(store),
-            ):
-                with pytest.raises(StoreUnavailable):
-                    await call
-            await asyncio.to_thread(frail.start)
-            # The transaction was cut off: leaving it says so.
-            raise LookupError
+            if is_noticed:
+                await transaction.set_fact("half", b"2")
 
-    async def after() -> None:
-        store = await open_store(frail.url("migrated"), seconds=2, connections=2)
-        assert (await read(store, "before"), await read(store, "half")) == (b"1", None)
-        await store.close()
-
-    async def same() -> None:
-        store = await open_store(frail.url("migrated"), seconds=2, connections=2)
-        await asyncio.gather(write(store, "c"), read(store, "c"), take(store))
-        await asyncio.to_thread(frail.stop, how)
-        for call in (write(store, "d"), read(store, "c"), take(store)):
+    async def story(store: Store) -> None:
+        await write(store, "before")
+        for is_noticed in (True, False):
+            assert await take(store)
             with pytest.raises(StoreUnavailable):
-                await call
-        await asyncio.to_thread(frail.start)
-        assert await read(store, "c") == b"1"
-        await asyncio.gather(write(store, "e"), read(store, "c"), take(store))
-        await store.close()
+                await half(store, is_noticed=is_noticed)
+            calls = [write(store, "a"), read(store, "a"), take(store), *(look_up(store) for _ in range(5))]
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+            assert [type(answer) for answer in answers] == [StoreUnavailable] * 8
+            await asyncio.to_thread(frail.start)
+            assert (await read(store, "before"), await read(store, "half")) == (b"1", None)
+            assert await look_up(store) is None
+            await asyncio.gather(write(store, "b"), read(store, "b"), take(store))
 
-    with pytest.raises((LookupError, StoreUnavailable)):
-        asyncio.run(run())
-    asyncio.run(after())
-    asyncio.run(same())
+    tell(frail.url("migrated"), story, seconds=2, connections=2)
 
 
 def test_a_connection_that_was_idle_when_its_server_said_goodbye(frail: Server) -> None:
@@ -108,25 +101,6 @@ def test_a_connection_that_was_idle_when_its_server_said_goodbye(frail: Server) 
             await asyncio.to_thread(frail.start)
             await write(store, "c")
             await store.close()
-
-    asyncio.run(run())
-
-
-def test_a_commit_that_could_not_be_made_is_told(frail: Server) -> None:
-    """A transaction whose server goes away before its commit ends with an error, and nothing of it is there."""
-
-    async def half(store: Store) -> None:
-        async with store.writing(["1"]) as transaction:
-            await transaction.set_fact("half", b"1")
-            await asyncio.to_thread(frail.stop)
-
-    async def run() -> None:
-        store = await open_store(frail.url("migrated"), seconds=2)
-        with pytest.raises(StoreUnavailable):
-            await half(store)
-        await asyncio.to_thread(frail.start)
-        assert await read(store, "half") is None
-        await store.close()
 
     asyncio.run(run())
 
@@ -155,8 +129,7 @@ def test_a_server_that_takes_no_more_is_unavailable(frail: Server) -> None:
 def test_a_statement_that_is_cut_off_is_told(postgres_url: str, postgres: Databases) -> None:
     """A session that its administrator ends in the middle of a statement tells it so; the next statement works."""
 
-    async def run() -> None:
-        store = await open_store(postgres_url, seconds=30)
+    async def story(store: Store) -> None:
         async with store.writing(["1"]):
             waiting = asyncio.create_task(write(store, "a"))
             while not waiting.done():
@@ -168,46 +141,24 @@ def test_a_statement_that_is_cut_off_is_told(postgres_url: str, postgres: Databa
             with pytest.raises(StoreUnavailable, match=r"AdminShutdown|ConnectionDoesNotExist"):
                 await waiting
         await write(store, "a")
-        await store.close()
 
-    asyncio.run(run())
+    tell(postgres_url, story, seconds=30)
 
 
 def test_a_server_that_is_not_there_is_unavailable(frail: Server) -> None:
-    """Opening, migrating and checking say that there is no server, and not its password."""
+    """Opening and migrating say that there is no server, and not its password."""
     frail.stop()
     url = frail.url("migrated").replace("scoring@", "scoring:pa55word@")
-    for attempt in (open_store(url), migrate(url), check_schema(url), check_durability(url)):
+    for attempt in (open_store(url), migrate(url)):
         with pytest.raises(StoreUnavailable) as caught:
             asyncio.run(attempt)
         assert "pa55word" not in repr(caught.value)
 
 
-def test_all_who_ask_together_are_told_of_an_outage(frail: Server) -> None:
-    """Nobody waits for ever for a look-up that failed, and the next one works."""
-
-    async def run() -> None:
-        store = await open_store(frail.url("migrated"), seconds=2)
-        await asyncio.to_thread(frail.stop)
-
-        async def ask() -> object:
-            async with store.reading() as reader:
-                return await reader.identity_and_key(1, bytes(16))
-
-        answers = await asyncio.gather(*(ask() for _ in range(5)), return_exceptions=True)
-        assert [type(answer) for answer in answers] == [StoreUnavailable] * 5
-        await asyncio.to_thread(frail.start)
-        assert await ask() is None
-        await store.close()
-
-    asyncio.run(run())
-
-
 def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
     """A call waits for a connection as long as it may and is then told."""
 
-    async def run() -> None:
-        store = await open_store(postgres_url, seconds=0.3, connections=1)
+    async def story(store: Store) -> None:
         async with store.writing([]) as transaction:
             reading = asyncio.create_task(read(store, "a"))
             while not reading.done():  # an idle transaction would be ended
@@ -215,15 +166,14 @@ def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
             with pytest.raises(StoreUnavailable):
                 await reading
         assert await read(store, "a") is None
-        await store.close()
 
-    asyncio.run(run())
+    tell(postgres_url, story, seconds=0.3, connections=1)
 
 
 FULL = """
 import asyncio, os, resource, sys
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.store import StoreUnavailable
 from scoring_model.service.store import open_store
 
 def allow(size):
@@ -296,11 +246,9 @@ def test_what_was_acknowledged_survives_a_kill(store_url: str) -> None:
         writer.kill()
         last = int([b"29", *writer.stdout.read().split(b"\n")[:-1]][-1])
 
-    async def run() -> None:
-        store = await open_store(store_url)
+    async def story(store: Store) -> None:
         for number in range(last + 2):
             pair = [await read(store, f"{letter}{number}") for letter in "ab"]
             assert pair == [b"", b""] or (number > last and pair == [None, None])
-        await store.close()
 
-    asyncio.run(run())
+    tell(store_url, story)

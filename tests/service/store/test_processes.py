@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.store import AlreadyServed, open_store, serving
+from scoring_model.service.store import AlreadyServed, Store, StoreUnavailable, open_store, serving
+from store_story import tell
 
 COUNTER = """
 import asyncio, sys
@@ -112,8 +112,7 @@ def test_a_process_that_dies_while_writing_delays_nobody(store_url: str) -> None
     """A process that is killed within a transaction gives its lock back and has written nothing."""
     holder = start(HOLDER, store_url)
 
-    async def run() -> None:
-        store = await open_store(store_url, seconds=30)
+    async def story(store: Store) -> None:
 
         async def write() -> None:
             async with store.writing(["1"]) as transaction:
@@ -129,9 +128,8 @@ def test_a_process_that_dies_while_writing_delays_nobody(store_url: str) -> None
         await writing
         async with store.reading() as reader:
             assert await reader.fact("whole") == b"written"
-        await store.close()
 
-    asyncio.run(run())
+    tell(store_url, story, seconds=30)
     holder.communicate()
 
 
@@ -139,24 +137,21 @@ def test_a_lock_that_is_held_for_too_long_is_not_waited_for(store_url: str) -> N
     """After its time limit a writer gets an error, and can write once the other one has ended."""
     holder = start(HOLDER, store_url)
 
-    async def run() -> None:
-        store = await open_store(store_url, seconds=0.2)
+    async def story(store: Store) -> None:
         for _ in range(3):
             with pytest.raises(StoreUnavailable):
                 await store.writing(["1"]).__aenter__()
         holder.communicate("end\n")
         async with store.writing(["1"]) as transaction:
             assert await transaction.fact("half") == b"written"
-        await store.close()
 
-    asyncio.run(run())
+    tell(store_url, story, seconds=0.2)
 
 
 def test_the_event_loop_goes_on_while_another_process_writes(sqlite_url: str) -> None:
     """A wait for a locked file has an end, blocks nothing else, and ends when the file is free."""
 
-    async def run() -> None:
-        store = await open_store(sqlite_url, seconds=0.3)
+    async def story(store: Store) -> None:
         foreign = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
         foreign.execute("BEGIN IMMEDIATE")
         ticks = 0
@@ -176,9 +171,8 @@ def test_the_event_loop_goes_on_while_another_process_writes(sqlite_url: str) ->
             await transaction.set_fact("a", b"1")
         ticking.cancel()
         foreign.close()
-        await store.close()
 
-    asyncio.run(run())
+    tell(sqlite_url, story, seconds=0.3)
 
 
 def test_a_process_that_never_pauses_lets_others_write(sqlite_url: str) -> None:
@@ -186,17 +180,15 @@ def test_a_process_that_never_pauses_lets_others_write(sqlite_url: str) -> None:
     writer = start(ENDLESS, sqlite_url)
     waits = []
 
-    async def run() -> None:
-        store = await open_store(sqlite_url)
+    async def story(store: Store) -> None:
         for number in range(20):
             began = time.monotonic()
             async with store.writing(["1"]) as transaction:
                 waits.append(time.monotonic() - began)
                 await transaction.set_fact("other", bytes([number]))
-        await store.close()
 
     try:
-        asyncio.run(run())
+        tell(sqlite_url, story)
         assert writer.poll() is None
     finally:
         writer.kill()

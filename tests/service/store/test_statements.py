@@ -4,13 +4,11 @@ import sqlite3
 from collections.abc import Iterator
 
 import asyncpg
-import pytest
 
 from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.store import delivery_statements, expiry_statements, statements
-from scoring_model.service.store.postgres import store as on_postgres
-from scoring_model.service.store.sqlite import store as on_sqlite
-from scoring_model.service.store.sqlite.connection import native
+from scoring_model.service.store import statements
+from scoring_model.service.store.expiry import EXPIRY
+from scoring_model.service.store.sqlite_file import native
 from scoring_model.service.store.statements import Each
 
 FOR_OPERATORS = {"BUNDLES", "CLIENTS", "OTHER_MASTERS"}
@@ -19,39 +17,34 @@ SORTED = {
     "IDENTITIES_OF",
     "VERIFICATIONS_OF_IDENTITY",
     "LABELS",
-    "DELIVERY OF_EVENT",
-    "DELIVERY LIST WAITING -- webhook",
-    "DELIVERY LIST WAITING client webhook",
-    "DELIVERY SOME_DUE",
+    "DELIVERIES_OF_EVENT",
+    "LIST WAITING -- webhook",
+    "LIST WAITING client webhook",
+    "SOME_DUE",
 }
 """These sort what one client, person, verification, event or webhook has of its own, and what a limit bounds."""
 
 QUEUES = ("verifications_pending", "events_waiting", "deliveries_due", "deliveries_webhook")
 """What waits is few: these indexes hold nothing else and are read from their beginning."""
 
-DELIVERIES = {
-    f"DELIVERY {name}": value
-    for name, value in vars(delivery_statements).items()
-    if name.isupper() and not name.startswith("_")
-} | {
-    f"DELIVERY LIST {status} {'client' if client else '--'} {'webhook' if webhook else '--'}": (
-        delivery_statements.deliveries(status, client=client, webhook=webhook)
+LISTS = {
+    f"LIST {status} {'client' if client else '--'} {'webhook' if webhook else '--'}": (
+        statements.deliveries(status, client=client, webhook=webhook)
     )
     for status in (None, *DeliveryStatus)
     for client in (False, True)
     for webhook in (False, True)
 }
-
-EXPIRY = {
+SWEEPS = {
     f"EXPIRY {name} {kind.name}": getattr(spec, name)
-    for kind, spec in expiry_statements.EXPIRY.items()
+    for kind, spec in EXPIRY.items()
     for name in ("end", "count", "drop")
-} | {"EXPIRY VERIFICATIONS": expiry_statements.VERIFICATIONS, "EXPIRY RESEAL": expiry_statements.RESEAL}
+}
 
 
 def shared() -> Iterator[tuple[str, str, str]]:
     """Every shared statement that runs for requests: its name, as SQLite runs it, and as a server does."""
-    for name, value in (vars(statements) | DELIVERIES | EXPIRY).items():
+    for name, value in (vars(statements) | LISTS | SWEEPS).items():
         if name.startswith("_") or name in FOR_OPERATORS:
             continue
         if isinstance(value, Each):
@@ -71,29 +64,21 @@ OF_NO_TABLE = (
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
 )
 FOR_SERVERS = "_IN_ORDER$"
-ON_SQLITE = {name: native(one) for name, one, _ in shared() if not re.search(FOR_SERVERS, name)} | {
-    "histories": on_sqlite._HISTORY,
-    "labels": on_sqlite._LABELS,
-    "set labels": on_sqlite._SET_LABELS,
-}
-ON_POSTGRES = {name: many for name, _, many in shared()} | {
-    "histories": on_postgres._HISTORIES,
-    "labels": on_postgres._APPEND,
-}
+ON_SQLITE = {name: native(one) for name, one, _ in shared() if not re.search(FOR_SERVERS, name)}
+ON_POSTGRES = {name: many for name, _, many in shared()}
 
 
-@pytest.mark.parametrize("name", ON_SQLITE)
-def test_no_request_reads_a_whole_table_of_sqlite(name: str, sqlite_url: str) -> None:
+def test_no_request_reads_a_whole_table_of_sqlite(sqlite_url: str) -> None:
     """Every statement finds its rows by a key or an index, which its plan says."""
-    statement = ON_SQLITE[name]
     connection = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
-    arguments = [None] * max(map(int, re.findall(r"\?(\d+)", statement)), default=0)
-    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", arguments)]
+    for name, statement in ON_SQLITE.items():
+        arguments = [None] * max(map(int, re.findall(r"\?(\d+)", statement)), default=0)
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", arguments)]
+        scans = [step for step in plan if step.startswith("SCAN") and not step.endswith(OF_NO_TABLE)]
+        assert all(step.endswith(QUEUES) for step in scans), (name, plan)
+        # Sorting reads every row that is asked for before it gives the first.
+        assert name in SORTED or not any("TEMP B-TREE" in step for step in plan), (name, plan)
     connection.close()
-    scans = [step for step in plan if step.startswith("SCAN") and not step.endswith(OF_NO_TABLE)]
-    assert all(step.endswith(QUEUES) for step in scans), plan
-    # Sorting reads every row that is asked for before it gives the first.
-    assert name in SORTED or not any("TEMP B-TREE" in step for step in plan), plan
 
 
 def test_no_request_reads_a_whole_table_of_a_server(postgres_url: str) -> None:

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import (
-    TABLES,
     BundleRow,
     FactRow,
     IdentityRow,
@@ -21,14 +20,12 @@ from scoring_model.service.core.rows import (
     Row,
     VerificationRow,
 )
-from scoring_model.service.core.store import Duplicate, Store, StoreUnavailable
-from scoring_model.service.store import open_store
-from scoring_model.service.store.postgres.connection import connect as open_session
-from store_story import tell
+from scoring_model.service.store import Duplicate, Reader, Store, StoreUnavailable, open_store
+from scoring_model.service.store.postgres_connection import connect as open_session
+from store_story import tell, write
 from stored_rows import (
     api_key_row,
     client_row,
-    delivery_row,
     event_row,
     idempotency_row,
     identity_row,
@@ -40,43 +37,12 @@ from stored_rows import (
     webhook_row,
 )
 
+pytestmark = pytest.mark.anyio
+
 POOLS = ["1"]
 
 
-async def write(store: Store, *rows: Row) -> None:
-    """Insert rows of one kind in a transaction."""
-    async with store.writing(POOLS) as transaction:
-        await transaction.insert(rows)
-
-
-def test_a_row_of_every_kind_can_be_inserted(store_url: str) -> None:
-    """Every kind of rows that the service knows has a table that takes it."""
-    rows: list[Row] = [
-        FactRow("f", b"1"),
-        BundleRow("m", "p", "{}", 1),
-        client_row(client=9),
-        api_key_row(9),
-        person_key_row(),
-        identity_row(),
-        verification_row(),
-        LinkRow(b"h" * 16, 1, b"p", None),
-        event_row(),
-        webhook_row(),
-        delivery_row(),
-        idempotency_row(),
-        LabelRow(9, new_id(), "fraud", 1, 2),
-    ]
-    assert {type(row) for row in rows} == set(TABLES)
-
-    async def story(store: Store) -> None:
-        for row in rows:
-            await write(store, row)
-            await write(store)  # nothing is nothing
-
-    tell(store_url, story)
-
-
-def test_an_error_rolls_everything_back(store_url: str) -> None:
+async def test_an_error_rolls_everything_back(store: Store) -> None:
     """What a transaction wrote before an error is not there after it, whatever the error."""
 
     async def fail(store: Store, error: type[BaseException]) -> None:
@@ -85,32 +51,30 @@ def test_an_error_rolls_everything_back(store_url: str) -> None:
             await transaction.insert([LinkRow(b"h" * 16, 1, b"p", None)])
             raise error
 
-    async def story(store: Store) -> None:
-        for error in (RuntimeError, asyncio.CancelledError):
-            with pytest.raises(error):
-                await fail(store, error)
-        async with store.reading() as reader, store.writing(POOLS) as transaction:
-            assert await reader.fact("a") is None
-            assert await transaction.newest([b"h" * 16]) is None
-
-    tell(store_url, story)
+    for error in (RuntimeError, asyncio.CancelledError):
+        with pytest.raises(error):
+            await fail(store, error)
+    async with store.reading() as reader, store.writing(POOLS) as transaction:
+        assert await reader.fact("a") is None
+        assert await transaction.newest([b"h" * 16]) is None
 
 
-def test_a_transaction_sees_itself_and_readers_do_not(store_url: str) -> None:
-    """A reader sees what was committed, a transaction what it wrote too."""
+async def test_a_transaction_sees_itself_and_readers_do_not(store: Store, reader: Reader) -> None:
+    """A reader sees what was committed, a transaction what it wrote too; a fact has its latest value."""
+    async with store.writing(POOLS) as transaction:
+        await transaction.insert([])
+        assert await transaction.fact("a") is None
+        for value in (b"1", b"\x00\xff"):
+            await transaction.set_fact("a", value)
+            assert await transaction.fact("a") == value
+        await transaction.set_fact("b", b"")
+        assert await reader.fact("a") is None
+    assert (await reader.fact("a"), await reader.fact("b")) == (b"\x00\xff", b"")
 
-    async def story(store: Store) -> None:
-        async with store.reading() as reader:
-            async with store.writing(POOLS) as transaction:
-                await transaction.set_fact("a", b"1")
-                assert await transaction.fact("a") == b"1"
-                assert await reader.fact("a") is None
-            assert await reader.fact("a") == b"1"
 
-    tell(store_url, story)
-
-
-def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(store_url: str) -> None:
+async def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(
+    store: Store, reader: Reader
+) -> None:
     """A second row under one key is told as such; even who goes on after it writes nothing."""
     row = idempotency_row()
 
@@ -128,18 +92,14 @@ def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(store_url
             with pytest.raises(StoreUnavailable):
                 await transaction.set_fact("after", b"1")
 
-    async def story(store: Store) -> None:
-        await write(store, row)
-        with pytest.raises(StoreUnavailable):
-            await go_on(store)
-        async with store.reading() as reader:
-            assert await reader.fact("before") is None
-            assert await reader.fact("after") is None
-
-    tell(store_url, story)
+    await write(store, row)
+    with pytest.raises(StoreUnavailable):
+        await go_on(store)
+    assert await reader.fact("before") is None
+    assert await reader.fact("after") is None
 
 
-def test_a_mistake_is_not_taken_for_an_outage_and_repeats_no_value(store_url: str) -> None:
+async def test_a_mistake_is_not_taken_for_an_outage_and_repeats_no_value(store: Store) -> None:
     """A row that breaks the tables' rules is an error of its own, which does not show what is in the row."""
 
     async def fail(store: Store, row: Row) -> None:
@@ -149,252 +109,161 @@ def test_a_mistake_is_not_taken_for_an_outage_and_repeats_no_value(store_url: st
         assert caught.value.__suppress_context__
         assert "canary" not in str(caught.value)
 
-    async def story(store: Store) -> None:
-        await fail(store, client_row(client=1, client_id="canary", name=None))
-        await fail(store, client_row(client=1, client_id="canary", quota=["canary"]))
-        await write(store, FactRow("a", b"1"))
-
-    tell(store_url, story)
+    await fail(store, client_row(client=1, client_id="canary", name=None))
+    await fail(store, client_row(client=1, client_id="canary", quota=["canary"]))
+    await write(store, FactRow("a", b"1"))
 
 
-def test_a_transaction_can_not_be_used_once_it_is_over(store_url: str) -> None:
+async def test_a_transaction_can_not_be_used_once_it_is_over(store: Store, reader: Reader) -> None:
     """A transaction that was kept beyond its context writes nothing."""
-
-    async def story(store: Store) -> None:
-        async with store.writing(POOLS) as transaction:
-            pass
-        with pytest.raises(StoreUnavailable):
-            await transaction.set_fact("late", b"1")
-        async with store.reading() as reader:
-            assert await reader.fact("late") is None
-
-    tell(store_url, story)
+    async with store.writing(POOLS) as transaction:
+        pass
+    with pytest.raises(StoreUnavailable):
+        await transaction.set_fact("late", b"1")
+    assert await reader.fact("late") is None
 
 
-def test_facts_are_written_over(store_url: str) -> None:
-    """A fact has its latest value, and None before it has one."""
-
-    async def story(store: Store) -> None:
-        async with store.writing(POOLS) as transaction:
-            assert await transaction.fact("a") is None
-            await transaction.set_fact("a", b"1")
-            await transaction.set_fact("a", b"\x00\xff")
-            await transaction.set_fact("b", b"")
-        async with store.reading() as reader:
-            assert (await reader.fact("a"), await reader.fact("b")) == (b"\x00\xff", b"")
-
-    tell(store_url, story)
-
-
-def test_bundles_are_listed_as_they_served(store_url: str) -> None:
+async def test_bundles_are_listed_as_they_served(store: Store, reader: Reader) -> None:
     """Every bundle that ever served, the first one first."""
     rows = [BundleRow("z", "p", "{}", 1), BundleRow("a", "q", '{"A": "Ä"}', 2), BundleRow("a", "r", "{}", 3)]
-
-    async def story(store: Store) -> None:
-        await write(store, *reversed(rows))
-        async with store.reading() as reader:
-            assert await reader.bundles() == rows
-
-    tell(store_url, story)
+    await write(store, *reversed(rows))
+    assert await reader.bundles() == rows
 
 
-def test_clients_get_numbers_and_history_scopes(store_url: str) -> None:
+async def test_clients_get_numbers_and_history_scopes(store: Store, reader: Reader) -> None:
     """A new client gets a number, and its own history scope where none is named; it is found by its key's digest."""
-
-    async def story(store: Store) -> None:
-        alone, pooled = client_row(), client_row(pool="shared")
-        async with store.writing(POOLS) as transaction:
-            one = await transaction.new_client(alone)
-            two = await transaction.new_client(pooled)
-            keys = [api_key_row(one, created_at=2), api_key_row(one, created_at=1), api_key_row(two)]
-            await transaction.insert(keys)
-        assert one != two
-        clients = [alone._replace(client=one, pool=str(one)), pooled._replace(client=two)]
-        async with store.reading() as reader:
-            assert await reader.clients() == clients
-            assert await reader.api_keys(one) == [keys[1], keys[0]]
-            assert await reader.credentials([keys[2].digest, os.urandom(32), keys[0].digest]) == {
-                keys[2].digest: (keys[2], clients[1]),
-                keys[0].digest: (keys[0], clients[0]),
-            }
-
-    tell(store_url, story)
+    alone, pooled = client_row(), client_row(pool="shared")
+    async with store.writing(POOLS) as transaction:
+        one = await transaction.new_client(alone)
+        two = await transaction.new_client(pooled)
+        keys = [api_key_row(one, created_at=2), api_key_row(one, created_at=1), api_key_row(two)]
+        await transaction.insert(keys)
+    assert one != two
+    clients = [alone._replace(client=one, pool=str(one)), pooled._replace(client=two)]
+    assert await reader.clients() == clients
+    assert await reader.api_keys(one) == [keys[1], keys[0]]
+    assert await reader.credentials([keys[2].digest, os.urandom(32), keys[0].digest]) == {
+        keys[2].digest: (keys[2], clients[1]),
+        keys[0].digest: (keys[0], clients[0]),
+    }
 
 
-def test_revocation_is_dated_once(store_url: str) -> None:
+async def test_revocation_is_dated_once(store: Store, reader: Reader) -> None:
     """A client or key that is revoked again keeps its first date; an expiry can be moved."""
-
-    async def story(store: Store) -> None:
-        async with store.writing(POOLS) as transaction:
-            client = await transaction.new_client(client_row())
-            key = api_key_row(client)
-            await transaction.insert([key])
-            for at in (5, 6):
-                await transaction.revoke_api_key(key.digest, at)
-                await transaction.expire_api_key(key.digest, at)
-                await transaction.revoke_client(client, at)
-        async with store.reading() as reader:
-            assert await reader.api_keys(client) == [key._replace(revoked_at=5, expires_at=6)]
-            assert [row.revoked_at for row in await reader.clients()] == [5]
-
-    tell(store_url, story)
+    async with store.writing(POOLS) as transaction:
+        client = await transaction.new_client(client_row())
+        key = api_key_row(client)
+        await transaction.insert([key])
+        for at in (5, 6):
+            await transaction.revoke_api_key(key.digest, at)
+            await transaction.expire_api_key(key.digest, at)
+            await transaction.revoke_client(client, at)
+    assert await reader.api_keys(client) == [key._replace(revoked_at=5, expires_at=6)]
+    assert [row.revoked_at for row in await reader.clients()] == [5]
 
 
-def test_advance_returns_the_sequence_before(store_url: str) -> None:
-    """Sequences of several clients move on at once, each by its own count."""
-
-    async def story(store: Store) -> None:
-        async with store.writing(POOLS) as transaction:
-            one, two = [await transaction.new_client(client_row(sequence=s)) for s in (0, 7)]
-            assert await transaction.advance({one: 2, two: 1}) == {one: (0, False), two: (7, False)}
-            assert await transaction.advance({one: 3}) == {one: (2, False)}
-            assert await transaction.advance({}) == {}
-
-    tell(store_url, story)
-
-
-def test_resources_are_their_clients_own(store_url: str) -> None:
+async def test_resources_are_their_clients_own(store: Store, reader: Reader) -> None:
     """Identities, verifications and webhooks of another client are not there."""
     identity, verification, webhook = identity_row(), verification_row(), webhook_row()
-
-    async def story(store: Store) -> None:
-        await write(store, identity)
-        await write(store, verification)
-        await write(store, webhook)
-        async with store.reading() as reader:
-            assert await reader.identity(1, identity.id) == identity
-            assert await reader.verification(1, verification.id) == verification
-            assert await reader.webhook(1, webhook.id) == webhook
-            assert await reader.identity(2, identity.id) is None
-            assert await reader.verification(2, verification.id) is None
-            assert await reader.webhook(2, webhook.id) is None
-            assert await reader.verification_by_id(verification.id) == verification
-            assert await reader.verification_by_id(identity.id) is None
-            assert await reader.webhooks(2, None, 10) == []
-
-    tell(store_url, story)
+    await write(store, identity)
+    await write(store, verification)
+    await write(store, webhook)
+    assert await reader.identity(1, identity.id) == identity
+    assert await reader.verification(1, verification.id) == verification
+    assert await reader.webhook(1, webhook.id) == webhook
+    assert await reader.identity(2, identity.id) is None
+    assert await reader.verification(2, verification.id) is None
+    assert await reader.webhook(2, webhook.id) is None
+    assert await reader.verification_by_id(verification.id) == verification
+    assert await reader.verification_by_id(identity.id) is None
+    assert await reader.webhooks(2, None, 10) == []
 
 
-def test_an_identity_comes_with_its_persons_key(store_url: str) -> None:
+async def test_an_identity_comes_with_its_persons_key(store: Store, reader: Reader) -> None:
     """Both in one look, and the identity alone once the key is gone."""
     key = person_key_row()
     identity = identity_row(key_id=key.key_id)
-
-    async def story(store: Store) -> None:
-        await write(store, key)
-        await write(store, identity)
-        async with store.reading() as reader:
-            assert await reader.identity_and_key(1, identity.id) == (identity, key)
-            assert await reader.identity_and_key(2, identity.id) is None
-        async with store.writing(POOLS) as transaction:
-            await transaction.erase(key.key_id, 99)
-            found = await transaction.identity_and_key(1, identity.id)
-            assert found == (await transaction.identity(1, identity.id), None)
-
-    tell(store_url, story)
+    await write(store, key)
+    await write(store, identity)
+    assert await reader.identity_and_key(1, identity.id) == (identity, key)
+    assert await reader.identity_and_key(2, identity.id) is None
+    async with store.writing(POOLS) as transaction:
+        await transaction.erase(key.key_id, 99)
+        found = await transaction.identity_and_key(1, identity.id)
+        assert found == (await transaction.identity(1, identity.id), None)
 
 
-def test_identities_that_are_asked_for_together_do_not_mix(store_url: str) -> None:
+async def test_identities_that_are_asked_for_together_do_not_mix(store: Store) -> None:
     """Whoever asks at the same time gets its own, its own client's alone, also when somebody gives up."""
     keys = [person_key_row() for _ in range(20)]
     identities = [identity_row(key_id=key.key_id, client=n % 2) for n, key in enumerate(keys)]
+    await write(store, *keys)
+    await write(store, *identities)
 
-    async def story(store: Store) -> None:
-        await write(store, *keys)
-        await write(store, *identities)
+    async def ask(client: int, resource: bytes) -> tuple[IdentityRow, PersonKeyRow | None] | None:
+        async with store.reading() as reader:
+            return await reader.identity_and_key(client, resource)
 
-        async def ask(client: int, resource: bytes) -> tuple[IdentityRow, PersonKeyRow | None] | None:
-            async with store.reading() as reader:
-                return await reader.identity_and_key(client, resource)
-
-        asked = [asyncio.create_task(ask(c, identity.id)) for identity in identities for c in (0, 1, 1)]
-        nobody = asyncio.create_task(ask(1, new_id()))
-        await asyncio.sleep(0)
-        given_up, asked[1] = asked[1], asyncio.create_task(ask(1, identities[0].id))
-        given_up.cancel()
-        expected = [
-            pair if pair[0].client == c else None
-            for pair in zip(identities, keys, strict=True)
-            for c in (0, 1, 1)
-        ]
-        assert await asyncio.gather(*asked) == expected
-        assert await nobody is None
-
-    tell(store_url, story)
+    asked = [asyncio.create_task(ask(c, identity.id)) for identity in identities for c in (0, 1, 1)]
+    nobody = asyncio.create_task(ask(1, new_id()))
+    await asyncio.sleep(0)
+    given_up, asked[1] = asked[1], asyncio.create_task(ask(1, identities[0].id))
+    given_up.cancel()
+    expected = [
+        pair if pair[0].client == c else None
+        for pair in zip(identities, keys, strict=True)
+        for c in (0, 1, 1)
+    ]
+    assert await asyncio.gather(*asked) == expected
+    assert await nobody is None
 
 
-def test_what_was_inserted_is_seen_at_once(store_url: str) -> None:
+async def test_what_was_inserted_is_seen_at_once(store: Store) -> None:
     """Rows of several kinds, inserted in any order and piece by piece, are there for whatever is asked next."""
     links = [LinkRow(b"h" * 16, t, b"p", None) for t in (1, 2, 3)]
     event, verification, key = event_row(), verification_row(), person_key_row()
-
-    async def story(store: Store) -> None:
-        async with store.writing(POOLS) as transaction:
-            await transaction.insert([links[0]])
-            await transaction.insert([event])
-            await transaction.insert(links[1:])
-            await transaction.insert([verification])
-            await transaction.insert([key])
-            assert await transaction.newest([b"h" * 16]) == 3
-            assert await transaction.verification(1, verification.id) == verification
-            await transaction.insert([LinkRow(b"h" * 16, 4, b"p", None)])
-        async with store.reading() as reader, store.writing(POOLS) as transaction:
-            assert await reader.person_keys([key.key_id]) == {key.key_id: key}
-            assert await transaction.newest([b"h" * 16]) == 4
-
-    tell(store_url, story)
+    async with store.writing(POOLS) as transaction:
+        await transaction.insert([links[0]])
+        await transaction.insert([event])
+        await transaction.insert(links[1:])
+        await transaction.insert([verification])
+        await transaction.insert([key])
+        assert await transaction.newest([b"h" * 16]) == 3
+        assert await transaction.verification(1, verification.id) == verification
+        await transaction.insert([LinkRow(b"h" * 16, 4, b"p", None)])
+    async with store.reading() as reader, store.writing(POOLS) as transaction:
+        assert await reader.person_keys([key.key_id]) == {key.key_id: key}
+        assert await transaction.newest([b"h" * 16]) == 4
 
 
-def test_a_persons_rows_are_found_by_its_key(store_url: str) -> None:
-    """All identities under one key are found, and no others."""
-    key = new_id()
-    identities = [identity_row(key_id=key), identity_row(key_id=key, client=2)]
-
-    async def story(store: Store) -> None:
-        await write(store, *identities, identity_row())
-        async with store.reading() as reader:
-            assert await reader.identities_of(key) == identities
-
-    tell(store_url, story)
-
-
-def test_an_identitys_verifications_are_found(store_url: str) -> None:
-    """Those that scored it, by way of the key that they share with it; not those of its person's other identities."""
+async def test_an_identitys_verifications_are_found(store: Store, reader: Reader) -> None:
+    """Those that scored it, not those of its person's other identities, which have the same key."""
     key = new_id()
     identity, other = identity_row(key_id=key), identity_row(key_id=key)
     rows = [verification_row(key_id=key, identity_id=identity.id) for _ in range(2)]
-
-    async def story(store: Store) -> None:
-        await write(store, identity, other)
-        await write(store, *rows, verification_row(key_id=key, identity_id=other.id), verification_row())
-        async with store.reading() as reader:
-            assert await reader.verifications_of_identity(identity.id) == rows
-            assert await reader.verifications_of_identity(new_id()) == []
-
-    tell(store_url, story)
+    await write(store, identity, other, identity_row())
+    await write(store, *rows, verification_row(key_id=key, identity_id=other.id), verification_row())
+    assert await reader.identities_of(key) == [identity, other]
+    assert await reader.verifications_of_identity(identity.id) == rows
+    assert await reader.verifications_of_identity(new_id()) == []
 
 
-def test_completed_verifications_come_page_by_page(store_url: str) -> None:
+async def test_completed_verifications_come_page_by_page(store: Store, reader: Reader) -> None:
     """Pages by (completed_at, id) put together are all COMPLETED verifications of the client, in that order."""
     same = [verification_row(completed_at=30) for _ in range(3)]
     rows = [verification_row(completed_at=40), *same, verification_row(completed_at=20)]
     others = [verification_row(client=2), pending_row(), verification_row(status="ERROR")]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows, *others)
-        found: list[VerificationRow] = []
-        async with store.reading() as reader:
-            while page := await reader.completed(
-                1, (found[-1].completed_at or 0, found[-1].id) if found else None, 2
-            ):
-                assert len(page) <= 2
-                found += page
-        assert found == sorted(rows, key=lambda row: (row.completed_at or 0, row.id))
-
-    tell(store_url, story)
+    await write(store, *rows, *others)
+    found: list[VerificationRow] = []
+    while page := await reader.completed(
+        1, (found[-1].completed_at or 0, found[-1].id) if found else None, 2
+    ):
+        assert len(page) <= 2
+        found += page
+    assert found == sorted(rows, key=lambda row: (row.completed_at or 0, row.id))
 
 
-def test_labels_come_in_the_order_in_which_they_were_told(store_url: str) -> None:
+async def test_labels_come_in_the_order_in_which_they_were_told(store: Store, reader: Reader) -> None:
     """Labels of several verifications, told in one transaction or in several, keep their order."""
     one, two, none = new_id(), new_id(), new_id()
     told = [
@@ -402,23 +271,18 @@ def test_labels_come_in_the_order_in_which_they_were_told(store_url: str) -> Non
         LabelRow(1, two, "genuine", 1, 20),
         LabelRow(1, one, "fraud", 3, 20),
     ]
-
-    async def story(store: Store) -> None:
-        await write(store, *told)
-        await write(store, LabelRow(1, one, "genuine", 1, 15))
-        async with store.reading() as reader:
-            assert await reader.labels([one, none, two]) == {
-                one: [("withdrawn", 9, 20), ("fraud", 3, 20), ("genuine", 1, 15)],
-                two: [("genuine", 1, 20)],
-            }
-            assert await reader.labels([]) == {}
-        with pytest.raises(Duplicate):
-            await write(store, told[0]._replace(told_at=99))
-
-    tell(store_url, story)
+    await write(store, *told)
+    await write(store, LabelRow(1, one, "genuine", 1, 15))
+    assert await reader.labels([one, none, two]) == {
+        one: [("withdrawn", 9, 20), ("fraud", 3, 20), ("genuine", 1, 15)],
+        two: [("genuine", 1, 20)],
+    }
+    assert await reader.labels([]) == {}
+    with pytest.raises(Duplicate):
+        await write(store, told[0]._replace(told_at=99))
 
 
-def test_keys_of_persons_are_found_by_id_and_by_person(store_url: str) -> None:
+async def test_keys_of_persons_are_found_by_id_and_by_person(store: Store, reader: Reader) -> None:
     """A person has one key with each client; where no person is known, any number of keys may be."""
     person = os.urandom(16)
     rows = [
@@ -427,76 +291,53 @@ def test_keys_of_persons_are_found_by_id_and_by_person(store_url: str) -> None:
         person_key_row(person=None),
         person_key_row(person=None),
     ]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        async with store.reading() as reader:
-            ids = [row.key_id for row in rows]
-            assert await reader.person_keys([*ids, new_id()]) == dict(zip(ids, rows, strict=True))
-            wanted = [(1, person), (2, person), (3, person), (1, os.urandom(16))]
-            assert await reader.persons(wanted) == {(1, person): rows[0], (2, person): rows[1]}
-            assert (await reader.person_keys([]), await reader.persons([])) == ({}, {})
-        with pytest.raises(Duplicate):
-            await write(store, person_key_row(person=person))
-
-    tell(store_url, story)
+    await write(store, *rows)
+    ids = [row.key_id for row in rows]
+    assert await reader.person_keys([*ids, new_id()]) == dict(zip(ids, rows, strict=True))
+    wanted = [(1, person), (2, person), (3, person), (1, os.urandom(16))]
+    assert await reader.persons(wanted) == {(1, person): rows[0], (2, person): rows[1]}
+    assert (await reader.person_keys([]), await reader.persons([])) == ({}, {})
+    with pytest.raises(Duplicate):
+        await write(store, person_key_row(person=person))
 
 
-def test_keys_are_wrapped_anew(store_url: str) -> None:
+async def test_keys_are_wrapped_anew(store: Store) -> None:
     """Keys under other masters are found until they are rewrapped; one that was erased meanwhile stays so."""
     rows = [person_key_row() for _ in range(3)]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        async with store.writing(POOLS) as transaction:
-            assert len(await transaction.keys_under_other_masters(b"master-b", 2)) == 2
-            await transaction.erase(rows[2].key_id, 99)
-            new = [row._replace(master_id=b"master-b", wrapped=b"again", person=b"no") for row in rows]
-            await transaction.rewrap(new)
-            assert await transaction.keys_under_other_masters(b"master-b", 9) == []
-            kept = await transaction.person_keys([row.key_id for row in rows])
-        assert list(kept.values()) == [
-            row._replace(master_id=b"master-b", wrapped=b"again") for row in rows[:2]
-        ]
-
-    tell(store_url, story)
+    await write(store, *rows)
+    async with store.writing(POOLS) as transaction:
+        assert len(await transaction.keys_under_other_masters(b"master-b", 2)) == 2
+        await transaction.erase(rows[2].key_id, 99)
+        new = [row._replace(master_id=b"master-b", wrapped=b"again", person=b"no") for row in rows]
+        await transaction.rewrap(new)
+        assert await transaction.keys_under_other_masters(b"master-b", 9) == []
+        kept = await transaction.person_keys([row.key_id for row in rows])
+    assert list(kept.values()) == [row._replace(master_id=b"master-b", wrapped=b"again") for row in rows[:2]]
 
 
-def test_answers_are_found_by_digest(store_url: str) -> None:
+async def test_answers_are_found_by_digest(store: Store, reader: Reader) -> None:
     """Those digests that were answered, with all that is kept of the answer."""
     rows = [idempotency_row(), idempotency_row(answer=b"sealed", status=202)]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        async with store.reading() as reader:
-            digests = [row.digest for row in rows]
-            assert await reader.idempotency([os.urandom(32), *digests]) == dict(
-                zip(digests, rows, strict=True)
-            )
-            assert await reader.idempotency([]) == {}
-        async with store.writing(POOLS) as transaction:
-            await transaction.forget_answers([digests[0], os.urandom(32)])
-            assert list(await transaction.idempotency(digests)) == [digests[1]]
-            await transaction.insert([rows[0]])  # it may come again
-
-    tell(store_url, story)
+    await write(store, *rows)
+    digests = [row.digest for row in rows]
+    assert await reader.idempotency([os.urandom(32), *digests]) == dict(zip(digests, rows, strict=True))
+    assert await reader.idempotency([]) == {}
+    async with store.writing(POOLS) as transaction:
+        await transaction.forget_answers([digests[0], os.urandom(32)])
+        assert list(await transaction.idempotency(digests)) == [digests[1]]
+        await transaction.insert([rows[0]])  # it may come again
 
 
-def test_webhooks_come_page_by_page(store_url: str) -> None:
+async def test_webhooks_come_page_by_page(store: Store, reader: Reader) -> None:
     """Pages put together are all webhooks of the client in the order of their ids."""
     rows = [webhook_row() for _ in range(5)]
-
-    async def story(store: Store) -> None:
-        await write(store, *reversed(rows), webhook_row(client=2))
-        async with store.reading() as reader:
-            first = await reader.webhooks(1, None, 3)
-            assert first + await reader.webhooks(1, first[-1].id, 3) == rows
-            assert await reader.webhooks(1, rows[-1].id, 3) == []
-
-    tell(store_url, story)
+    await write(store, *reversed(rows), webhook_row(client=2))
+    first = await reader.webhooks(1, None, 3)
+    assert first + await reader.webhooks(1, first[-1].id, 3) == rows
+    assert await reader.webhooks(1, rows[-1].id, 3) == []
 
 
-def test_webhooks_change_and_go(store_url: str) -> None:
+async def test_webhooks_change_and_go(store: Store) -> None:
     """All of a webhook changes but whose it is and since when; a deleted one is gone."""
     row = webhook_row()
     changed = webhook_row(
@@ -514,85 +355,66 @@ def test_webhooks_change_and_go(store_url: str) -> None:
         query=b"q",
         since_sequence=7,
     )
-
-    async def story(store: Store) -> None:
-        await write(store, row)
-        async with store.writing(POOLS) as transaction:
-            await transaction.update_webhook(changed._replace(client=2, created_at=77))
-            assert await transaction.webhook(1, row.id) == changed
-            await transaction.delete_webhook(row.id)
-            await transaction.delete_webhook(row.id)
-            assert await transaction.webhook(1, row.id) is None
-
-    tell(store_url, story)
+    await write(store, row)
+    async with store.writing(POOLS) as transaction:
+        await transaction.update_webhook(changed._replace(client=2, created_at=77))
+        assert await transaction.webhook(1, row.id) == changed
+        await transaction.delete_webhook(row.id)
+        await transaction.delete_webhook(row.id)
+        assert await transaction.webhook(1, row.id) is None
 
 
-def test_only_clients_with_an_active_webhook_listen(store_url: str) -> None:
-    """A client listens when one of its webhooks is active, though it was made in the same transaction."""
-
-    async def story(store: Store) -> None:
-        async with store.writing(POOLS) as transaction:
-            clients = [await transaction.new_client(client_row()) for _ in range(3)]
-            one, two, three = clients
-            await transaction.insert(
-                [webhook_row(client=one), webhook_row(client=one), webhook_row(client=two, active=0)]
-            )
-            found = await transaction.advance(dict.fromkeys(clients, 1))
-            assert found == {one: (0, True), two: (0, False), three: (0, False)}
-
-    tell(store_url, story)
+async def test_sequences_move_on_and_only_clients_with_an_active_webhook_listen(store: Store) -> None:
+    """Each by its own count, returned as it was before, though client and webhooks are made in the same transaction."""
+    async with store.writing(POOLS) as transaction:
+        one, two, three = [await transaction.new_client(client_row(sequence=s)) for s in (0, 7, 0)]
+        await transaction.insert(
+            [webhook_row(client=one), webhook_row(client=one), webhook_row(client=two, active=0)]
+        )
+        found = await transaction.advance({one: 2, two: 1, three: 1})
+        assert found == {one: (0, True), two: (7, False), three: (0, False)}
+        assert await transaction.advance({one: 3}) == {one: (2, True)}
+        assert await transaction.advance({}) == {}
 
 
-def test_only_pending_verifications_are_settled(store_url: str) -> None:
+async def test_only_pending_verifications_are_settled(store: Store) -> None:
     """A verification leaves PENDING once; its id, client and creation never change."""
     pending, done = pending_row(), verification_row()
-
-    async def story(store: Store) -> None:
-        await write(store, pending, done)
-        new = [
-            verification_row(id=row.id, key_id=row.key_id, client=5, created_at=77, score=900, attempts=2)
-            for row in (pending, done, pending_row())
-        ]
-        async with store.writing(POOLS) as transaction:
-            assert await transaction.settle(new) == {pending.id}
-            assert await transaction.settle(new) == frozenset()
-            assert await transaction.settle([]) == frozenset()
-            assert await transaction.verification(1, done.id) == done
-            assert await transaction.verification(1, pending.id) == new[0]._replace(
-                client=1, created_at=pending.created_at
-            )
-
-    tell(store_url, story)
+    await write(store, pending, done)
+    new = [
+        verification_row(id=row.id, key_id=row.key_id, client=5, created_at=77, score=900, attempts=2)
+        for row in (pending, done, pending_row())
+    ]
+    async with store.writing(POOLS) as transaction:
+        assert await transaction.settle(new) == {pending.id}
+        assert await transaction.settle(new) == frozenset()
+        assert await transaction.settle([]) == frozenset()
+        assert await transaction.verification(1, done.id) == done
+        assert await transaction.verification(1, pending.id) == new[0]._replace(
+            client=1, created_at=pending.created_at
+        )
 
 
-def test_pending_verifications_are_leased_once_at_a_time(store_url: str) -> None:
+async def test_pending_verifications_are_leased_once_at_a_time(store: Store) -> None:
     """The oldest come first, and again only when their lease is over."""
     rows = [pending_row(created_at=at) for at in (3, 1, 2)]
     oldest = [rows[1], rows[2], rows[0]]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows, verification_row(created_at=0))
-        async with store.writing(POOLS) as transaction:
-            leased = await transaction.lease_pending(100, 200, 2)
-            assert leased == [row._replace(leased_until=200) for row in oldest[:2]]
-            assert [row.id for row in await transaction.lease_pending(200, 300, 9)] == [oldest[2].id]
-            again = await transaction.lease_pending(201, 400, 9)
-            assert [row.id for row in again] == [row.id for row in oldest[:2]]
-
-    tell(store_url, story)
+    await write(store, *rows, verification_row(created_at=0))
+    async with store.writing(POOLS) as transaction:
+        leased = await transaction.lease_pending(100, 200, 2)
+        assert leased == [row._replace(leased_until=200) for row in oldest[:2]]
+        assert [row.id for row in await transaction.lease_pending(200, 300, 9)] == [oldest[2].id]
+        again = await transaction.lease_pending(201, 400, 9)
+        assert [row.id for row in again] == [row.id for row in oldest[:2]]
 
 
-def test_two_who_lease_at_once_get_different_ones(postgres_url: str) -> None:
+async def test_two_who_lease_at_once_get_different_ones(postgres_store: Store) -> None:
     """Under different locks, two transactions lease without waiting for each other and never the same row."""
     rows = [pending_row(created_at=at) for at in range(5)]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        async with store.writing(["1"]) as one, store.writing(["2"]) as two:
-            first, second = await one.lease_pending(100, 200, 2), await two.lease_pending(100, 200, 9)
-        assert [row.id for row in first + second] == [row.id for row in rows]
-
-    tell(postgres_url, story)
+    await write(postgres_store, *rows)
+    async with postgres_store.writing(["1"]) as one, postgres_store.writing(["2"]) as two:
+        first, second = await one.lease_pending(100, 200, 2), await two.lease_pending(100, 200, 9)
+    assert [row.id for row in first + second] == [row.id for row in rows]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -603,8 +425,8 @@ def test_two_who_lease_at_once_get_different_ones(postgres_url: str) -> None:
     asked=st.lists(st.integers(0, 3), unique=True, max_size=4),
     amount=st.none() | st.sampled_from([0, -(2**63), 2**63 - 1]),
 )
-def test_histories_are_the_latest_events(
-    store_url: str, events: set[tuple[int, int]], since: int, cap: int, asked: list[int], amount: int | None
+async def test_histories_are_the_latest_events(
+    store: Store, events: set[tuple[int, int]], since: int, cap: int, asked: list[int], amount: int | None
 ) -> None:
     """Under each hash: the latest `cap` events from an instant on, the latest first, as a plain search gives.
 
@@ -612,96 +434,80 @@ def test_histories_are_the_latest_events(
     """
     base = os.urandom(15)
     rows = [LinkRow(base + bytes([h]), time, os.urandom(4), packed((time, 1)), amount) for h, time in events]
-
-    async def story(store: Store) -> None:
-        await write(store, *rows)
-        async with store.writing(POOLS) as transaction:
-            hashes = [base + bytes([h]) for h in asked]
-            plain = await transaction.histories(hashes, since=since, cap=cap)
-            found = await transaction.histories(hashes, since=since, cap=cap, amounts=True)
-        for h, history, summed in zip(asked, plain, found, strict=True):
-            mine = [row for row in rows if row.hash[-1] == h and row.time >= since]
-            latest = sorted(mine, key=lambda row: -row.time)[:cap]
-            assert history == [row[1:4] for row in latest]
-            assert summed == [row[1:] for row in latest]
-
-    tell(store_url, story)
+    await write(store, *rows)
+    async with store.writing(POOLS) as transaction:
+        hashes = [base + bytes([h]) for h in asked]
+        plain = await transaction.histories(hashes, since=since, cap=cap)
+        found = await transaction.histories(hashes, since=since, cap=cap, amounts=True)
+    for h, history, summed in zip(asked, plain, found, strict=True):
+        mine = [row for row in rows if row.hash[-1] == h and row.time >= since]
+        latest = sorted(mine, key=lambda row: -row.time)[:cap]
+        assert history == [row[1:4] for row in latest]
+        assert summed == [row[1:] for row in latest]
 
 
-def test_labels_are_appended_to_links(store_url: str) -> None:
+async def test_labels_are_appended_to_links(store: Store) -> None:
     """Labels go to the events of one instant under the given hashes, behind those told before, byte for byte."""
     hashes = [bytes([value]) * 16 for value in range(3)]
     first, second = packed((0, 1)), packed((-1, 0), (2**62, 1))
-
-    async def story(store: Store) -> None:
-        await write(store, *[LinkRow(value, time, b"p", None) for value in hashes for time in (5, 6)])
-        async with store.writing(POOLS) as transaction:
-            await transaction.link_labels([*hashes[:2], b"x" * 16], 5, first)
-            await transaction.link_labels([hashes[0], hashes[0]], 5, second)
-            await transaction.link_labels(hashes, 7, first)
-            await transaction.link_labels(hashes, 5, b"")
-            labels = {
-                (place, time): told
-                for place, history in enumerate(await transaction.histories(hashes, since=0, cap=9))
-                for time, _, told, *_ in history
-            }
-        assert {key: told for key, told in labels.items() if told is not None} == {
-            (0, 5): first + second,
-            (1, 5): first,
+    await write(store, *[LinkRow(value, time, b"p", None) for value in hashes for time in (5, 6)])
+    async with store.writing(POOLS) as transaction:
+        await transaction.link_labels([*hashes[:2], b"x" * 16], 5, first)
+        await transaction.link_labels([hashes[0], hashes[0]], 5, second)
+        await transaction.link_labels(hashes, 7, first)
+        await transaction.link_labels(hashes, 5, b"")
+        labels = {
+            (place, time): told
+            for place, history in enumerate(await transaction.histories(hashes, since=0, cap=9))
+            for time, _, told, *_ in history
         }
+    assert {key: told for key, told in labels.items() if told is not None} == {
+        (0, 5): first + second,
+        (1, 5): first,
+    }
 
-    tell(store_url, story)
 
-
-def test_newest_counts_events_and_labels(store_url: str) -> None:
+async def test_newest_counts_events_and_labels(store: Store) -> None:
     """The newest instant under some hashes is that of an event or of any label, whichever came with it or later."""
     one, two, three = (bytes([value]) * 16 for value in range(3))
-
-    async def story(store: Store) -> None:
-        async with store.writing(POOLS) as transaction:
-            assert await transaction.newest([]) is None
-            assert await transaction.newest([one]) is None
-            await transaction.insert([LinkRow(one, 5, b"p", None), LinkRow(one, 4, b"p", None)])
-            await transaction.insert([LinkRow(two, 7, b"p", packed((60, 1), (30, 0)))])
-            assert await transaction.newest([one, three]) == 5
-            assert await transaction.newest([one, two]) == 60
-            await transaction.link_labels([one], 4, packed((80, 1), (70, 1)))
-            await transaction.link_labels([one], 5, packed((75, 1)))
-            assert await transaction.newest([one]) == 80
-            await transaction.link_labels([two], 99, packed((1000, 1)))  # there is no such event
-            assert await transaction.newest([one, two, three]) == 80
-
-    tell(store_url, story)
+    async with store.writing(POOLS) as transaction:
+        assert await transaction.newest([]) is None
+        assert await transaction.newest([one]) is None
+        await transaction.insert([LinkRow(one, 5, b"p", None), LinkRow(one, 4, b"p", None)])
+        await transaction.insert([LinkRow(two, 7, b"p", None)])
+        assert await transaction.newest([one, three]) == 5
+        await transaction.link_labels([two], 7, packed((60, 1), (30, 0)))
+        assert await transaction.newest([one, two]) == 60
+        await transaction.link_labels([one], 4, packed((80, 1), (70, 1)))
+        await transaction.link_labels([one], 5, packed((75, 1)))
+        assert await transaction.newest([one]) == 80
+        await transaction.link_labels([two], 99, packed((1000, 1)))  # there is no such event
+        assert await transaction.newest([one, two, three]) == 80
 
 
-def test_erasure_takes_the_key_and_what_it_sealed(store_url: str) -> None:
+async def test_erasure_takes_the_key_and_what_it_sealed(store: Store, reader: Reader) -> None:
     """Privacy, Erasure: the key is gone, payloads and links are empty, verdicts and others' rows stay."""
     key, other = person_key_row(), person_key_row()
     identity, verification = identity_row(key_id=key.key_id), verification_row(key_id=key.key_id)
     kept_identity, kept = identity_row(key_id=other.key_id), verification_row(key_id=other.key_id)
-
-    async def story(store: Store) -> None:
-        await write(store, key, other)
-        await write(store, identity, kept_identity)
-        await write(store, verification, kept)
-        for now in (50, 60):
-            async with store.writing(POOLS) as transaction:
-                await transaction.erase(key.key_id, now)
-        async with store.reading() as reader:
-            assert await reader.person_keys([key.key_id, other.key_id]) == {other.key_id: other}
-            assert await reader.identity(1, identity.id) == identity._replace(
-                payload=None, status="REDACTED", updated_at=50
-            )
-            assert await reader.verification(1, verification.id) == verification._replace(
-                payload=None, links=None
-            )
-            assert await reader.identity(1, kept_identity.id) == kept_identity
-            assert await reader.verification(1, kept.id) == kept
-
-    tell(store_url, story)
+    await write(store, key, other)
+    await write(store, identity, kept_identity)
+    await write(store, verification, kept)
+    for now in (50, 60):
+        async with store.writing(POOLS) as transaction:
+            await transaction.erase(key.key_id, now)
+    assert await reader.person_keys([key.key_id, other.key_id]) == {other.key_id: other}
+    assert await reader.identity(1, identity.id) == identity._replace(
+        payload=None, status="REDACTED", updated_at=50
+    )
+    assert await reader.verification(1, verification.id) == verification._replace(payload=None, links=None)
+    assert await reader.identity(1, kept_identity.id) == kept_identity
+    assert await reader.verification(1, kept.id) == kept
 
 
-def test_history_scopes_in_any_order_never_block_each_other_for_good(store_url: str) -> None:
+async def test_history_scopes_in_any_order_never_block_each_other_for_good(
+    store: Store, reader: Reader
+) -> None:
     """Locks are taken in one order: transactions over the same history scopes in other orders all come through."""
 
     async def work(store: Store, scopes: list[str]) -> None:
@@ -711,17 +517,23 @@ def test_history_scopes_in_any_order_never_block_each_other_for_good(store_url: 
                 await asyncio.sleep(0)
                 await transaction.set_fact("count", (before + 1).to_bytes(4, "big"))
 
-    async def story(store: Store) -> None:
-        await asyncio.gather(
-            work(store, ["a", "b"]), work(store, ["b", "a"]), work(store, ["b", "c", "a", "b"])
-        )
-        async with store.reading() as reader:
-            assert await reader.fact("count") == (30).to_bytes(4, "big")
-
-    tell(store_url, story)
+    await asyncio.gather(work(store, ["a", "b"]), work(store, ["b", "a"]), work(store, ["b", "c", "a", "b"]))
+    assert await reader.fact("count") == (30).to_bytes(4, "big")
 
 
-def test_more_tasks_than_connections_come_through(store_url: str) -> None:
+async def test_locks_that_others_hold_are_left_out(postgres_store: Store) -> None:
+    """On a server a transaction that does not wait begins under the locks that are free: all, some or none."""
+    async with postgres_store.writing(["a", "b"]):
+        for scopes, free in (("cd", "cd"), ("ac", "c"), ("ab", ""), ("a", ""), ("c", "c"), ("", "")):
+            async with postgres_store.writing([*scopes], wait=False) as transaction:
+                assert transaction.locked == {*free}
+                async with postgres_store.writing([*free], wait=False) as other:
+                    assert other.locked == frozenset()
+    async with postgres_store.writing(["a", "b"], wait=False) as transaction:
+        assert transaction.locked == {"a", "b"}
+
+
+async def test_more_tasks_than_connections_come_through(store: Store) -> None:
     """Readers and writers queue for what there is."""
 
     async def read(store: Store) -> None:
@@ -732,12 +544,9 @@ def test_more_tasks_than_connections_come_through(store_url: str) -> None:
         async with store.writing([str(place % 3)]) as transaction:
             await transaction.set_fact(str(place), b"")
 
-    async def story(store: Store) -> None:
-        await asyncio.gather(*(read(store) for _ in range(50)), *(work(store, n) for n in range(50)))
-        async with store.reading() as reader:
-            assert [await reader.fact(str(place)) for place in range(50)] == [b""] * 50
-
-    tell(store_url, story)
+    await asyncio.gather(*(read(store) for _ in range(50)), *(work(store, n) for n in range(50)))
+    async with store.reading() as reader:
+        assert [await reader.fact(str(place)) for place in range(50)] == [b""] * 50
 
 
 def test_cancelling_leaves_nothing_behind(store_url: str) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from scoring_model.contract.rules import normal_form
 from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
-from scoring_model.service.core.store import Reader, Store, Transaction
+from scoring_model.service.store import Reader, Store, Transaction
 
 NAME_LENGTH: Final = 100
 LIVE_KEYS: Final = 2

@@ -8,7 +8,7 @@ from scoring_model.service.clients.clients import caller_of, is_live, key_digest
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
-from scoring_model.service.core.store import Store
+from scoring_model.service.store import Store
 
 REMEMBERED_FOR: Final = 5_000_000
 """Microseconds for which a good pair is cached, and so the longest that a revocation takes."""

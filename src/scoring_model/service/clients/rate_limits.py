@@ -4,8 +4,8 @@ from typing import Final
 
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.resources import Caller
-from scoring_model.service.core.store import Bucket, Store
 from scoring_model.service.keys.secrets import Purpose, Secrets
+from scoring_model.service.store import Bucket, Store
 
 FAILURES_PER_MINUTE: Final = 60
 """Failed authentications that one address may have."""

@@ -16,7 +16,6 @@ from scoring_model.contract.event import EventType
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
-from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
 from scoring_model.service.delivery.fair_queue import FairQueue, LeasedDelivery
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.delivery.rate_controller import TICK, RateController
@@ -25,6 +24,7 @@ from scoring_model.service.delivery.schedule import SECOND, RetryDecision, after
 from scoring_model.service.delivery.sender import EXCERPT_LENGTH, Reply, Sender
 from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
 from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.store import Store, StoreUnavailable, Transaction
 from scoring_model.service.webhooks.webhook import destination_of
 
 LEASE: Final = 60 * SECOND

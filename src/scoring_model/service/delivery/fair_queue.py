@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from scoring_model.service.core.rows import DeliveryRow, EventRow, WebhookRow
-from scoring_model.service.core.store import DueWebhook
+from scoring_model.service.store import DueWebhook
 
 SLOW_SECONDS: Final = 2.0
 """An attempt that takes longer, or gets no answer, halves the concurrency of its lane."""

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, cast
 
 from scoring_model.service.core.rows import EventRow, Row
-from scoring_model.service.core.store import Bucket, Reader, Store, Transaction
+from scoring_model.service.store import Bucket, Reader, Store, Transaction
 
 
 class WatchedStore(Store):

@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring_model.service.core.errors import Overloaded
 from scoring_model.service.core.resources import Caller
-from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.context import AUTHENTICATED, CONTEXT, FLAGS, RequestContext
 from scoring_model.service.http.errors import RateLimited, TooManyFailures, Unauthorized
 from scoring_model.service.http.settings import HttpSettings
+from scoring_model.service.store import Bucket
 
 if TYPE_CHECKING:
     from scoring_model.service.service import Service

@@ -21,8 +21,8 @@ from scoring_model.service.core.errors import (
     Unavailable,
 )
 from scoring_model.service.core.resources import Permission
-from scoring_model.service.core.store import StoreUnavailable
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog, log_fault
+from scoring_model.service.store import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
 CHALLENGE: Final = 'ApiKey realm="scoring"'

@@ -8,7 +8,6 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.resources import Answer, Caller, Identity
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
-from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
 from scoring_model.service.identities.persons import Persons, erase, redacted
@@ -16,6 +15,7 @@ from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
+from scoring_model.service.store import Store, Transaction
 from scoring_model.service.webhooks.events import (
     NewEvent,
     events_of_new_identity,

@@ -9,7 +9,7 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.history import pack_label
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.rows import ClientRow, LabelRow, VerificationRow
-from scoring_model.service.core.store import Reader, Store, Transaction
+from scoring_model.service.store import Reader, Store, Transaction
 
 FRAUD: Final = "fraud"
 _BATCH: Final = 200

@@ -30,8 +30,8 @@ from scoring_model.contract.fields import REFERENCE_FIELDS
 from scoring_model.history import PERSON, LinkKey
 from scoring_model.history.keys import PERSON_PARTS, SUBJECT
 from scoring_model.history.parts import key_part
-from scoring_model.service.core.store import Past
 from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.store import Past
 
 HASH_BYTES: Final = 16
 _LENGTH: Final = Struct("<I")

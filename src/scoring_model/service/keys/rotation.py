@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from scoring_model.service.core.rows import PersonKeyRow
-from scoring_model.service.core.store import Store
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import ID_BYTES, Keyring
 from scoring_model.service.keys.secrets import ROOT_FACT, ROOT_POOL, unwrap
+from scoring_model.service.store import Store
 
 BATCH: Final = 500
 """Keys per transaction: other writers wait for a few milliseconds."""

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.keys.keyring import ID_BYTES, Keyring, seal, unseal
+from scoring_model.service.store import Reader, Store
 
 ROOT_FACT: Final = "root_secret"
 CHECK_FACT: Final = "root_check"

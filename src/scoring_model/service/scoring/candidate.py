@@ -13,7 +13,6 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid
 from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
-from scoring_model.service.core.store import Reader, Store
 from scoring_model.service.identities.persons import Persons
 from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
@@ -25,6 +24,7 @@ from scoring_model.service.scoring.request import (
     unknown_identity_id,
     unknown_previous_id,
 )
+from scoring_model.service.store import Reader, Store
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

@@ -13,11 +13,11 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import IdempotencyRow
-from scoring_model.service.core.store import Store, StoreUnavailable, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, find_answered
 from scoring_model.service.scoring.admission import Admission
 from scoring_model.service.scoring.fair_queue import FairQueue
 from scoring_model.service.scoring.jobs import CHANGE, Change, Done, Job, JobKind, Owner, Run, Step
+from scoring_model.service.store import Store, StoreUnavailable, Transaction
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -7,9 +7,9 @@ from typing import cast
 from scoring_model.history import Counts, WindowSpec, count_before
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.rows import LinkRow
-from scoring_model.service.core.store import Past, Transaction
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.candidate import Candidate
+from scoring_model.service.store import Past, Transaction
 
 
 class History:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.store import Transaction
 from scoring_model.service.idempotency import IdempotencyRecord
+from scoring_model.service.store import Transaction
 
 T = TypeVar("T")
 Item = TypeVar("Item")

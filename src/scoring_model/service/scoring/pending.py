@@ -8,10 +8,10 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import Invalid, RequestError, Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.core.store import Store, StoreUnavailable
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.scoring import MAX_ATTEMPTS, Scoring
+from scoring_model.service.store import Store, StoreUnavailable
 
 LEASE: Final = 30_000_000
 """Microseconds for which a process has a row to itself."""

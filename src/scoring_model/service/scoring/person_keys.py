@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import PersonKeyRow
-from scoring_model.service.core.store import Transaction
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
 from scoring_model.service.scoring.candidate import Candidate
+from scoring_model.service.store import Transaction
 
 KEY_RETRY_SECONDS: Final = 5
 """`Retry-After` while a key-encryption key is missing: another process may have rotated it."""

@@ -6,8 +6,8 @@ from typing import Final
 
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_warning
-from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable
 from scoring_model.service.scoring.score import SKEW
+from scoring_model.service.store import TRUNCATION_FACT, Store, StoreUnavailable
 
 INTERVAL: Final = 5.0
 """Seconds between two checks of the newest events: a check reads an index for each client."""

@@ -14,7 +14,6 @@ from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, RequestError
 from scoring_model.service.core.rows import LinkRow, VerificationRow
-from scoring_model.service.core.store import Transaction
 from scoring_model.service.identities.persons import seal_reference
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Masks
@@ -25,6 +24,7 @@ from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.person_keys import PersonKey, PersonKeys, read_keys
 from scoring_model.service.scoring.request import pack_stored
 from scoring_model.service.scoring.score import Score, score
+from scoring_model.service.store import Transaction
 from scoring_model.service.webhooks.events import (
     NewEvent,
     events_of_verification,

@@ -7,13 +7,13 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.resources import Answer, Caller, Verification
 from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
-from scoring_model.service.core.store import Reader, Store, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities.persons import Persons, erase
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.scoring import Scoring
+from scoring_model.service.store import Reader, Store, Transaction
 
 PENDING_STATUS = 202
 

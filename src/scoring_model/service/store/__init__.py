@@ -1,38 +1,214 @@
-"""The store: what `service.core.store` asks for, on SQLite and on PostgreSQL."""
+"""The database of the service, a file of SQLite or a PostgreSQL server.
 
-from scoring_model.service.store.address import BadAddress, parse_address
-from scoring_model.service.store.opening import (
+`Store` gives a `Reader` of what has been committed, or a `Transaction`. What belongs to one kind of database is loaded
+when that kind is opened.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final
+
+from scoring_model.service.store.buckets import Bucket
+from scoring_model.service.store.errors import (
     AlreadyServed,
-    check_durability,
-    check_schema,
-    migrate,
-    open_store,
-    serving,
-)
-from scoring_model.service.store.schema import (
-    HEAD,
+    BadAddress,
+    Duplicate,
     NotDurable,
     SchemaForeign,
     SchemaMissing,
     SchemaNewer,
     SchemaOlder,
     SchemaRefused,
+    StoreUnavailable,
 )
+from scoring_model.service.store.expiry import Cutoffs, Expiring, Key, KeyRange
+from scoring_model.service.store.reader import TRUNCATION_FACT, WHOLE_DATABASE, Past, Reader
+from scoring_model.service.store.transaction import DueWebhook, Store, Transaction
 
 __all__ = [
-    "HEAD",
+    "TRUNCATION_FACT",
+    "WHOLE_DATABASE",
     "AlreadyServed",
     "BadAddress",
+    "Bucket",
+    "Cutoffs",
+    "DueWebhook",
+    "Duplicate",
+    "Expiring",
+    "Key",
+    "KeyRange",
     "NotDurable",
+    "Past",
+    "PostgresAddress",
+    "Reader",
     "SchemaForeign",
     "SchemaMissing",
     "SchemaNewer",
     "SchemaOlder",
     "SchemaRefused",
-    "check_durability",
-    "check_schema",
+    "SqliteAddress",
+    "Store",
+    "StoreUnavailable",
+    "Transaction",
     "migrate",
     "open_store",
     "parse_address",
     "serving",
 ]
+
+_FORMS: Final = "sqlite:///relative.db, sqlite:////absolute.db, sqlite:// or postgresql://..."
+_SECONDS: Final = 5.0
+_CONNECTIONS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteAddress:
+    """A file of SQLite; without a path, a database that is private to the process and removed when it is closed."""
+
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAddress:
+    """A database of a PostgreSQL server, by its URL, which may hold a password."""
+
+    dsn: str = field(repr=False)
+
+
+def parse_address(url: str) -> SqliteAddress | PostgresAddress:
+    """Read the URL of a database, as SQLAlchemy and libpq write them.
+
+    Raises
+    ------
+    BadAddress
+        If it is of neither kind.
+
+    Examples
+    --------
+    >>> parse_address("sqlite:///scoring.db")
+    SqliteAddress(path=PosixPath('scoring.db'))
+    """
+    if url.startswith(("postgresql://", "postgres://")):
+        return PostgresAddress(url)
+    if url in {"sqlite://", "sqlite:///:memory:"}:
+        return SqliteAddress(None)
+    name = url.removeprefix("sqlite:///")
+    if name == url or not name or "?" in name or "#" in name:
+        raise BadAddress(f"The URL of a database must have one of the forms {_FORMS}")
+    return SqliteAddress(Path(name))
+
+
+@contextmanager
+def serving(url: str) -> Iterator[None]:
+    """Be the only process that serves a file of SQLite. Any number may serve a database of PostgreSQL.
+
+    The lock is one of the kernel on a file beside the database, so it ends with the process. Other commands don't
+    ask for it.
+
+    Raises
+    ------
+    AlreadyServed
+        If another process serves the file.
+    BadAddress, StoreUnavailable
+        As for `open_store`.
+    """
+    address = parse_address(url)
+    if isinstance(address, PostgresAddress) or address.path is None:
+        yield
+        return
+    path = address.path.resolve()
+    with _lock_file(path.with_name(path.name + ".lock")) as lock:  # closing it ends the lock
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyServed(
+                f"another process serves {path.name}: a file of SQLite is served by one process, "
+                "a database of PostgreSQL by any number"
+            ) from None
+        yield
+
+
+def _lock_file(path: Path) -> IO[bytes]:
+    try:
+        return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
+    except OSError as error:
+        raise StoreUnavailable(f"The lock beside the database can't be opened: {error.strerror}") from error
+
+
+async def open_store(
+    url: str, *, create: bool = False, seconds: float = _SECONDS, connections: int = _CONNECTIONS
+) -> Store:
+    """Open a database.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``postgresql://...``, or ``sqlite://`` for a database
+        in a temporary folder that is private to the process, does not wait for the disk and is gone when it is
+        closed: for trials and benchmarks.
+    create : bool
+        Whether a database without tables gets them. Tables of another version are refused all the same.
+    seconds : float
+        How long a call waits for others (another process that writes, a connection, an answer of the server)
+        before `StoreUnavailable`.
+    connections : int
+        At most so many to a server, and one for token buckets.
+
+    Returns
+    -------
+    Store
+        It belongs to the running event loop.
+
+    Raises
+    ------
+    BadAddress
+        If the URL is of no kind that is known.
+    SchemaRefused
+        If the tables are not those of this version; the text names the command that helps.
+    NotDurable
+        If the database does not wait for the disk.
+    StoreUnavailable
+        If it can't be reached.
+    """
+    address = parse_address(url)
+    if isinstance(address, PostgresAddress):
+        from scoring_model.service.store.postgres import open_postgres
+
+        return await open_postgres(address.dsn, create=create, seconds=seconds, connections=connections)
+    from scoring_model.service.store.sqlite import open_private, open_sqlite
+
+    if address.path is None:
+        return open_private(seconds=seconds)
+    return open_sqlite(address.path, create=create, seconds=seconds)
+
+
+async def migrate(url: str, *, seconds: float = _SECONDS) -> None:
+    """Bring the tables of a database to this version. An empty one gets them; one that has them is left alone.
+
+    Parameters
+    ----------
+    url : str
+        As for `open_store`.
+    seconds : float
+        How long to wait for those who are writing.
+
+    Raises
+    ------
+    BadAddress, StoreUnavailable
+        As for `open_store`.
+    SchemaRefused
+        If the tables belong to a later version or to another program.
+    """
+    address = parse_address(url)
+    if isinstance(address, PostgresAddress):
+        from scoring_model.service.store.postgres_connection import migrate as migrate_server
+
+        await migrate_server(address.dsn, seconds=seconds)
+    elif address.path is not None:
+        from scoring_model.service.store.sqlite_file import migrate as migrate_file
+
+        migrate_file(address.path, seconds=seconds)

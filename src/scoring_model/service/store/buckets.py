@@ -1,15 +1,18 @@
-"""Token buckets: their arithmetic, and those of SQLite, which its one serving process keeps in memory.
+"""Token buckets: in memory, where one process serves a file of SQLite, and in an unlogged table of a server.
 
 A bucket holds at most `capacity` tokens and gains `per_second` of them every second. With a capacity of what a
 client may do in a period, and that capacity a period as its rate, a client that never does more in any period is
 never refused, however its requests bunch; and never do more than `capacity + rate * t` pass in a time t.
 """
 
+import asyncio
 import math
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from scoring_model.service.core.store import Bucket
+if TYPE_CHECKING:
+    from scoring_model.service.store.postgres_connection import Connection
 
 SLACK: Final = 1e-6
 """By how many tokens a bucket may be overdrawn: more than rounding can take from a client that keeps to its quota.
@@ -20,86 +23,195 @@ MOST_BUCKETS: Final = 65_536
 
 _SECOND: Final = 1_000_000
 
+_AHEAD: Final = "b.at > excluded.at + excluded.capacity / excluded.per_second * 1e6"
+_TOKENS: Final = (
+    f"(CASE WHEN {_AHEAD} THEN excluded.capacity ELSE least(excluded.capacity, "
+    "b.tokens + greatest(0, excluded.at - b.at) * excluded.per_second / 1e6) END)"
+)
+_GRANTED: Final = f"least(excluded.wanted, floor({_TOKENS} + {SLACK!r})::bigint)"
+_TAKE: Final = f"""
+INSERT INTO buckets AS b (key, tokens, at, capacity, per_second, wanted, granted)
+SELECT key, capacity - least(wanted, capacity), at, capacity, per_second, wanted, least(wanted, capacity)
+FROM unnest($1::bytea[], $2::bigint[], $3::float8[], $4::float8[], $5::bigint[])
+    AS given(key, at, capacity, per_second, wanted)
+ON CONFLICT (key) DO UPDATE SET
+    tokens = {_TOKENS} - {_GRANTED},
+    at = CASE WHEN {_AHEAD} THEN excluded.at ELSE greatest(b.at, excluded.at) END,
+    capacity = excluded.capacity,
+    per_second = excluded.per_second,
+    wanted = excluded.wanted,
+    granted = {_GRANTED}
+RETURNING key, tokens, granted
+"""
+_FORGET: Final = """
+DELETE FROM buckets WHERE key = any(ARRAY(
+    SELECT key FROM buckets WHERE at + (capacity - tokens) / per_second * 1e6 < $1 LIMIT 10000 FOR UPDATE SKIP LOCKED
+))
+"""
+_FORGET_SECONDS: Final = 60.0
+
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """The state of a bucket.
+class Bucket:
+    """A token bucket after a request for a token.
 
     Parameters
     ----------
-    tokens : float
-        At that instant; at least -`SLACK`.
-    at : int
-        Microseconds since 1970-01-01 UTC.
-    """
-
-    tokens: float
-    at: int
-
-
-def draw(
-    level: Level | None, *, now: int, capacity: int, per_second: float, wanted: int = 1
-) -> tuple[Level, int]:
-    """Take up to `wanted` tokens.
-
-    Parameters
-    ----------
-    level : Level or None
-        The state before; None for a full bucket.
-    now : int
-        Microseconds. A clock that steps back a little gains nothing. A state further ahead than a full refill takes
-        comes from a clock that was wrong: the bucket starts anew.
-    capacity, wanted : int
-        At least 1.
-    per_second : float
-        Above 0.
-
-    Returns
-    -------
-    Level
-        The state after.
-    int
-        Tokens taken, 0 to `wanted`.
-    """
-    if level is None or level.at - now > capacity / per_second * _SECOND:
-        tokens, at = float(capacity), now
-    else:
-        gained = max(0, now - level.at) * per_second / _SECOND
-        tokens, at = min(float(capacity), level.tokens + gained), max(now, level.at)
-    taken = min(wanted, math.floor(tokens + SLACK))
-    return Level(tokens - taken, at), taken
-
-
-def describe(tokens: float, *, allowed: bool, capacity: int, per_second: float) -> Bucket:
-    """What a caller learns of its bucket.
-
-    Parameters
-    ----------
-    tokens : float
-        After the request.
     allowed : bool
-        Whether the request took one.
+        Whether there was one.
+    left : int
+        Whole tokens left.
+    full_in : float
+        Seconds until it is full again.
+    next_in : float
+        Seconds until there is a token; 0 when there is one.
     """
-    left = math.floor(tokens + SLACK)
-    return Bucket(
-        allowed=allowed,
-        left=left,
-        full_in=max(0.0, (capacity - tokens) / per_second),
-        next_in=0.0 if left >= 1 else (1 - tokens) / per_second,
-    )
+
+    allowed: bool
+    left: int
+    full_in: float
+    next_in: float
+
+    @classmethod
+    def of(cls, tokens: float, *, allowed: bool, capacity: int, per_second: float) -> Self:
+        """Make it of the tokens that are left."""
+        left = math.floor(tokens + SLACK)
+        return cls(
+            allowed=allowed,
+            left=left,
+            full_in=max(0.0, (capacity - tokens) / per_second),
+            next_in=0.0 if left >= 1 else (1 - tokens) / per_second,
+        )
 
 
 class MemoryBuckets:
     """The buckets of one process. They are full again when it starts again."""
 
     def __init__(self) -> None:
-        self._levels: dict[bytes, Level] = {}  # the one that was drawn from longest ago comes first
+        # Tokens, at least -`SLACK`, and their instant; the one that was drawn from longest ago comes first.
+        self._levels: dict[bytes, tuple[float, int]] = {}
 
-    def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
-        """See `Store.take`."""
-        before = self._levels.pop(key, None)
-        level, taken = draw(before, now=now, capacity=capacity, per_second=per_second)
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+        """See `Store.take`.
+
+        A clock that steps back a little gains nothing. A state further ahead than a full refill takes comes from a
+        clock that was wrong: the bucket starts anew.
+        """
+        tokens, at = self._levels.pop(key, (float(capacity), now))
+        if at - now > capacity / per_second * _SECOND:
+            tokens, at = float(capacity), now
+        else:
+            gained = max(0, now - at) * per_second / _SECOND
+            tokens, at = min(float(capacity), tokens + gained), max(now, at)
+        allowed = tokens + SLACK >= 1
+        if allowed:
+            tokens -= 1
         if len(self._levels) >= MOST_BUCKETS:
             del self._levels[next(iter(self._levels))]
-        self._levels[key] = level
-        return describe(level.tokens, allowed=taken == 1, capacity=capacity, per_second=per_second)
+        self._levels[key] = (tokens, at)
+        return Bucket.of(tokens, allowed=allowed, capacity=capacity, per_second=per_second)
+
+
+class _Wish(NamedTuple):
+    key: bytes
+    capacity: int
+    per_second: float
+    now: int
+    answer: "asyncio.Future[Bucket]"
+
+
+class BucketTable:
+    """The buckets of one database of a server.
+
+    Requests that come while a statement runs share the next one, so that any number at once costs one or two round
+    trips. The statement computes what `MemoryBuckets.take` does.
+
+    Parameters
+    ----------
+    connect : callable
+        Opens a connection of its own that does not wait for the disk.
+    """
+
+    def __init__(self, connect: "Callable[[], Awaitable[Connection]]") -> None:
+        self._connect = connect
+        self._connection: Connection | None = None
+        self._wishes: list[_Wish] = []
+        self._task: asyncio.Task[None] | None = None
+        self._forgotten = 0.0
+
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+        """See `Store.take`."""
+        loop = asyncio.get_running_loop()
+        wish = _Wish(key, capacity, per_second, now, loop.create_future())
+        self._wishes.append(wish)
+        if self._task is None or self._task.done():
+            self._task = loop.create_task(self._run())
+        return await wish.answer
+
+    async def close(self) -> None:
+        """End what is under way."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+        if self._connection is not None:
+            self._connection.terminate()
+
+    async def _run(self) -> None:
+        while self._wishes:
+            wishes = self._gather()
+            try:
+                await self._answer(wishes)
+            except BaseException as error:
+                if self._connection is not None:
+                    self._connection.terminate()
+                    self._connection = None
+                for wish in wishes:
+                    if not wish.answer.done():
+                        wish.answer.set_exception(error)
+                if not isinstance(error, Exception):
+                    raise
+
+    def _gather(self) -> list[_Wish]:
+        """Take the waiting requests; a bucket that is requested with two rates gets one of them at a time."""
+        rates: dict[bytes, tuple[int, float]] = {}
+        taken: list[_Wish] = []
+        left: list[_Wish] = []
+        for wish in self._wishes:
+            spec = (wish.capacity, wish.per_second)
+            (taken if rates.setdefault(wish.key, spec) == spec else left).append(wish)
+        self._wishes = left
+        return taken
+
+    async def _answer(self, wishes: Sequence[_Wish]) -> None:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await self._connect()
+        groups: dict[bytes, list[_Wish]] = {}
+        for wish in sorted(wishes, key=lambda wish: wish.key):  # all processes lock rows in the same order
+            groups.setdefault(wish.key, []).append(wish)
+        rows = await self._connection.fetch(
+            _TAKE,
+            list(groups),
+            [max(wish.now for wish in group) for group in groups.values()],
+            [float(group[0].capacity) for group in groups.values()],
+            [group[0].per_second for group in groups.values()],
+            [len(group) for group in groups.values()],
+        )
+        for key, tokens, granted in rows:
+            _share(groups[key], tokens, granted)
+        time = asyncio.get_running_loop().time()
+        if time - self._forgotten > _FORGET_SECONDS:  # buckets that are full
+            self._forgotten = time
+            await self._connection.fetch(_FORGET, wishes[0].now)
+
+
+def _share(group: Sequence[_Wish], tokens: float, granted: int) -> None:
+    """Answer the requests for one bucket, as if they had come one after the other."""
+    for place, wish in enumerate(group, 1):
+        if not wish.answer.done():
+            wish.answer.set_result(
+                Bucket.of(
+                    tokens + max(0, granted - place),
+                    allowed=place <= granted,
+                    capacity=wish.capacity,
+                    per_second=wish.per_second,
+                )
+            )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow
-from scoring_model.service.core.store import Store, Transaction
+from scoring_model.service.store import Store, Transaction
 
 
 class NotReplayed(ValueError):

@@ -11,11 +11,11 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound, WebhookLimit
 from scoring_model.service.core.resources import Answer, Caller, Webhook
 from scoring_model.service.core.rows import IdempotencyRow, WebhookRow
-from scoring_model.service.core.store import Store, Transaction
 from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Change, Done
+from scoring_model.service.store import Store, Transaction
 from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from scoring_model.service.webhooks.webhook import (
     WebhookFields,

@@ -12,7 +12,7 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.rows import EventRow, VerificationRow
-from scoring_model.service.core.store import Transaction
+from scoring_model.service.store import Transaction
 
 _OF_IDENTITY: Final = {
     IdentityStatus.INCOMPLETE: (EventType.IDENTITY_CREATED,),

@@ -15,8 +15,8 @@ from scoring_model.contract.event import EventType
 from scoring_model.contract.webhook import EVERYTHING, WebhookContext, WebhookInput, WebhookUpdate
 from scoring_model.service.core.errors import parsed
 from scoring_model.service.core.rows import WebhookRow
-from scoring_model.service.core.store import WHOLE_DATABASE, Store
 from scoring_model.service.keys.secrets import Secrets
+from scoring_model.service.store import WHOLE_DATABASE, Store
 
 SECRET_BYTES: Final = 32
 

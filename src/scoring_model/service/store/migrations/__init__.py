@@ -1,23 +1,89 @@
-"""Migrations, one module per version in `versions`, and their SQL. Only here are Alembic and SQLAlchemy imported.
+"""The version of the tables of a database, and migrations: one module per version in `versions`, and their SQL.
 
 A new module has the next number as `revision`, the one before as `down_revision`, and operations of Alembic for both
-databases; `schema.HEAD` and `tables` change with it, and tests compare all three. Alembic renders SQL (offline mode)
-that runs over the serving drivers, so that no other driver is needed. Migrations can't read rows.
+databases; `HEAD` changes with it, and tests compare both with the rows. Alembic renders SQL (offline mode) that runs
+over the serving drivers, so that no other driver is needed. Migrations can't read rows. Comparing versions takes plain
+SQL, so that serving needs neither Alembic nor SQLAlchemy.
 """
 
 import io
+from collections.abc import Collection
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from scoring_model.service.store.errors import SchemaForeign, SchemaMissing, SchemaNewer, SchemaOlder
 
-from scoring_model.service.store.schema import HEAD
+HEAD: Final = "0004"
+"""The version of the tables that this code reads and writes: the newest one of `versions`."""
 
-_DIRECTORY = Path(__file__).parent
+VERSION_TABLE: Final = "alembic_version"
+
+_COMMAND: Final = "scoring-model database migrate --database URL"
 
 Dialect = Literal["sqlite", "postgresql"]
+
+
+def check_version(version: str | None, tables: Collection[str]) -> None:
+    """Refuse tables that are not those of this version.
+
+    Parameters
+    ----------
+    version : str or None
+        What `alembic_version` says.
+    tables : collection of str
+        Names of the tables of the database.
+
+    Raises
+    ------
+    SchemaRefused
+        As the subclass of what is wrong; the text says what to do.
+    """
+    if version == HEAD:
+        return
+    if version is None and set(tables) <= {VERSION_TABLE}:
+        raise SchemaMissing(f"The database has no tables yet. Make them with: {_COMMAND}")
+    if version is None:
+        raise SchemaForeign("The database has tables that are not those of scoring-model. Name another one.")
+    if not version.isdecimal():
+        raise SchemaForeign(
+            f"The database says that its tables have version {version[:40]!r}, not one of ours."
+        )
+    if version < HEAD:
+        raise SchemaOlder(
+            f"The tables of the database have version {version}, this program needs {HEAD}. "
+            f"Back the database up, then run: {_COMMAND}"
+        )
+    raise SchemaNewer(
+        f"The tables of the database have version {version}, this program knows {HEAD} at most. "
+        "Install the version of scoring-model that made them, or a later one. "
+        f"(`{_COMMAND}` never takes tables back.)"
+    )
+
+
+def pending_script(dialect: Dialect, version: str | None, tables: Collection[str], *, only_new: bool) -> str:
+    """Render the SQL that brings a database to this version; empty where nothing is to be done.
+
+    Parameters
+    ----------
+    version, tables
+        See `check_version`.
+    only_new : bool
+        Refuse a database that has tables of another version.
+
+    Raises
+    ------
+    SchemaRefused
+        If the tables belong to a later version or to another program.
+    """
+    try:
+        check_version(version, tables)
+    except SchemaMissing:
+        return script(dialect, None)
+    except SchemaOlder:
+        if only_new:
+            raise
+        return script(dialect, version)
+    return ""
 
 
 def script(dialect: Dialect, version: str | None) -> str:
@@ -28,7 +94,11 @@ def script(dialect: Dialect, version: str | None) -> str:
     version : str or None
         The present version; None for an empty database.
     """
-    versions = ScriptDirectory(str(_DIRECTORY))
+    from alembic.operations import Operations
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    versions = ScriptDirectory(str(Path(__file__).parent))
     buffer = io.StringIO()
     options = {
         "fn": lambda present, _: versions._upgrade_revs(HEAD, present),

@@ -1,6 +1,7 @@
-"""The first tables.
+"""The first tables. What a migration does is never changed once it was released.
 
-A migration is never changed once it was released: it does not read `tables`, which move on.
+There are few indexes, since each costs a page of the disk for each row that lands elsewhere in it; identifiers grow
+with time, so that rows are appended to their primary keys.
 """
 
 from typing import Any
@@ -52,6 +53,7 @@ def _column(name: str, kind: type[TypeEngine[Any]], *, key: bool = False, null: 
 
 
 def _number(name: str) -> Column[int]:
+    # SQLite wants INTEGER for an alias of the rowid; on a server numbers have 64 bits.
     kind = Integer().with_variant(BigInteger(), "postgresql")
     return Column(name, kind, Identity(always=False), primary_key=True)
 
@@ -88,6 +90,7 @@ def _create_clients() -> None:
         _column("created_at", BigInteger),
         _column("revoked_at", BigInteger, null=True),
         UniqueConstraint("client_id", name="clients_client_id"),
+        # Every commit changes the sequence: room on the page lets a server do it in place.
         postgresql_with={"fillfactor": 50},
     )
 
@@ -139,6 +142,8 @@ def _create_identities() -> None:
     op.create_index("identities_key", "identities", ["key_id"])
 
 
+# With its rows of a kilobyte it is not kept in the tree of its key (WITHOUT ROWID): SQLite would put at most four rows
+# on a page there, and what is longer than a kilobyte on pages of its own. Identifiers grow, so that both are appended.
 def _create_verifications() -> None:
     op.create_table(
         "verifications",
@@ -186,7 +191,7 @@ def _create_links() -> None:
         _column("time", BigInteger, key=True),
         _column("person", LargeBinary),
         _column("labels", LargeBinary, null=True),
-        sqlite_with_rowid=False,
+        sqlite_with_rowid=False,  # the events of a hash lie side by side
     )
 
 
@@ -256,7 +261,7 @@ def _create_idempotency() -> None:
 def _create_labels() -> None:
     op.create_table(
         "labels",
-        _number("number"),
+        _number("number"),  # the order in which they were reported
         _column("client", BigInteger),
         _column("verification_id", LargeBinary),
         _column("label", Text),
@@ -275,7 +280,7 @@ def _create_buckets() -> None:
         _column("capacity", Float),
         _column("per_second", Float),
         _column("wanted", BigInteger),
-        _column("granted", BigInteger),
-        prefixes=["UNLOGGED"],
+        _column("granted", BigInteger),  # as `wanted`, of the latest request
+        prefixes=["UNLOGGED"],  # a crash of the server forgets them, and nothing waits for the disk
         postgresql_with={"fillfactor": 50},
     )

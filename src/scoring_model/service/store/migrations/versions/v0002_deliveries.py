@@ -69,6 +69,8 @@ def _copy_webhooks() -> None:
     op.create_index("webhooks_client", "webhooks", ["client", "id"])
 
 
+# Most rows wait for a moment only and are in no index but those of their keys afterwards. The lease is in none: taking
+# it and giving it back changes a row in place.
 def _create_deliveries() -> None:
     op.create_table(
         "deliveries",

@@ -1,65 +1,27 @@
-"""The database that the service needs, as a protocol. `service.store` implements it on SQLite and PostgreSQL."""
+"""What is written to a database in a transaction, over two methods of each dialect; and the store that begins one."""
 
+import struct
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, cast
 
-from scoring_model.service.core.expiry import Cutoffs, Expiring, KeyRange
 from scoring_model.service.core.rows import (
-    ApiKeyRow,
-    BundleRow,
     ClientRow,
     DeliveryRow,
     EventRow,
-    IdempotencyRow,
-    IdentityRow,
     PersonKeyRow,
     Row,
     VerificationRow,
     WebhookRow,
 )
+from scoring_model.service.store import statements as sql
+from scoring_model.service.store.buckets import Bucket
+from scoring_model.service.store.expiry import EXPIRY, Cutoffs, KeyRange
+from scoring_model.service.store.reader import Past, Reader, beginning_with, split
+from scoring_model.service.store.statements import Each
 
-Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | None]
-"""Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
-
-
-TRUNCATION_FACT: Final = "truncation_required"
-"""Name of the fact that an erasure on SQLite sets until the write-ahead log is truncated. Its value is the instant of
-the erasure: microseconds since 1970-01-01 UTC, in decimal digits."""
-
-WHOLE_DATABASE: Final = "*"
-"""A history scope that no client has: what the whole database agrees on is written under its lock."""
-
-
-class StoreUnavailable(Exception):
-    """The database can't be reached, is full, or does not answer in time. Nothing was written in part."""
-
-
-class Duplicate(Exception):
-    """An inserted row exists already, by its own key or by one that must be unique."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """A token bucket after a request for a token.
-
-    Parameters
-    ----------
-    allowed : bool
-        Whether there was one.
-    left : int
-        Whole tokens left.
-    full_in : float
-        Seconds until it is full again.
-    next_in : float
-        Seconds until there is a token; 0 when there is one.
-    """
-
-    allowed: bool
-    left: int
-    full_in: float
-    next_in: float
+_LABEL: Final = struct.Struct("<qb")
 
 
 class DueWebhook(NamedTuple):
@@ -71,179 +33,28 @@ class DueWebhook(NamedTuple):
     due: int | None
 
 
-class Reader(Protocol):
-    """Reads. Every call sees what has been committed, and its own transaction."""
-
-    async def fact(self, name: str) -> bytes | None:
-        """The value of a fact, or None."""
-        ...
-
-    async def bundles(self) -> list[BundleRow]:
-        """Every bundle that ever served, in the order in which they first did."""
-        ...
-
-    async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
-        """API keys and their clients by SHA-256 of the keys, revoked and expired ones too."""
-        ...
-
-    async def clients(self) -> list[ClientRow]:
-        """All clients, by number."""
-        ...
-
-    async def api_keys(self, client: int) -> list[ApiKeyRow]:
-        """All API keys of a client, revoked and expired ones too, the oldest first."""
-        ...
-
-    async def identity(self, client: int, resource: bytes) -> IdentityRow | None:
-        """An identity, if it is this client's."""
-        ...
-
-    async def identity_and_key(
-        self, client: int, resource: bytes
-    ) -> tuple[IdentityRow, PersonKeyRow | None] | None:
-        """An identity of a client with the key of its person, which is None after erasure."""
-        ...
-
-    async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
-        """All identities under one person's key."""
-        ...
-
-    async def verification(self, client: int, resource: bytes) -> VerificationRow | None:
-        """A verification, if it is this client's."""
-        ...
-
-    async def verification_by_id(self, resource: bytes) -> VerificationRow | None:
-        """A verification of any client: for operators' commands."""
-        ...
-
-    async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
-        """All verifications of one identity."""
-        ...
-
-    async def completed(
-        self, client: int, after: tuple[int, bytes] | None, limit: int
-    ) -> list[VerificationRow]:
-        """COMPLETED verifications of a client by (completed_at, id), strictly after a pair."""
-        ...
-
-    async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
-        """Verifications of all clients in the order of their ids, strictly after one."""
-        ...
-
-    async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
-        """Label, known_at and told_at of each verification that has any, in the order they were reported."""
-        ...
-
-    async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
-        """Those that still exist."""
-        ...
-
-    async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
-        """The keys of persons, by client and pseudonym."""
-        ...
-
-    async def idempotency(self, digests: Sequence[bytes]) -> Mapping[bytes, IdempotencyRow]:
-        """The answers that were recorded, by digest."""
-        ...
-
-    async def webhook(self, client: int, resource: bytes) -> WebhookRow | None:
-        """A webhook, if it is this client's."""
-        ...
-
-    async def webhooks(self, client: int, after: bytes | None, limit: int) -> list[WebhookRow]:
-        """Webhooks of a client in the order of their ids, strictly after one."""
-        ...
-
-    async def delivery(self, resource: bytes) -> tuple[DeliveryRow, EventRow] | None:
-        """A delivery and its event, of any client: for operators' commands."""
-        ...
-
-    async def deliveries(
-        self,
-        *,
-        status: str | None = None,
-        client: int | None = None,
-        webhook: bytes | None = None,
-        after: bytes | None = None,
-        limit: int,
-    ) -> list[DeliveryRow]:
-        """Deliveries in the order of their ids, strictly after one: for operators' commands.
-
-        Parameters
-        ----------
-        status : str, optional
-            Only those of this `DeliveryStatus`.
-        client : int, optional
-            Only those of this client.
-        webhook : bytes, optional
-            Only those to this webhook.
-        after : bytes, optional
-            The id to go on after.
-        limit : int
-            How many at most.
-
-        Raises
-        ------
-        ValueError
-            If there is no such status.
-        """
-        ...
-
-    async def deliveries_of(self, event: bytes) -> list[DeliveryRow]:
-        """All deliveries of an event, in the order of their ids: for operators' commands."""
-        ...
-
-    async def newest_event(self, after: int) -> int | None:
-        """The latest event after an instant, if there is one; None too where its link records are gone.
-
-        It looks at the newest completed verification of each client.
-        """
-        ...
-
-    async def future_links(self, first: int, after: int) -> list[int]:
-        """The instants of link records later than an instant, of the hashes that begin with a byte."""
-        ...
-
-    async def key_range(
-        self, kind: Expiring, cutoffs: Cutoffs, after: tuple[bytes | int, ...] | None, limit: int
-    ) -> KeyRange:
-        """Find the next range of keys of a kind that expires.
-
-        Parameters
-        ----------
-        kind : Expiring
-        cutoffs : Cutoffs
-            With an instant for this kind.
-        after : tuple of (bytes or int), optional
-            The end of the range before; None to begin.
-        limit : int
-            The most rows in the range, old or not.
-        """
-        ...
-
-
-class Transaction(Reader, Protocol):
+class Transaction(Reader):
     """A transaction that holds the locks of its history scopes. It commits when its context ends without an error."""
 
-    @property
-    def locked(self) -> frozenset[str]:
-        """The history scopes whose locks it holds."""
-        ...
+    locked: frozenset[str]
+    """The history scopes whose locks it holds."""
 
+    _is_server = False
+
+    def _of_dialect(self, statement: Each) -> str:
+        return statement.many if self._is_server else statement.one
+
+    @abstractmethod
     async def insert(self, rows: Sequence[Row]) -> None:
-        """Insert rows, all of one kind. A number of a new client is given by `new_client`.
+        """Insert rows, all of one kind. `new_client` inserts clients, `link_labels` the labels of link records.
 
         Raises
         ------
         Duplicate
             When one is there already: here, from a later call, or on leaving. The transaction can't go on.
         """
-        ...
 
-    async def new_client(self, row: ClientRow) -> int:
-        """Insert a client (its number is ignored; where `pool` is empty, the new number becomes its history scope)."""
-        ...
-
+    @abstractmethod
     async def histories(
         self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
     ) -> list[list[Past]]:
@@ -261,9 +72,24 @@ class Transaction(Reader, Protocol):
         Returns
         -------
         list of list of Past
-            For each hash its events, the latest first.
+            For each hash its events, the latest first. Hash and instant are the primary key of link records: no two
+            events of a hash share an instant.
         """
-        ...
+
+    @abstractmethod
+    async def require_truncation(self) -> None:
+        """Truncate the write-ahead log of SQLite after the commit: it still holds what this overwrites.
+
+        The truncation runs in the background and is retried until it succeeds; meanwhile `TRUNCATION_FACT` is set.
+        `erase` and `reseal` require it by themselves. PostgreSQL truncates nothing.
+        """
+
+    async def new_client(self, row: ClientRow) -> int:
+        """Insert a client (its number is ignored; where `pool` is empty, the new number becomes its history scope)."""
+        client = int((await self._rows(sql.NEW_CLIENT, *row[1:]))[0][0])
+        if not row.pool:
+            await self._rows(sql.OWN_POOL, client)
+        return client
 
     async def advance(self, counts: Mapping[int, int]) -> Mapping[int, tuple[int, bool]]:
         """Move the event sequence of each client on by a count.
@@ -273,58 +99,62 @@ class Transaction(Reader, Protocol):
         mapping of int to tuple of (int, bool)
             Of each client its sequence before, and whether it has an active webhook.
         """
-        ...
+        rows = await self._each(sql.ADVANCE, list(counts.items()))
+        return {client: (before, bool(listens)) for client, before, listens in rows}
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
         """Write the new state of verifications whose status is still PENDING; returns the ids of those."""
-        ...
+        return frozenset([row[0] for row in await self._each(sql.SETTLE, rows)])
 
     async def lease_pending(self, now: int, until: int, limit: int) -> list[VerificationRow]:
         """Take PENDING verifications whose lease is over, the oldest first, and lease them."""
-        ...
+        rows = await self._all(VerificationRow, self._of_dialect(sql.LEASE), now, until, limit)
+        return sorted(rows, key=lambda row: (row.created_at, row.id))
 
     async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
         """Append packed labels to the events of one instant under some hashes."""
-        ...
+        if not packed:
+            return
+        keys = [(value, time, packed) for value in dict.fromkeys(hashes)]
+        latest = max(int(instant) for instant, _ in _LABEL.iter_unpack(packed))
+        labelled = await self._each(sql.APPEND_LABELS, keys)
+        await self._each(sql.LABEL_TIMES, [(value, latest) for (value,) in labelled])
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
         """The latest instant under any of the hashes, their labels included."""
-        ...
+        rows = await self._each(sql.NEWEST, [(value,) for value in hashes])
+        return max((instant for row in rows for instant in row if instant is not None), default=None)
 
     async def delete_future_links(self, first: int, after: int) -> list[int]:
         """Delete what `future_links` finds; returns its instants."""
-        ...
+        return [row[0] for row in await self._rows(sql.DELETE_FUTURE_LINKS, *beginning_with(first), after)]
 
     async def erase(self, key_id: bytes, now: int) -> None:
         """Delete a person's key, empty the payloads of its identities (REDACTED) and cut its verifications' links."""
-        ...
+        for statement, dated in sql.ERASE:
+            await self._rows(statement, *((key_id, now) if dated else (key_id,)))
+        await self.require_truncation()
 
     async def set_fact(self, name: str, value: bytes) -> None:
         """Write a fact, whether or not it was there."""
-        ...
+        await self._rows(sql.SET_FACT, name, value)
 
     async def delete_fact(self, name: str) -> None:
         """Delete a fact, if it is there."""
-        ...
-
-    async def require_truncation(self) -> None:
-        """Truncate the write-ahead log of SQLite after the commit: it still holds what this overwrites.
-
-        The truncation runs in the background and is retried until it succeeds; meanwhile `TRUNCATION_FACT` is set.
-        `erase` and `reseal` require it by themselves. PostgreSQL truncates nothing.
-        """
-        ...
+        await self._rows(sql.DELETE_FACT, name)
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
         """Delete recorded answers, by digest: their keys may be used again."""
-        ...
+        await self._each(sql.FORGET_ANSWERS, [(digest,) for digest in digests])
 
     async def drop(self, key_range: KeyRange, cutoffs: Cutoffs) -> int:
         """Delete the old rows of a range that `Reader.key_range` found; returns how many.
 
         Rows that others have locked are left to the next sweep.
         """
-        ...
+        statement = self._of_dialect(EXPIRY[key_range.kind].drop)
+        keys = (*key_range.after, *key_range.through)
+        return len(await self._rows(statement, *keys, cutoffs[key_range.kind]))
 
     async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
         """Replace sealed payloads of verifications, each given as id, what is there, and what shall be.
@@ -334,38 +164,41 @@ class Transaction(Reader, Protocol):
         frozenset of bytes
             Ids of those that had this payload and were not being erased.
         """
-        ...
+        resealed = frozenset([row[0] for row in await self._each(sql.RESEAL, payloads)])
+        await self.require_truncation()
+        return resealed
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
         """Replace the wrapping of person keys that still exist."""
-        ...
+        await self._each(sql.REWRAP, rows)
 
     async def keys_under_other_masters(self, master_id: bytes, limit: int) -> list[PersonKeyRow]:
         """Person keys that are not wrapped by this master key."""
-        ...
+        return await self._all(PersonKeyRow, sql.OTHER_MASTERS, master_id, limit)
 
     async def update_webhook(self, row: WebhookRow) -> None:
         """Write all of a webhook but id, client and created_at; its last success never moves back."""
-        ...
+        await self._each(sql.UPDATE_WEBHOOK, [row])
 
     async def touch_webhook(self, resource: bytes, succeeded_at: int) -> None:
         """Record that a delivery to a webhook succeeded, unless a later success is known.
 
         Several are appended in the order of their ids: others may be appending to the same ones.
         """
-        ...
+        await self._rows(sql.TOUCH_WEBHOOK, resource, succeeded_at)
 
     async def delete_webhook(self, resource: bytes) -> None:
         """Delete a webhook, if it is there."""
-        ...
+        await self._rows(sql.DELETE_WEBHOOK, resource)
 
     async def webhooks_of(self, clients: Sequence[int]) -> list[WebhookRow]:
         """All webhooks of some clients, inactive ones too, in the order of their ids."""
-        ...
+        rows = await self._each(sql.WEBHOOKS_OF, [(client,) for client in dict.fromkeys(clients)])
+        return sorted(map(WebhookRow._make, rows), key=lambda row: row.id)
 
     async def waiting_clients(self) -> list[int]:
         """Clients with events that wait, in the order of their numbers."""
-        ...
+        return [row[0] for row in await self._rows(sql.WAITING_CLIENTS)]
 
     async def take_events(self, shares: Mapping[int, int]) -> list[EventRow]:
         """Take waiting events: from now on they wait no longer.
@@ -382,7 +215,8 @@ class Transaction(Reader, Protocol):
         list of EventRow
             In the order of their ids.
         """
-        ...
+        rows = await self._each(sql.TAKE_EVENTS, list(shares.items()))
+        return sorted(map(EventRow._make, rows), key=lambda row: row.id)
 
     async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
         """Find webhooks with due deliveries that are not leased, in the order of their ids.
@@ -399,7 +233,14 @@ class Transaction(Reader, Protocol):
         after : bytes
             The webhook after whose id to begin then.
         """
-        ...
+        rows = await self._rows(sql.SOME_DUE, now, limit)
+        if sum(row[3] for row in rows) >= limit:
+            rows = await self._rows(sql.NEXT_DUE, now, limit, after)
+        for webhook, client, *_ in rows:
+            if client is None:
+                # A delivery may have been created while its webhook was being deleted.
+                await self.drop_deliveries(webhook, now)
+        return sorted(DueWebhook._make(row) for row in rows if row[1] is not None)
 
     async def lease_deliveries(
         self, now: int, until: int, shares: Mapping[bytes, int]
@@ -420,14 +261,22 @@ class Transaction(Reader, Protocol):
         list of tuple of (DeliveryRow, EventRow, WebhookRow)
             By the instant at which each was due.
         """
-        ...
+        wanted = [(webhook, most, now, until) for webhook, most in shares.items()]
+        taken = await self._each(sql.LEASE_DELIVERIES, wanted)
+        rows = await self._each(sql.LEASED_DELIVERIES, [tuple(row) for row in taken])
+        leased = [
+            cast("tuple[DeliveryRow, EventRow, WebhookRow]", split(row, DeliveryRow, EventRow, WebhookRow))
+            for row in rows
+        ]
+        return sorted(leased, key=lambda found: (found[0].due_at, found[0].id))
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
         """Write the results of deliveries that are still WAITING; returns the ids of those.
 
         Their id, event, webhook, client and creation never change.
         """
-        ...
+        in_order = sorted(rows, key=lambda row: row.id)
+        return frozenset([row[0] for row in await self._each(sql.SETTLE_DELIVERIES, in_order)])
 
     async def deliver_again(self, resource: bytes, now: int) -> bool:
         """Make a settled delivery WAITING again, due now and without attempts.
@@ -437,23 +286,23 @@ class Transaction(Reader, Protocol):
         bool
             False if there is none, or it waits already.
         """
-        ...
+        return bool(await self._rows(sql.DELIVER_AGAIN, resource, now))
 
     async def drop_deliveries(self, webhook: bytes, now: int) -> None:
         """Make all WAITING deliveries of a webhook DROPPED."""
-        ...
+        await self._rows(self._of_dialect(sql.DROP_DELIVERIES), webhook, now)
 
     async def revoke_api_key(self, digest: bytes, at: int) -> None:
         """Revoke an API key, unless it is already."""
-        ...
+        await self._rows(sql.REVOKE_API_KEY, digest, at)
 
     async def expire_api_key(self, digest: bytes, at: int) -> None:
         """Set when an API key expires."""
-        ...
+        await self._rows(sql.EXPIRE_API_KEY, digest, at)
 
     async def revoke_client(self, client: int, at: int) -> None:
         """Revoke a client, unless it is already."""
-        ...
+        await self._rows(sql.REVOKE_CLIENT, client, at)
 
 
 class Store(Protocol):

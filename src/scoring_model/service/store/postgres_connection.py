@@ -1,14 +1,14 @@
-"""Connections to a server, a pool of them, and their errors."""
+"""Connections to a server, a pool of them, their errors, and the tables of a database."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 import asyncpg
 
-from scoring_model.service.core.store import Duplicate, StoreUnavailable
-from scoring_model.service.store.schema import NotDurable
+from scoring_model.service.store.errors import Duplicate, NotDurable, StoreUnavailable
+from scoring_model.service.store.migrations import VERSION_TABLE, check_version, pending_script
 
 _SETTINGS: Final = {
     "application_name": "scoring-model",
@@ -17,11 +17,17 @@ _SETTINGS: Final = {
     "enable_seqscan": "off",
     # Each statement has one good plan; making it five more times to find out costs as much as running it.
     "plan_cache_mode": "force_generic_plan",
+    "default_transaction_isolation": "read committed",
 }
 _TRANSACTION_TIMEOUT: Final = 17
 """The first version of PostgreSQL that has a `transaction_timeout`."""
 
-DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
+_DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
+
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('scoring-model migration'))"
+_TABLES: Final = (
+    "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()"
+)
 
 _AWAY: Final = (
     "08",  # connection
@@ -41,32 +47,34 @@ _AWAY: Final = (
 _GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)
 
 
-class Connection(Protocol):
-    """The methods of asyncpg's connection that are used; asyncpg has no annotations."""
+class Connection:
+    """A connection of asyncpg, whose errors are those of the store."""
 
-    async def fetch(self, query: str, *arguments: object) -> Sequence[Sequence[Any]]:
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+        self.is_closed = connection.is_closed
+        self.terminate = connection.terminate
+
+    async def fetch(self, statement: str, *arguments: object) -> Sequence[Sequence[Any]]:
         """Run a statement; returns its rows."""
-        ...
+        try:
+            return cast(Sequence[Sequence[Any]], await self._connection.fetch(statement, *arguments))
+        except Exception as error:
+            raise translate(error) from None
 
-    async def execute(self, query: str) -> str:
+    async def execute(self, statements: str) -> str:
         """Run statements without arguments; returns what the last one said."""
-        ...
-
-    async def executemany(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each row."""
-        ...
+        try:
+            return cast(str, await self._connection.execute(statements))
+        except Exception as error:
+            raise translate(error) from None
 
     async def close(self) -> None:
-        """Close the session."""
-        ...
-
-    def terminate(self) -> None:
-        """Close the socket at once."""
-        ...
-
-    def is_closed(self) -> bool:
-        """Whether it is gone."""
-        ...
+        """Close the session, or the socket where that fails."""
+        try:
+            await self._connection.close()
+        except Exception:
+            self._connection.terminate()
 
 
 async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None = None) -> Connection:
@@ -107,7 +115,7 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
                 raise
     except Exception as error:
         raise translate(error) from None
-    return cast(Connection, connection)
+    return Connection(connection)
 
 
 async def require_durable(connection: Connection) -> None:
@@ -118,11 +126,8 @@ async def require_durable(connection: Connection) -> None:
     NotDurable
         If `fsync`, `full_page_writes` or `synchronous_commit` is off.
     """
-    for name in DURABLE:
-        try:
-            value = (await connection.fetch("SELECT current_setting($1)", name))[0][0]
-        except Exception as error:
-            raise translate(error) from None
+    for name in _DURABLE:
+        value = (await connection.fetch("SELECT current_setting($1)", name))[0][0]
         if value == "off":
             raise NotDurable(f"PostgreSQL does not wait for its disk: {name} is off, it must be on.")
 
@@ -153,11 +158,14 @@ class Pool:
         ------
         StoreUnavailable
         """
-        try:
-            async with asyncio.timeout(self._seconds):
-                await self._free.acquire()
-        except TimeoutError as error:
-            raise translate(error) from None
+        if self._free.locked():
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await self._free.acquire()
+            except TimeoutError as error:
+                raise translate(error) from None
+        else:
+            await self._free.acquire()  # at once: a deadline would cost every transaction a timer
         try:
             while self._idle:
                 connection = self._idle.pop()
@@ -191,11 +199,54 @@ class Pool:
         """Close all connections."""
         self._closed = True
         while self._idle:
-            connection = self._idle.pop()
-            try:
-                await connection.close()
-            except Exception:
-                connection.terminate()
+            await self._idle.pop().close()
+
+
+async def check_schema(connection: Connection) -> None:
+    """Refuse a database whose tables are not those of this version.
+
+    Raises
+    ------
+    SchemaRefused
+    StoreUnavailable
+    """
+    check_version(*await _version(connection))
+
+
+async def migrate(dsn: str, *, seconds: float, only_new: bool = False) -> None:
+    """Bring the tables to this version.
+
+    Parameters
+    ----------
+    seconds : float
+        How long to wait for the server; changing tables may take a hundred times as long.
+    only_new : bool
+        Whether a database that has tables of another version is refused.
+
+    Raises
+    ------
+    SchemaRefused
+        If the tables belong to a later version or to someone else.
+    StoreUnavailable
+    """
+    connection = await connect(dsn, seconds=100 * seconds)
+    try:
+        await connection.execute(f"BEGIN; {_LOCK}")
+        version, tables = await _version(connection)
+        if script := pending_script("postgresql", version, tables, only_new=only_new):
+            await connection.execute(script)
+        await connection.execute("COMMIT")
+    finally:
+        # What was not committed is rolled back by the server.
+        connection.terminate()
+
+
+async def _version(connection: Connection) -> tuple[str | None, list[str]]:
+    tables = [str(name) for (name,) in await connection.fetch(_TABLES)]
+    if VERSION_TABLE not in tables:
+        return None, tables
+    rows = await connection.fetch(f"SELECT version_num::text FROM {VERSION_TABLE}")
+    return (str(rows[0][0]) if rows else None), tables
 
 
 def translate(error: BaseException) -> BaseException:

@@ -8,21 +8,30 @@ it locked tries again until it is free.
 import asyncio
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Final, cast
 
 from scoring_model.service.core.rows import TABLES, Row
-from scoring_model.service.core.store import TRUNCATION_FACT, Bucket, Past, StoreUnavailable
 from scoring_model.service.store import statements as sql
 from scoring_model.service.store.buckets import MemoryBuckets
-from scoring_model.service.store.reader import SqlReader, SqlTransaction, Values
-from scoring_model.service.store.sqlite.connection import connect, native, translate
-from scoring_model.service.store.sqlite.write_ahead_log import WriteAheadLog
+from scoring_model.service.store.errors import SchemaMissing, StoreUnavailable
+from scoring_model.service.store.reader import TRUNCATION_FACT, Past, Reader, Values
+from scoring_model.service.store.sqlite_file import (
+    WriteAheadLog,
+    check_schema,
+    connect,
+    in_thread,
+    migrate,
+    native,
+    translate,
+)
 from scoring_model.service.store.statements import Each
+from scoring_model.service.store.transaction import Transaction
 
 _WRITER_CACHE: Final = 32  # MiB; histories are read by the writer
 _READER_CACHE: Final = 8
@@ -34,19 +43,13 @@ _RETRY: Final = 0.001
 """Seconds between two attempts to begin a transaction while another process writes: short enough to find the file free
 between two transactions of a process that never pauses."""
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
-_HISTORY, _HISTORY_WITH_AMOUNTS = (
-    native(f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3")
-    for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
-)
-_LABELS: Final = native("SELECT labels FROM links WHERE hash = $1 AND time = $2")
 _REQUIRE_TRUNCATION: Final = (
     "INSERT INTO facts (name, value) VALUES ($1, CAST(strftime('%s', 'now') || '000000' AS BLOB)) "
     "ON CONFLICT (name) DO NOTHING"
 )
-_SET_LABELS: Final = native("UPDATE links SET labels = $3 WHERE hash = $1 AND time = $2")
 
 
-class SqliteReader(SqlReader):
+class SqliteReader(Reader):
     """A `Reader` over a connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -71,19 +74,10 @@ class SqliteReader(SqlReader):
         return translate(error)
 
 
-class SqliteTransaction(SqliteReader, SqlTransaction):
-    """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed.
+class SqliteTransaction(SqliteReader, Transaction):
+    """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed."""
 
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-    locked : frozenset of str
-    """
-
-    def __init__(self, connection: sqlite3.Connection, locked: frozenset[str]) -> None:
-        super().__init__(connection)
-        self.locked = locked
-        self.requires_truncation = False
+    requires_truncation = False
 
     def end(self) -> None:
         """Let nobody use it any more."""
@@ -92,22 +86,24 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
     def _failed(self, error: sqlite3.Error) -> Exception:
         # Some errors have rolled everything back already. To go on would write outside of any transaction.
         if self._connection.in_transaction:
-            with suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
+            _roll_back(self._connection)
         self.end()
         return translate(error)
 
-    async def _insert(self, kind: type[Row], rows: Sequence[Row]) -> None:
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """See `Transaction.insert`."""
         try:
-            self._connection.executemany(_INSERTIONS[kind], rows)
+            if rows:
+                self._connection.executemany(_INSERTIONS[type(rows[0])], rows)
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
     async def histories(
         self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
     ) -> list[list[Past]]:
-        """See `Transaction.histories`. No two events of a hash share an instant: it is their key."""
-        execute, statement = self._connection.execute, _HISTORY_WITH_AMOUNTS if amounts else _HISTORY
+        """See `Transaction.histories`."""
+        statement = native((sql.HISTORIES_WITH_AMOUNTS if amounts else sql.HISTORIES).one)
+        execute = self._connection.execute
         try:
             return [execute(statement, (value, since, cap)).fetchall() for value in hashes]
         except sqlite3.Error as error:
@@ -117,14 +113,6 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
         """See `Transaction.require_truncation`. The fact keeps the instant of the first that is not done yet."""
         await self._rows(_REQUIRE_TRUNCATION, TRUNCATION_FACT)
         self.requires_truncation = True
-
-    async def _append_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> list[bytes]:
-        there = []
-        for value in hashes:
-            for (labels,) in await self._rows(_LABELS, value, time):
-                await self._rows(_SET_LABELS, value, time, (labels or b"") + packed)
-                there.append(value)
-        return there
 
 
 class _Ended:
@@ -173,7 +161,6 @@ class SqliteStore:
         self._writer = connect(path, cache_mebibytes=_WRITER_CACHE, sync=sync)
         self._reader = connect(path, cache_mebibytes=_READER_CACHE, sync=sync, busy_seconds=_READER_BUSY)
         self._reading = nullcontext(SqliteReader(self._reader))
-        self._buckets = MemoryBuckets()
         self._commits = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._lock = asyncio.Lock()  # held while this process writes
         self._log = WriteAheadLog(
@@ -181,6 +168,7 @@ class SqliteStore:
             connect(path, cache_mebibytes=1, sync=sync, busy_seconds=_LOG_BUSY),
             self._lock,
         )
+        self.take = MemoryBuckets().take
 
     def reading(self) -> nullcontext[SqliteReader]:
         """See `Store.reading`."""
@@ -195,20 +183,19 @@ class SqliteStore:
             try:
                 await self._begin()
                 changes = self._writer.total_changes
-                transaction = SqliteTransaction(self._writer, frozenset(history_scopes))
+                transaction = SqliteTransaction(self._writer)
+                transaction.locked = frozenset(history_scopes)
                 try:
                     yield transaction
                 finally:
                     transaction.end()
-                await self._commit(
-                    self._writer.total_changes - changes, erased=transaction.requires_truncation
-                )
+                changed = self._writer.total_changes - changes
+                await self._commit(changed)
+                self._log.committed(changed, erased=transaction.requires_truncation)
             finally:
-                self._roll_back()
-
-    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
-        """See `Store.take`."""
-        return self._buckets.take(key, capacity=capacity, per_second=per_second, now=now)
+                # A full disk and errors of the disk have ended the transaction already.
+                if self._writer.in_transaction:
+                    _roll_back(self._writer)
 
     async def close(self) -> None:
         """See `Store.close`."""
@@ -222,50 +209,53 @@ class SqliteStore:
 
     async def _begin(self) -> None:
         end = monotonic() + self._seconds
-        while not self._try_to_begin():
+        while True:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.Error as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise translate(error) from None
             if monotonic() > end:
                 raise StoreUnavailable("SQLite: another process has been writing for too long")
             await asyncio.sleep(_RETRY)
 
-    def _try_to_begin(self) -> bool:
-        try:
-            self._writer.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-                return False
-            raise translate(error) from None
-        return True
-
-    async def _commit(self, changed: int, *, erased: bool) -> None:
+    async def _commit(self, changed: int) -> None:
         if not self._writer.in_transaction:
             raise StoreUnavailable("SQLite: the transaction was rolled back after an error")
-        if changed:
-            await self._in_thread(self._commit_now)
-            self._log.committed(changed, erased=erased)
-        else:
-            self._commit_now()  # nothing goes to the disk
-
-    def _commit_now(self) -> None:
         try:
-            self._writer.execute("COMMIT")
+            if changed:
+                await in_thread(self._commits, partial(self._writer.execute, "COMMIT"))
+            else:
+                self._writer.execute("COMMIT")  # nothing goes to the disk
         except sqlite3.Error as error:
             raise translate(error) from None
 
-    def _roll_back(self) -> None:
-        """End a transaction that was not committed; a full disk and errors of the disk have ended it already."""
-        if self._writer.in_transaction:
-            with suppress(sqlite3.Error):
-                self._writer.execute("ROLLBACK")
 
-    async def _in_thread(self, work: Callable[[], None]) -> None:
-        """Run something on the writer's connection in its thread; it is never left while that is under way."""
-        future = asyncio.get_running_loop().run_in_executor(self._commits, work)
-        cancelled = None
-        while not future.done():
-            try:
-                await asyncio.wait((future,))
-            except asyncio.CancelledError as error:
-                cancelled = error
-        future.result()
-        if cancelled is not None:
-            raise cancelled
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
+        connection.execute("ROLLBACK")
+
+
+def open_sqlite(path: Path, *, create: bool, seconds: float) -> SqliteStore:
+    """Open a file; see `open_store`.
+
+    Raises
+    ------
+    SchemaRefused, NotDurable, StoreUnavailable
+    """
+    try:
+        check_schema(path)
+    except SchemaMissing:
+        if not create:
+            raise
+        migrate(path, seconds=seconds, only_new=True)
+    return SqliteStore(path, seconds=seconds)
+
+
+def open_private(*, seconds: float) -> SqliteStore:
+    """Make a database in a temporary folder, which goes with the store."""
+    folder = tempfile.TemporaryDirectory(prefix="scoring-model-")
+    path = Path(folder.name) / "private.db"
+    migrate(path, seconds=seconds, sync=False)
+    return SqliteStore(path, seconds=seconds, sync=False, private=folder)

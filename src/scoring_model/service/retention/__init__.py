@@ -1,1 +1,0 @@
-"""Retention: what is deleted at which age, and how."""
