@@ -11,7 +11,7 @@ from scoring_model.cli.database import Database, Json, now, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.webhooks.deliveries import Delivery
+from scoring_model.service.events import Delivery
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
@@ -79,7 +79,7 @@ def replay(
 ) -> None:
     """Send a delivery once more, or all of an event, under the same webhook-id. A deliverer must be running."""
     from scoring_model.service.delivery.signing import message_id
-    from scoring_model.service.webhooks.deliveries import replay as send_again
+    from scoring_model.service.events import replay as send_again
 
     wanted, at = _id_of(resource), now()
     done = with_store(database, lambda store: send_again(store, wanted, now=at))
@@ -104,7 +104,7 @@ def _show(
     limit: int,
     as_json: bool,
 ) -> None:
-    from scoring_model.service.webhooks.deliveries import list_deliveries
+    from scoring_model.service.events import list_deliveries
 
     webhook_id = None if webhook is None else _id_of(webhook)
     start = None if after is None else _id_of(after)

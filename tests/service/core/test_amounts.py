@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from linked_use import AMOUNT
-from scoring_model.service.core.resources import Caller
+from scoring_model.service.clients import Caller
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import World, applicants, opened, tell, together
@@ -108,7 +108,7 @@ def test_privacy_erasure_changes_nobody_elses_sums(store_url: str, summing: Path
         alone = await world.verify(caller, signals={**DEVICE, AMOUNT.signal: 2.5}, subject="s")
         before = await paid(world, caller, None, subject="before")
         await world.service.identities.erase(caller, identity)
-        await world.service.verifications.erase_signals(caller, alone.resource.id)
+        await world.erase_signals(caller, alone.resource.id)
         async with opened(store_url, summing, clock=world.clock) as again:
             after = await paid(again, caller, None, subject="after")
         assert sums(before) == sums(after) == (103.0, 51.5)

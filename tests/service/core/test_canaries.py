@@ -20,12 +20,11 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.features import FeatureMatrix
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.identities.labels import import_labels
 from scoring_model.service.keys.keyring import Unreadable
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.scoring.replay import NotReplayable, replay
 from service_use import (
@@ -215,7 +214,7 @@ async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest
     assert row.payload is not None
     statement = f"payload = {blob(world.url, row.payload[::-1])} WHERE id = {blob(world.url, row.id)}"
     await select(world.url, f"UPDATE verifications SET {statement}")
-    await refused(heard, lambda: world.service.verifications.get(caller, row.id))
+    await refused(heard, lambda: world.verification(caller, row.id))
     return row.id
 
 
@@ -324,7 +323,7 @@ def test_nothing_leaks(
         await search(world, postgres, since)
         await world.service.identities.erase(caller, identity)
         for one in (*verifications, broken):
-            await world.service.verifications.erase_signals(caller, one)
+            await world.erase_signals(caller, one)
         await world.pending.step()
         for resource in (broken, verifications[-1]):
             await refused(heard, lambda one=resource: replay(world.store, MASTERS, one, find=lambda *_: None))  # type: ignore[misc]

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.clients.clients import (
+from scoring_model.service.clients import (
     ClientSummary,
     InvalidClient,
     NewClient,
+    Permission,
     RevokedClient,
     UnknownClient,
     create_client,
@@ -23,9 +24,8 @@ from scoring_model.service.clients.clients import (
     revoke,
     rotate_key,
 )
-from scoring_model.service.clients.credentials import Credentials
-from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.store import Store
+from scoring_model.service.credentials import Credentials
 from scoring_model.service.store import open_store
 
 NOW = 1_800_000_000_000_000

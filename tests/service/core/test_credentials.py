@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring_model.service.clients import credentials as module
-from scoring_model.service.clients.clients import key_digest
-from scoring_model.service.clients.credentials import Credentials
-from scoring_model.service.core.resources import Caller, Permission
+from scoring_model.service import credentials as module
+from scoring_model.service.clients import Caller, Permission, key_digest
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, StoreUnavailable
+from scoring_model.service.credentials import Credentials
 
 SECOND = 1_000_000
 ADA = ClientRow(1, "cl_ada", "Ada", "1", "identities,webhooks", 6000, 60, 0, 0, None)

@@ -6,7 +6,7 @@ import pytest
 
 from scoring_model.service.core.rows import ClientRow, DeliveryRow, DeliveryStatus, EventRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.webhooks.deliveries import NotReplayed, list_deliveries, replay
+from scoring_model.service.events import NotReplayed, list_deliveries, replay
 from store_story import kept, tell, write
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 

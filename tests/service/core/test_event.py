@@ -10,7 +10,7 @@ from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.webhooks.events import (
+from scoring_model.service.events import (
     events_of_new_identity,
     events_of_verification,
     identity_data,

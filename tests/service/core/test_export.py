@@ -9,11 +9,10 @@ from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.identities import export
-from scoring_model.service.identities.export import export_records
-from scoring_model.service.identities.labels import import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service import export
+from scoring_model.service.clients import Caller
+from scoring_model.service.export import export_records
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import HOUR, SECOND, START, World, applicants, blob, opened, select, signals_of, tell
 
@@ -135,7 +134,7 @@ def test_privacy_whoever_was_erased_is_left_out(store_url: str, sealed: Path) ->
         await select(store_url, f"UPDATE verifications SET status = 'ERROR', completed_at = {START} {where}")
         assert len(await exported(world, caller)) == 6
         await world.service.identities.erase(caller, gone)
-        await world.service.verifications.erase_signals(caller, erased)
+        await world.erase_signals(caller, erased)
         records = await exported(world, caller)
         assert len(records) == 2
         assert records[0]["firstName"] == persons[1].identity["firstName"]

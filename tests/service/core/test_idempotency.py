@@ -20,10 +20,9 @@ from scoring_model.service.core.errors import (
     Unavailable,
     WebhookLimit,
 )
-from scoring_model.service.core.resources import Answer
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.idempotency import LIFETIME
+from scoring_model.service.idempotency import LIFETIME, Answer
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import (
     World,
@@ -124,8 +123,8 @@ def test_idempotency_another_body_is_refused(store_url: str, sealed: Path) -> No
             with pytest.raises(IdempotencyMismatch):
                 await world.service.verifications.create(caller, body, request_of("k", body))
         with pytest.raises(IdempotencyMismatch):
-            await world.service.idempotency.check(caller, request_of("k", "anything"))
-        await world.service.idempotency.check(caller, request_of("new", "anything"))
+            await world.service.idempotency.check(caller.client, request_of("k", "anything"))
+        await world.service.idempotency.check(caller.client, request_of("new", "anything"))
         assert len(await world.events(caller)) == 3
 
     tell(store_url, sealed, story)
@@ -180,7 +179,7 @@ def test_idempotency_under_way_is_a_conflict(store_url: str, sealed: Path) -> No
             with pytest.raises(InProgress):
                 await world.verify(caller, signals=signals, key="k")
         with pytest.raises(InProgress):
-            await world.service.idempotency.check(caller, request_of("k", "anything"))
+            await world.service.idempotency.check(caller.client, request_of("k", "anything"))
         world.store.gate.set()
         made = await first
         assert await world.verify(caller, signals={"vpn": True}, key="k") == replace(made, replayed=True)
@@ -245,9 +244,9 @@ def test_idempotency_a_202_is_replayed_as_202(store_url: str, sealed: Path) -> N
         assert first.pending
         assert await world.verify(caller, **request) == replace(first, replayed=True)
         await world.pending.step()
-        assert (await world.service.verifications.get(caller, first.resource.id)).score is not None
+        assert (await world.verification(caller, first.resource.id)).score is not None
         assert await world.verify(caller, **request) == replace(first, replayed=True)
-        await world.service.verifications.erase_signals(caller, first.resource.id)
+        await world.erase_signals(caller, first.resource.id)
         again = await world.verify(caller, **request)
         assert again.resource == replace(first.resource, subject_id=None)
         assert again.resource.status is VerificationStatus.PENDING

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
-from scoring_model.service.core.resources import Identity
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow
 from service_use import START, World, applicants, opened, signals_of, table, tell, together
 
@@ -128,7 +127,7 @@ def test_privacy_erasure_takes_the_person_from_everything(store_url: str, sealed
         for identity in (first, second):
             found = await world.service.identities.get(caller, identity)
             assert (found.status, found.values, found.updated_at) == (IdentityStatus.REDACTED, {}, at)
-        kept = await world.service.verifications.get(caller, made.id)
+        kept = await world.verification(caller, made.id)
         assert kept == replace(made, subject_id=None)
         row = await world.row(made.id)
         assert row.payload is row.links is None
@@ -158,8 +157,8 @@ def test_privacy_erasure_touches_nobody_else(store_url: str, sealed: Path) -> No
         before = [await world.service.identities.get(who, what) for who, what in kept]
         await world.service.identities.erase(caller, mine)
         assert [await world.service.identities.get(who, what) for who, what in kept] == before
-        assert await world.service.verifications.get(caller, subject.id) == subject
-        assert await world.service.verifications.get(mate, verified.id) == verified
+        assert await world.verification(caller, subject.id) == subject
+        assert await world.verification(mate, verified.id) == verified
 
     tell(store_url, sealed, story)
 
@@ -265,12 +264,12 @@ def test_privacy_erasing_the_signals_erases_the_person(store_url: str, sealed: P
         nobody = [(await world.verify(caller, signals=one)).resource for one in signals[3:5]]
         links, events = await world.link_rows(), await world.events(caller)
         for _ in range(2):
-            answered = await world.service.verifications.erase_signals(caller, mine[0].id)
+            answered = await world.erase_signals(caller, mine[0].id)
             assert (answered.id, answered.subject_id, answered.score) == (mine[0].id, None, mine[0].score)
-            assert answered == await world.service.verifications.get(caller, mine[0].id)
-        assert (await world.service.verifications.get(caller, mine[1].id)).subject_id is None
-        assert await world.service.verifications.get(caller, other.id) == other
-        await world.service.verifications.erase_signals(caller, nobody[0].id)
+            assert answered == await world.verification(caller, mine[0].id)
+        assert (await world.verification(caller, mine[1].id)).subject_id is None
+        assert await world.verification(caller, other.id) == other
+        await world.erase_signals(caller, nobody[0].id)
         payloads = [(await world.row(one.id)).payload is None for one in (*mine, other, *nobody)]
         assert payloads == [True, True, False, True, False]
         assert await world.link_rows() == links
@@ -289,7 +288,7 @@ def test_privacy_erasing_the_signals_of_an_identity_redacts_it(store_url: str, s
         caller = await world.client()
         identity = await world.identity(caller, applicants(sealed)[0].identity)
         made = (await world.verify(caller, identity=identity)).resource
-        await world.service.verifications.erase_signals(caller, made.id)
+        await world.erase_signals(caller, made.id)
         assert (await world.service.identities.get(caller, identity)).status is IdentityStatus.REDACTED
         assert (await world.told(caller, identity))[-1] == "identity.redacted"
 

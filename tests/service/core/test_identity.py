@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.identity import IdentityStatus, Implausible
 from scoring_model.records import RecordSchema, microseconds, parse_record
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.core.resources import Implausible
-from scoring_model.service.identities.identity import assess, pack_identity, parse_identity, unpack_identity
+from scoring_model.service.identities import assess, pack_identity, parse_identity, unpack_identity
 
 NOON = microseconds("2026-03-01T12:00:00Z")
 WHOLE: dict[str, object] = {

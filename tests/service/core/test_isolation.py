@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from scoring_model.contract.outcome import Outcome
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.identities.labels import import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import LabelLine, import_labels
 from service_use import HOUR, SECOND, START, SetClock, World, applicants, opened, signals_of, tell, together
 
 STEPS = 6
@@ -32,7 +31,7 @@ class Seen:
 
 async def seen(world: World, caller: Caller, resource: bytes) -> Seen:
     """What there is to see of a verification."""
-    found = await world.service.verifications.get(caller, resource)
+    found = await world.verification(caller, resource)
     stored = await world.row(resource)
     async with world.store.reading() as reader:
         key = await world.persons.key_of(reader, stored.key_id)
@@ -175,7 +174,7 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
         await labelled(world, [first, second])
         if erase:
             await world.service.identities.erase(caller, identity)
-            await world.service.verifications.erase_signals(caller, second)
+            await world.erase_signals(caller, second)
         world.clock.advance(60)
         made = []
         for who in (caller, other):
@@ -213,6 +212,6 @@ def test_privacy_processes_share_a_history_and_keep_clients_apart(store_url: str
             )
             counts = [(await world.features(one.id))["link_device_1d_records"] for one in mine]
             assert counts == list(range(16))
-            assert (await world.service.verifications.get(caller, mine[0].id)).completed_at == START
+            assert (await world.verification(caller, mine[0].id)).completed_at == START
 
     tell(store_url, sealed, story)

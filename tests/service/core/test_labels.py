@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scoring_model.contract.outcome import Outcome
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import LabelRow, LinkRow
-from scoring_model.service.identities.labels import Imported, import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import Imported, LabelLine, import_labels
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from service_use import HOUR, START, World, applicants, opened, table, tell
 
@@ -156,7 +155,7 @@ def test_labels_of_what_is_not_there_are_unknown(store_url: str, sealed: Path) -
         nobody, nothing = ids.new_id(0), ids.new_id(1)
         bare = await world.identity(caller, applicants(sealed)[0].identity)
         good, erased = [await on_device(world, caller) for _ in range(2)]
-        await world.service.verifications.erase_signals(caller, erased)
+        await world.erase_signals(caller, erased)
         async with opened(store_url, sealed, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
             pending = (await busy.verify(caller, signals={"vpn": True})).resource.id
         lines = [

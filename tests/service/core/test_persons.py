@@ -6,7 +6,7 @@ import pytest
 
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import IdentityRow
-from scoring_model.service.identities.persons import Persons, seal_reference
+from scoring_model.service.identities import Persons, seal_reference
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
 from service_use import MASTERS, World, applicants, opened, signals_of, table, tell
@@ -71,7 +71,7 @@ def test_privacy_an_unknown_master_key_is_unavailable_to_those_whom_it_concerns(
             made = (await ahead.verify(caller, identity=theirs, subject="s")).resource
         for call in (
             lambda: world.service.identities.get(caller, theirs),
-            lambda: world.service.verifications.get(caller, made.id),
+            lambda: world.verification(caller, made.id),
             lambda: world.verify(caller, identity=theirs),
             lambda: world.identity(caller, person),
         ):
@@ -81,7 +81,7 @@ def test_privacy_an_unknown_master_key_is_unavailable_to_those_whom_it_concerns(
         assert (await world.service.identities.get(caller, mine)).values["dob"] == other["dob"]
         # It takes no key to destroy one.
         assert (await world.service.identities.erase(caller, theirs)).values == {}
-        assert (await world.service.verifications.get(caller, made.id)).subject_id is None
+        assert (await world.verification(caller, made.id)).subject_id is None
 
     tell(store_url, sealed, story)
 

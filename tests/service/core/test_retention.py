@@ -17,13 +17,12 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.expiry import Expiring
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
 from scoring_model.service.core.store import TRUNCATION_FACT, Store, StoreUnavailable, Transaction
+from scoring_model.service.events import NewEvent, NotReplayed, replay, write_events
 from scoring_model.service.idempotency import LIFETIME
 from scoring_model.service.retention import sweep as retention
 from scoring_model.service.retention.sweep import KEPT_SINCE, Ages, note_window, noted_window, sweep
 from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.deliveries import NotReplayed, replay
-from scoring_model.service.webhooks.events import NewEvent, write_events
 from service_use import START, World, table
 from service_use import tell as tell_world
 from store_story import tell, write

@@ -10,9 +10,8 @@ import pytest
 
 from scoring_model.service.core.rows import ClientRow, PersonKeyRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.data_keys import Vault, finished, follow, rotate
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
-from scoring_model.service.keys.rotation import finished, follow, rotate
 from scoring_model.service.keys.secrets import ROOT_FACT, load_or_create
 from scoring_model.service.store import open_store
 
@@ -136,7 +135,7 @@ def test_a_rotation_that_stopped_halfway_is_resumed(store_url: str) -> None:
 ROTATE_SLOWLY = """
 import asyncio, sys, time
 from scoring_model.service.keys.keyring import parse_master_keys
-from scoring_model.service.keys.rotation import rotate
+from scoring_model.service.keys.data_keys import rotate
 from scoring_model.service.store import open_store
 
 def told(done):

@@ -10,9 +10,9 @@ from databases import Databases
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.policy import Policy
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients.rate_limits import FAILURES_PER_MINUTE
 from scoring_model.service.core.rows import BundleRow, FactRow
 from scoring_model.service.core.store import StoreUnavailable
+from scoring_model.service.credentials import FAILURES_PER_MINUTE
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.service import HistoryMismatch
 from scoring_model.service.store import open_store
@@ -182,16 +182,16 @@ def test_verification_reasons_read_as_the_bundle_said_them_that_decided(
         )
         async with opened(store_url, strict) as later:
             firm = (await later.verify(caller, signals=signals)).resource
-            told = await later.service.verifications.get(caller, first.id)
+            told = await later.verification(caller, first.id)
             assert told.reasons == tuple((code, older[code]) for code, _ in first.reasons)
             assert (await later.verify(caller, signals=signals, key="k")).resource == told
             assert firm.reasons == tuple(
                 (code, Scorer.load(strict).sentences[code]) for code, _ in firm.reasons
             )
-            assert (await later.service.verifications.erase_signals(caller, first.id)).reasons == told.reasons
+            assert (await later.erase_signals(caller, first.id)).reasons == told.reasons
         # The first has not been opened again since.
-        assert (await world.service.verifications.get(caller, firm.id)).reasons == firm.reasons
-        assert (await world.service.verifications.erase_signals(caller, firm.id)).reasons == firm.reasons
+        assert (await world.verification(caller, firm.id)).reasons == firm.reasons
+        assert (await world.erase_signals(caller, firm.id)).reasons == firm.reasons
 
     tell(store_url, sealed, story)
 

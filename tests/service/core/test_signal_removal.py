@@ -8,10 +8,10 @@ import pytest
 
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.identities.export import export_records
+from scoring_model.service.export import export_records
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.retention import signal_removal
@@ -90,7 +90,7 @@ def test_a_verdict_is_the_same_after_its_signals_went(store_url: str, sealed: Pa
             now = await world.row(one.id)
             assert now.payload != row.payload
             assert now._replace(payload=row.payload) == row
-            assert await world.service.verifications.get(caller, one.id) == one
+            assert await world.verification(caller, one.id) == one
             found = await replay(world.store, MASTERS, one.id, find=lambda *_: sealed)
             assert found is Replay.SAME
 
@@ -170,13 +170,13 @@ def test_who_was_erased_stays_erased(store_url: str, sealed: Path) -> None:
     async def story(world: World) -> None:
         caller = await world.client()
         made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(3)]
-        await world.service.verifications.erase_signals(caller, made[0].id)
+        await world.erase_signals(caller, made[0].id)
         world.clock.at += AGE + 1
         meanwhile = [made[1].id]
 
         async def erase() -> None:
             while meanwhile:
-                await world.service.verifications.erase_signals(caller, meanwhile.pop())
+                await world.erase_signals(caller, meanwhile.pop())
 
         world.store.before_each = erase
         assert (await removed(world)).signals == 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.webhooks.webhook import (
+from scoring_model.service.webhooks import (
     WebhookFields,
     new_secret,
     pack_event_types,

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 import delivery_use
-from scoring_model.service.core.resources import Caller
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.rows import FactRow, WebhookRow
 from scoring_model.service.core.store import TRUNCATION_FACT
+from scoring_model.service.keys.data_keys import rotate
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, Unreadable
-from scoring_model.service.keys.rotation import rotate
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.webhook import (
+from scoring_model.service.webhooks import (
     UNSEALED_FACT,
     WebhookFields,
     destination_of,

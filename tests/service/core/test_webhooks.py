@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from scoring_model.contract.ids import to_text
+from scoring_model.contract.webhook import Webhook
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import Invalid, NotFound, WebhookLimit
-from scoring_model.service.core.resources import Caller, Webhook
 from scoring_model.service.core.rows import DeliveryRow, WebhookRow
 from service_use import HOUR, START, World, applicants, table, tell
 from stored_rows import delivery_row

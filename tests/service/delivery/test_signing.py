@@ -14,10 +14,10 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
+from scoring_model.service.events import identity_data, verification_data, webhook_data
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.events import identity_data, verification_data, webhook_data
-from scoring_model.service.webhooks.webhook import associated_data, new_secret
+from scoring_model.service.webhooks import associated_data, new_secret
 from service_use import START
 from stored_rows import event_row, new_id, verification_row, webhook_row
 

@@ -10,8 +10,8 @@ import pytest
 
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.retention.pruning import future_links
@@ -61,7 +61,7 @@ def test_link_records_of_the_future_are_found_and_deleted(store_url: str, sealed
         assert await future_links(world.store, now=START) == {}
         assert await behind(world) == 0
         assert (await world.verify(caller, signals=ours)).resource.completed_at == START
-        assert await world.service.verifications.get(caller, early.id) == early
+        assert await world.verification(caller, early.id) == early
 
     tell(store_url, sealed, story)
 

@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from scoring_model.records.times import DAY
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.faults import FAULTS
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import TRUNCATION_FACT, Store
-from scoring_model.service.identities.identity import parse_identity
-from scoring_model.service.identities.labels import import_labels
+from scoring_model.service.identities import parse_identity
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.store import open_store
 from scoring_model.service.store.sqlite.write_ahead_log import COMPLETE, DELAYED
 from service_use import MASTERS, START, World, applicants, eventually, file_of, select, tell

@@ -1,10 +1,9 @@
 """The contract's sections Identity, Verification and Webhooks: what is shown."""
 
 from fake_service import HOOK, NOW, PERSON, SECRET, Client
-from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.identity import Identity, IdentityStatus, Implausible
 from scoring_model.contract.ids import from_text
 from scoring_model.records import rfc3339
-from scoring_model.service.core.resources import Identity, Implausible
 
 TIME = rfc3339(NOW)
 

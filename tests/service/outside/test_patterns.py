@@ -10,7 +10,7 @@ from scoring_model.contract.patterns import CURSOR, DESTINATION_URL, IMAGE_URL, 
 from scoring_model.contract.rules import RuleError, image_url
 from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.webhooks import cursor_of, page
-from scoring_model.service.webhooks.webhook import parse_new_webhook
+from scoring_model.service.webhooks import parse_new_webhook
 
 DESTINATIONS = [
     *("a", "1", "0x1", ".", "-", "_", "1.2.3.4", "01.2.3.4", "[::1]", "[1:2:3:4:5:6:7:8]", "[::1.2.3.4]"),

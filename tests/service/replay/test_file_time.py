@@ -17,8 +17,7 @@ from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.identities.labels import Imported, import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import Imported, LabelLine, import_labels
 
 EVENTS = 4_000
 CONNECTIONS = 4

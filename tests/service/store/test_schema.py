@@ -33,7 +33,7 @@ from scoring_model.service.store import (
 )
 from scoring_model.service.store.migrations import script
 from scoring_model.service.store.statements import server_types
-from scoring_model.service.webhooks.webhook import UNSEALED_FACT
+from scoring_model.service.webhooks import UNSEALED_FACT
 from stored_rows import event_row, identity_row, packed, webhook_row
 
 SOURCE = Path(tables.__file__).parent

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import Overloaded
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.context import context_of, header_values
 from scoring_model.service.http.errors import RateLimited, Unauthorized

@@ -4,8 +4,8 @@ from typing import Final
 
 from starlette.types import Scope
 
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.ids import new_request_id
-from scoring_model.service.core.resources import Caller
 
 _KEY: Final = "scoring_model.context"
 NO_STORE: Final = "no-store"

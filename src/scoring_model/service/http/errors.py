@@ -7,8 +7,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from scoring_model.contract.problem import Problem, ValidationProblem
+from scoring_model.service.clients import Permission
 from scoring_model.service.core.errors import Conflict, Invalid, NotFound, RequestError, Unavailable
-from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.store import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"

@@ -5,13 +5,12 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
-from scoring_model.contract import identity as wire
-from scoring_model.contract.identity import IdentityInput
+from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.resource import example
-from scoring_model.service.core import resources
-from scoring_model.service.core.resources import Answer, Identity
+from scoring_model.service.clients import Permission
 from scoring_model.service.http.operation import Call, Operation, Reference
 from scoring_model.service.http.responses import cacheable, created, plain
+from scoring_model.service.idempotency import Answer
 
 PATH: Final = "/scoring/v1/identities"
 MAX_AGE: Final = 60
@@ -30,20 +29,20 @@ async def _erase(call: Call) -> Identity:
 
 
 def _created(answer: Answer[Identity], _scope: Scope) -> Response:
-    return created(answer, answer.resource.to_wire(), PATH)
+    return created(answer, PATH)
 
 
 def _got(identity: Identity, scope: Scope) -> Response:
-    return cacheable(identity.to_wire().to_json(), scope, MAX_AGE)
+    return cacheable(identity.to_json(), scope, MAX_AGE)
 
 
 def _erased(identity: Identity, _scope: Scope) -> Response:
-    return plain(identity.to_wire())
+    return plain(identity)
 
 
-_NEEDED: Final = resources.Permission.IDENTITIES
+_NEEDED: Final = Permission.IDENTITIES
 _REDACTED: Final = {
-    **example(wire.Identity),
+    **example(Identity),
     **dict.fromkeys(example(IdentityInput)),
     "status": "REDACTED",
     "validated": False,
@@ -60,7 +59,7 @@ OPERATIONS: Final = (
             name="createIdentity",
             summary="Create an identity",
             text="Stores a person and says whether everything that a verification needs is there.",
-            shown=wire.Identity,
+            shown=Identity,
             statuses=(201,),
         ),
     ),
@@ -74,7 +73,7 @@ OPERATIONS: Final = (
             name="getIdentity",
             summary="Get an identity",
             text="`validated` says whether it can be verified.",
-            shown=wire.Identity,
+            shown=Identity,
             cached=True,
         ),
     ),
@@ -91,7 +90,7 @@ OPERATIONS: Final = (
                 "Erases the person of this identity: all personal data in their identities, signals and feature "
                 "rows. Answers with the redacted identity; repeating it gives the same answer. Verdicts stay."
             ),
-            shown=wire.Identity,
+            shown=Identity,
             example=_REDACTED,
         ),
     ),

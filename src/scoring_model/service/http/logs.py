@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, TextIO
 
+from pydantic_core import to_json
+
 from scoring_model.records.times import rfc3339
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.faults import FAULTS, chain_of
 from scoring_model.service.http.context import RequestContext
 

@@ -15,7 +15,7 @@ from scoring_model.contract.event import Event
 from scoring_model.contract.health import Health, Readiness
 from scoring_model.contract.problem import Problem
 from scoring_model.contract.resource import example
-from scoring_model.service.core.resources import Permission
+from scoring_model.service.clients import Permission
 from scoring_model.service.http.application import OPERATIONS
 from scoring_model.service.http.components import components, error_responses, headers, schema
 from scoring_model.service.http.errors import MEDIA_TYPE

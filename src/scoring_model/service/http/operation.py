@@ -13,9 +13,8 @@ from scoring_model.contract.ids import from_text, to_text
 from scoring_model.contract.resource import Resource
 from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
-from scoring_model.service.core import resources
+from scoring_model.service.clients import Caller, Permission
 from scoring_model.service.core.errors import BatchUnsupported, Invalid, parsed
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.http.bodies import check_length, check_media_type, read_body, read_json
 from scoring_model.service.http.context import context_of, header_values
 from scoring_model.service.http.errors import Forbidden, MethodNotAllowed, allow
@@ -95,7 +94,7 @@ class Operation:
     ----------
     path : str
         Route with `{id}`.
-    permission : core.resources.Permission
+    permission : Permission
         Needed of the API key.
     act : callable
         Carries the call out.
@@ -111,7 +110,7 @@ class Operation:
 
     method: str
     path: str
-    permission: resources.Permission
+    permission: Permission
     act: Callable[[Call], Awaitable[Any]]
     present: Callable[[Any, Scope], Response]
     reference: Reference
@@ -170,7 +169,7 @@ class Endpoint:
             body = _object(operation, value)
         except Invalid:
             if request is not None:
-                await self._service.idempotency.check(caller, request)
+                await self._service.idempotency.check(caller.client, request)
             raise
         result = await operation.act(Call(self._service, caller, resource, query, body, request))
         return operation.present(result, scope)

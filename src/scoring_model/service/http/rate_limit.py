@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
-from scoring_model.service.core.resources import Caller
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.store import Bucket
 from scoring_model.service.http.context import header_values
 from scoring_model.service.http.errors import TooManyFailures

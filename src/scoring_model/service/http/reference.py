@@ -4,10 +4,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.http.public import DESCRIPTION, PublicPage
 
 PAGE: Final = "/docs"

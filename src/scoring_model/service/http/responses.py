@@ -11,8 +11,9 @@ from starlette.types import Scope
 from scoring_model.contract.identity import Identity
 from scoring_model.contract.resource import Resource
 from scoring_model.contract.verification import Verification
-from scoring_model.service.core.resources import Answer
+from scoring_model.contract.webhook import Webhook
 from scoring_model.service.http.context import context_of, header_values
+from scoring_model.service.idempotency import Answer
 
 PENDING_SECONDS: Final = 1
 """`Retry-After` of a pending resource."""
@@ -34,12 +35,12 @@ def listed(shown: Iterable[Resource]) -> Response:
     return Response(body, media_type=_JSON)
 
 
-def replayable(answer: Answer[Any], shown: Resource) -> Response:
+def replayable(answer: Answer[Webhook]) -> Response:
     """Answer 200, with `Idempotency-Replayed` where an earlier request got the same answer."""
-    return Response(shown.to_json(), headers=_replayed(answer), media_type=_JSON)
+    return Response(answer.resource.to_json(), headers=_replayed(answer), media_type=_JSON)
 
 
-def created(answer: Answer[Any], shown: Identity | Verification, path: str) -> Response:
+def created(answer: Answer[Identity] | Answer[Verification], path: str) -> Response:
     """Answer 201, or 202 while the resource is pending, with its `Location`.
 
     Parameters
@@ -47,10 +48,10 @@ def created(answer: Answer[Any], shown: Identity | Verification, path: str) -> R
     path : str
         Of the collection.
     """
-    headers = {"Location": f"{path}/{shown.id}", **_replayed(answer)}
+    headers = {"Location": f"{path}/{answer.resource.id}", **_replayed(answer)}
     if answer.pending:
         headers["Retry-After"] = str(PENDING_SECONDS)
-    return Response(shown.to_json(), 202 if answer.pending else 201, headers, _JSON)
+    return Response(answer.resource.to_json(), 202 if answer.pending else 201, headers, _JSON)
 
 
 def _replayed(answer: Answer[Any]) -> dict[str, str]:

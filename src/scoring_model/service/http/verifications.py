@@ -5,13 +5,12 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
-from scoring_model.contract import verification as wire
 from scoring_model.contract.resource import example
-from scoring_model.contract.verification import VerificationInput, VerificationStatus
-from scoring_model.service.core import resources
-from scoring_model.service.core.resources import Answer, Verification
+from scoring_model.contract.verification import Verification, VerificationInput, VerificationStatus
+from scoring_model.service.clients import Permission
 from scoring_model.service.http.operation import Call, Operation, Reference
 from scoring_model.service.http.responses import cacheable, created, plain
+from scoring_model.service.idempotency import Answer
 
 PATH: Final = "/scoring/v1/verifications"
 MAX_AGE: Final = 300
@@ -30,24 +29,23 @@ async def _erase(call: Call) -> Verification:
 
 
 def _created(answer: Answer[Verification], _scope: Scope) -> Response:
-    return created(answer, answer.resource.to_wire(), PATH)
+    return created(answer, PATH)
 
 
 def _got(verification: Verification, scope: Scope) -> Response:
-    shown = verification.to_wire()
     # A pending one changes soon; people look into one that ended in a fault.
-    if verification.status is not VerificationStatus.COMPLETED:
-        return plain(shown)
-    return cacheable(shown.to_json(), scope, MAX_AGE)
+    if verification.status != VerificationStatus.COMPLETED:
+        return plain(verification)
+    return cacheable(verification.to_json(), scope, MAX_AGE)
 
 
 def _erased(verification: Verification, _scope: Scope) -> Response:
-    return plain(verification.to_wire())
+    return plain(verification)
 
 
-_NEEDED: Final = resources.Permission.VERIFICATIONS
+_NEEDED: Final = Permission.VERIFICATIONS
 _PENDING: Final = {
-    **example(wire.Verification),
+    **example(Verification),
     "status": "PENDING",
     "reasonCodes": [],
     **dict.fromkeys(("scoringOutcome", "scoringScore", "modelVersion", "policyVersion", "completedAt")),
@@ -69,7 +67,7 @@ OPERATIONS: Final = (
                 "which is finished later: read it after `Retry-After`, or wait for a webhook. An array gives "
                 "`batch_unsupported`."
             ),
-            shown=wire.Verification,
+            shown=Verification,
             statuses=(201, 202),
             pending=_PENDING,
         ),
@@ -84,7 +82,7 @@ OPERATIONS: Final = (
             name="getVerification",
             summary="Get a verification",
             text="Only a completed one may be cached and carries an `ETag`.",
-            shown=wire.Verification,
+            shown=Verification,
             cached=True,
         ),
     ),
@@ -101,7 +99,7 @@ OPERATIONS: Final = (
                 "Erases signals, `subjectId` and feature rows of the person of this verification. "
                 "The verdict stays."
             ),
-            shown=wire.Verification,
+            shown=Verification,
         ),
     ),
 )

@@ -8,16 +8,15 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Scope
 
-from scoring_model.contract import webhook as wire
 from scoring_model.contract.body import Nothing
 from scoring_model.contract.resource import example
 from scoring_model.contract.violation import Violation
-from scoring_model.contract.webhook import WebhookInput, WebhookUpdate
-from scoring_model.service.core import resources
+from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
+from scoring_model.service.clients import Permission
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.core.resources import Answer, Webhook
 from scoring_model.service.http.operation import PAGE, Call, Operation, Reference
 from scoring_model.service.http.responses import cacheable, listed, plain, replayable
+from scoring_model.service.idempotency import Answer
 
 PATH: Final = "/scoring/v1/webhooks"
 MAX_AGE: Final = 60
@@ -100,29 +99,29 @@ def _id_of(cursor: str) -> bytes | None:
 
 
 def _answered(answer: Answer[Webhook], _scope: Scope) -> Response:
-    return replayable(answer, answer.resource.to_wire())
+    return replayable(answer)
 
 
 def _got(webhook: Webhook, scope: Scope) -> Response:
-    return cacheable(webhook.to_wire().to_json(), scope, MAX_AGE)
+    return cacheable(webhook.to_json(), scope, MAX_AGE)
 
 
 def _changed(webhook: Webhook, _scope: Scope) -> Response:
-    return plain(webhook.to_wire())
+    return plain(webhook)
 
 
 def _listed(found: tuple[list[Webhook], str | None], _scope: Scope) -> Response:
     webhooks, following = found
-    response = listed(one.to_wire() for one in webhooks)
+    response = listed(webhooks)
     if following is not None:
         response.headers["Link"] = f'<{following}>; rel="next"'
     return response
 
 
-_NEEDED: Final = resources.Permission.WEBHOOKS
+_NEEDED: Final = Permission.WEBHOOKS
 _ONE: Final = PATH + "/{id}"
 _WITH_SECRET: Final = {
-    **example(wire.Webhook),
+    **example(Webhook),
     "secret": "whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCBvZiAzMiBieXRlcyE=",
 }
 _SHOWN_ONCE: Final = "The secret is shown here and never again."
@@ -138,7 +137,7 @@ OPERATIONS: Final = (
             name="listWebhooks",
             summary="List webhooks",
             text="In the order of creation. `Link` names the next page, if there is one.",
-            shown=wire.Webhook,
+            shown=Webhook,
         ),
     ),
     Operation(
@@ -152,7 +151,7 @@ OPERATIONS: Final = (
             name="createWebhook",
             summary="Create a webhook",
             text=f"{_SHOWN_ONCE} At most 50 per client.",
-            shown=wire.Webhook,
+            shown=Webhook,
             example=_WITH_SECRET,
         ),
     ),
@@ -166,7 +165,7 @@ OPERATIONS: Final = (
             name="getWebhook",
             summary="Get a webhook",
             text="`secret` is null here.",
-            shown=wire.Webhook,
+            shown=Webhook,
             cached=True,
         ),
     ),
@@ -181,7 +180,7 @@ OPERATIONS: Final = (
             name="updateWebhook",
             summary="Update a webhook",
             text="`active: true` enables a webhook that the service disabled, and clears `disabledReason`.",
-            shown=wire.Webhook,
+            shown=Webhook,
         ),
     ),
     Operation(
@@ -194,7 +193,7 @@ OPERATIONS: Final = (
             name="deleteWebhook",
             summary="Delete a webhook",
             text="Drops its waiting deliveries. Answers with the webhook as it was.",
-            shown=wire.Webhook,
+            shown=Webhook,
         ),
     ),
     Operation(
@@ -210,7 +209,7 @@ OPERATIONS: Final = (
             text=(
                 "Sends `webhook.test` to this webhook alone, whatever its event types and even when it is inactive."
             ),
-            shown=wire.Webhook,
+            shown=Webhook,
         ),
     ),
     Operation(
@@ -226,7 +225,7 @@ OPERATIONS: Final = (
             text=(
                 f"{_SHOWN_ONCE} The old one signs too for 24 hours; a second rotation ends the oldest at once."
             ),
-            shown=wire.Webhook,
+            shown=Webhook,
             example=_WITH_SECRET,
         ),
     ),

@@ -9,7 +9,7 @@ from scoring_model.contract.ids import to_text
 from scoring_model.records import normaliser, rfc3339
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.core.store import Reader, Store
-from scoring_model.service.identities.persons import Persons
+from scoring_model.service.identities import Persons
 from scoring_model.service.retention.signal_removal import lost_its_signals
 
 _PAGE: Final = 500
