@@ -20,10 +20,11 @@ from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.bundle.golden import Golden
-from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import Verification, VerificationStatus
+from scoring_model.contract.webhook import Webhook
 from scoring_model.decision.policy import Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
@@ -126,7 +127,7 @@ class Made:
     id: bytes
     identity_id: bytes | None
     previous_id: bytes | None
-    subject_id: str | None
+    subject_id: str | None = field(repr=False)
     status: VerificationStatus
     outcome: Outcome | None
     score: int | None
@@ -141,7 +142,7 @@ class Made:
         """Read what a client sees."""
         identity, previous, outcome = shown.identity_id, shown.previous_verification_id, shown.scoring_outcome
         return cls(
-            id=UUID(shown.id).bytes,
+            id=id_of(shown),
             identity_id=None if identity is None else UUID(identity).bytes,
             previous_id=None if previous is None else UUID(previous).bytes,
             subject_id=shown.subject_id,
@@ -154,6 +155,11 @@ class Made:
             created_at=micros(shown.created_at),
             completed_at=None if shown.completed_at is None else micros(shown.completed_at),
         )
+
+
+def id_of(shown: Identity | Verification | Webhook) -> bytes:
+    """The identifier of a resource, 16 bytes."""
+    return UUID(shown.id).bytes
 
 
 def micros(time: datetime) -> int:
@@ -213,7 +219,7 @@ class World:
 
     async def identity(self, caller: Caller, body: Mapping[str, object]) -> bytes:
         """A new identity; its id."""
-        return UUID((await self.service.identities.create(caller, body, None)).resource.id).bytes
+        return id_of((await self.service.identities.create(caller, body, None)).resource)
 
     async def verify(
         self,

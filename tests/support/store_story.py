@@ -2,26 +2,27 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import TypeVar
 
 from scoring_model.service.core.rows import DeliveryRow, Row
 from scoring_model.service.core.store import Store
 from scoring_model.service.store import open_store
 
-Story: TypeAlias = Callable[[Store], Awaitable[None]]
+T = TypeVar("T")
+Story = Callable[[Store], Awaitable[T]]
 
 
-def tell(url: str, story: Story) -> None:
+def tell(url: str, story: Story[T]) -> T:
     """Open a store, do something with it and close it."""
 
-    async def run() -> None:
+    async def run() -> T:
         store = await open_store(url)
         try:
-            await story(store)
+            return await story(store)
         finally:
             await store.close()
 
-    asyncio.run(run())
+    return asyncio.run(run())
 
 
 async def write(store: Store, *rows: Row) -> None:

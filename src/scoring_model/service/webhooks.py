@@ -357,12 +357,12 @@ async def seal_migrated(store: Store, secrets: Secrets) -> None:
             return
         numbers = [client.client for client in await transaction.clients()]
         for row in await transaction.webhooks_of(numbers):
-            sealed = {
-                column: _seal(row.id, column, plain, secrets)
-                for column, plain in ((_QUERY, row.query), (_DESCRIPTION, row.description))
-                if plain is not None
-            }
-            await transaction.update_webhook(row._replace(**sealed))
+            query, description = row.query, row.description
+            if query is not None:
+                query = _seal(row.id, _QUERY, query, secrets)
+            if description is not None:
+                description = _seal(row.id, _DESCRIPTION, description, secrets)
+            await transaction.update_webhook(row._replace(query=query, description=description))
         await transaction.delete_fact(UNSEALED_FACT)
         await transaction.require_truncation()
 

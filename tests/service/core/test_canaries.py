@@ -34,6 +34,7 @@ from service_use import (
     World,
     blob,
     file_of,
+    id_of,
     opened,
     request_of,
     select,
@@ -278,8 +279,8 @@ async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tupl
     once = request_of(KEY, PERSON, "POST /identities")
     identity = await service.identities.create(caller, PERSON, once)
     assert (await service.identities.create(caller, PERSON, once)).resource == identity.resource
-    assert identity.resource.status is IdentityStatus.VALIDATED
-    resource = identity.resource.id
+    assert identity.resource.status == IdentityStatus.VALIDATED
+    resource = id_of(identity.resource)
     made = [
         await world.verify(caller, identity=resource, signals=SIGNALS, subject=SUBJECT, key=KEY),
         await world.verify(caller, signals=SIGNALS, subject=SUBJECT),
@@ -289,7 +290,7 @@ async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tupl
         made.append(await busy.verify(caller, signals=SIGNALS, subject=SUBJECT, key=f"{KEY} 2"))
         assert made[-1].pending
     hook = await service.webhooks.create(caller, HOOK, request_of(KEY, HOOK, "POST /webhooks"))
-    await service.webhooks.test(caller, hook.resource.id, None)
+    await service.webhooks.test(caller, id_of(hook.resource), None)
     async with world.store.reading() as reader:
         clients = await reader.clients()
     verifications = [answer.resource.id for answer in made]

@@ -29,6 +29,7 @@ from service_use import (
     applicants,
     blob,
     eventually,
+    id_of,
     opened,
     request_of,
     select,
@@ -265,10 +266,10 @@ def test_idempotency_an_identity_is_made_once_and_replayed_as_it_is(store_url: s
         world.clock.advance(3600)
         again = await world.service.identities.create(caller, body, request)
         assert again == replace(first, replayed=True)
-        redacted = await world.service.identities.erase(caller, first.resource.id)
+        redacted = await world.service.identities.erase(caller, id_of(first.resource))
         again = await world.service.identities.create(caller, body, request)
         assert (again.replayed, again.resource) == (True, redacted)
-        assert again.resource.status is IdentityStatus.REDACTED
+        assert again.resource.status == IdentityStatus.REDACTED
         assert len(await table(store_url, IdentityRow)) == 1
 
     tell(store_url, sealed, story)
@@ -284,7 +285,7 @@ def test_idempotency_of_webhooks_shows_the_first_answer_again(store_url: str, se
             return request_of("k", operation, operation)
 
         made = await service.webhooks.create(caller, HOOK, request("POST /webhooks"))
-        hook = made.resource.id
+        hook = id_of(made.resource)
         rotated = await service.webhooks.rotate_secret(caller, hook, request("POST /rotate"))
         tested = await service.webhooks.test(caller, hook, request("POST /test"))
         assert None not in (made.resource.secret, rotated.resource.secret)

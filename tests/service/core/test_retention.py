@@ -229,7 +229,7 @@ def test_several_walks_at_a_time_delete_everything_once(
 
 def test_the_sequence_of_a_client_goes_on(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Webhooks: events are numbered on when all earlier ones are deleted."""
-    monkeypatch.setattr(ids, "_ticks", ids._Ticks())  # other tests have been in later years
+    monkeypatch.setattr(ids, "new_id", ids.Identifiers().new_id)  # other tests have been in later years
 
     async def story(store: Store) -> None:
         async with store.writing([]) as transaction:

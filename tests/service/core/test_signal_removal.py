@@ -42,7 +42,7 @@ AGE = 365 * 24 * HOUR
 @pytest.fixture(autouse=True)
 def from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Identifiers are of the instants of these tests: others of the process may have been in later years."""
-    monkeypatch.setattr(ids, "_ticks", ids._Ticks())
+    monkeypatch.setattr(ids, "new_id", ids.Identifiers().new_id)
 
 
 async def removed(world: World, *, before: int | None = None, dry: bool = False) -> Removed:

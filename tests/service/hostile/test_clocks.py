@@ -17,7 +17,7 @@ from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.retention.pruning import future_links
 from scoring_model.service.scoring import readiness
 from scoring_model.service.scoring.score import LONGEST_RETRY, SKEW
-from service_use import HOUR, SECOND, START, World, applicants, tell
+from service_use import HOUR, SECOND, START, World, applicants, id_of, tell
 from store_story import write_to
 
 AHEAD = 48 * HOUR
@@ -122,7 +122,7 @@ async def told(world: World, hook: bytes) -> list[str]:
 async def hooked(world: World, caller: Caller) -> bytes:
     """A new webhook that wants everything."""
     body = {"destinationUrl": "https://h.example/", "active": True}
-    return (await world.service.webhooks.create(caller, body, None)).resource.id
+    return id_of((await world.service.webhooks.create(caller, body, None)).resource)
 
 
 @pytest.mark.parametrize("step", [-2 * HOUR, 2 * HOUR])

@@ -134,7 +134,7 @@ async def guessed(world: World, caller: Caller, dictionary: Sequence[Mapping[str
     linker = Linker(await load_or_create(world.store, MASTERS), ())
     hashes = set()
     for body in dictionary:
-        person = linker.person_key(caller.history_scope, caller.client, parse_identity(body, START))
+        person = linker.link(caller.history_scope, caller.client, parse_identity(body, START)).person
         assert person is not None
         hashes.add(person)
     if world.url.startswith("sqlite"):

@@ -58,11 +58,10 @@ def test_hashes_are_equal_where_keys_are(one: Mapping[str, object], other: Mappi
 
 @given(_records)
 def test_person_is_that_of_history(record: Mapping[str, object]) -> None:
-    """There is a person exactly when history knows one; the link key and the cheap call give the same."""
+    """There is a person exactly when history knows one; the link key gives the same."""
     links = LINKER.link("1", 1, record)
     assert (links.person is None) == (person_of(record) is None)
     assert dict(links.hashes).get(PERSON) == links.person
-    assert LINKER.person_key("1", 1, record) == links.person
 
 
 @settings(max_examples=50)
@@ -154,8 +153,8 @@ def test_clients_of_a_history_scope_share_everything_but_their_references() -> N
     one, other = dict(LINKER.link("p", 1, FULL).hashes), dict(LINKER.link("p", 2, FULL).hashes)
     assert {name for name in one if one[name] == other[name]} == set(one) - {"reference"}
     alone = {"subjectId": "s1"}
-    assert LINKER.person_key("p", 1, alone) == LINKER.person_key("p", 1, alone)
-    assert LINKER.person_key("p", 1, alone) != LINKER.person_key("p", 2, alone)
+    assert LINKER.link("p", 1, alone).person == LINKER.link("p", 1, alone).person
+    assert LINKER.link("p", 1, alone).person != LINKER.link("p", 2, alone).person
 
 
 def test_parts_do_not_run_into_each_other() -> None:
@@ -198,11 +197,11 @@ def test_hash_is_made_as_documented() -> None:
     )
     assert found[PERSON] == keyed(framed(PERSON), three, framed("zoe"), framed("bo"), framed("1990-01-01"))
     assert found["reference"] == keyed(framed("reference"), one, client, framed("s1"))
-    assert LINKER.person_key("1", 1, {"subjectId": "s1"}) == keyed(framed(PERSON), one, client, framed("s1"))
+    assert LINKER.link("1", 1, {"subjectId": "s1"}).person == keyed(framed(PERSON), one, client, framed("s1"))
     assert found["device"].hex() == "6a27a96b8b11591a4a5189b3aa255488"
 
 
 def test_person_is_known_without_a_link_key_for_it() -> None:
     """The pseudonym of a person does not depend on which link keys a bundle has."""
     bare = Linker(SECRETS, ()).link("1", 1, FULL)
-    assert bare == Links(LINKER.person_key("1", 1, FULL), ())
+    assert bare == Links(LINKER.link("1", 1, FULL).person, ())

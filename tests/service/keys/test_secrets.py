@@ -1,9 +1,9 @@
 import asyncio
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeVar, cast
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -21,24 +21,12 @@ from scoring_model.service.keys.secrets import (
     load_or_create,
     unwrap,
 )
-from scoring_model.service.store import open_store
+from store_story import tell
 
-T = TypeVar("T")
 ROOT = bytes(range(32))
 SECRETS = Secrets(ROOT)
 OTHER = Secrets(bytes(32))
 OLD, NEW = KeyEncryptionKey(bytes(range(32, 64))), KeyEncryptionKey(bytes(range(64, 96)))
-
-
-def _on(url: str, use: Callable[[Store], Awaitable[T]]) -> T:
-    async def used() -> T:
-        store = await open_store(url)
-        try:
-            return await use(store)
-        finally:
-            await store.close()
-
-    return asyncio.run(used())
 
 
 def _hkdf(secret: bytes, information: bytes, length: int) -> bytes:
@@ -105,8 +93,9 @@ def test_wrapped_root_names_its_master_key() -> None:
     assert wrapped[:8] == OLD.id
     assert ROOT not in wrapped
     assert unwrap(wrapped, Keyring(NEW, (OLD,))).check == SECRETS.check
-    with pytest.raises(UnknownMasterKey):
+    with pytest.raises(UnknownMasterKey, match=OLD.id.hex()) as caught:
         unwrap(wrapped, Keyring(NEW))
+    assert caught.value.master_id == OLD.id
     with pytest.raises(Unreadable):
         unwrap(wrapped[:-1], Keyring(OLD))
 
@@ -117,7 +106,7 @@ def test_a_database_keeps_its_secret(store_url: str) -> None:
     async def twice(store: Store) -> tuple[Secrets, Secrets]:
         return await load_or_create(store, Keyring(OLD)), await load_or_create(store, Keyring(NEW, (OLD,)))
 
-    first, second = _on(store_url, twice)
+    first, second = tell(store_url, twice)
     assert first.check == second.check
     assert first.check != SECRETS.check
 
@@ -128,7 +117,7 @@ def test_many_that_start_at_once_agree(store_url: str) -> None:
     async def together(store: Store) -> list[Secrets]:
         return await asyncio.gather(*(load_or_create(store, Keyring(OLD)) for _ in range(8)))
 
-    assert len({secrets.check for secrets in _on(store_url, together)}) == 1
+    assert len({secrets.check for secrets in tell(store_url, together)}) == 1
 
 
 class _Overtaken:
@@ -166,7 +155,7 @@ def test_a_server_that_is_overtaken_takes_what_the_other_made(store_url: str) ->
         found = await load_or_create(cast(Store, _OvertakenStore(store)), Keyring(OLD))
         return found, await load_or_create(store, Keyring(OLD))
 
-    mine, theirs = _on(store_url, overtaken)
+    mine, theirs = tell(store_url, overtaken)
     assert mine.check == theirs.check
 
 
@@ -179,7 +168,7 @@ def test_a_foreign_master_key_is_refused(store_url: str) -> None:
             await load_or_create(store, Keyring(NEW))
         assert (await load_or_create(store, Keyring(OLD))).check == made.check
 
-    _on(store_url, locked_out)
+    tell(store_url, locked_out)
 
 
 @pytest.mark.parametrize(
@@ -199,4 +188,4 @@ def test_another_root_secret_is_refused(store_url: str, facts: dict[str, bytes],
         with pytest.raises(WrongSecret, match=why):
             await load_or_create(store, Keyring(OLD))
 
-    _on(store_url, contradicted)
+    tell(store_url, contradicted)

@@ -17,26 +17,12 @@ from scoring_model.service.clients import Caller, Permission, key_digest
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.core.store import Reader, Store, StoreUnavailable
 from scoring_model.service.credentials import Credentials
+from service_use import SetClock
 
 SECOND = 1_000_000
 ADA = ClientRow(1, "cl_ada", "Ada", "1", "identities,webhooks", 6000, 60, 0, 0, None)
 BOB = ClientRow(2, "cl_bob", "Bob", "shared", "verifications", 10, 1, 0, 0, None)
 CALLER = Caller(1, "cl_ada", "1", frozenset({Permission.IDENTITIES, Permission.WEBHOOKS}), 6000, 60)
-
-
-class Hands:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.time = 1_000 * SECOND
-
-    def now(self) -> int:
-        """The instant that was set."""
-        return self.time
-
-    def event(self, reference: str | None) -> int:
-        """The same."""
-        return self.time
 
 
 class Keys:
@@ -77,7 +63,7 @@ class World:
     """Ada and Bob with a key each, and someone who checks credentials."""
 
     def __init__(self) -> None:
-        self.clock, self.keys = Hands(), Keys()
+        self.clock, self.keys = SetClock(1_000 * SECOND), Keys()
         self.keys.give("sk_ada", ADA)
         self.keys.give("sk_bob", BOB)
         self.credentials = Credentials(cast(Store, self.keys), self.clock)
@@ -181,11 +167,11 @@ def test_authentication_good_pairs_are_remembered_for_at_most_5_s() -> None:
     async def scenario() -> None:
         world = World()
         await world.ask("cl_ada", "sk_ada")
-        world.keys.give("sk_ada", ADA, revoked_at=world.clock.time)
-        world.clock.time += 5 * SECOND - 1
+        world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
+        world.clock.at += 5 * SECOND - 1
         assert await world.ask("cl_ada", "sk_ada") == CALLER
         assert len(world.keys.asked) == 1
-        world.clock.time += 1
+        world.clock.at += 1
         assert await world.ask("cl_ada", "sk_ada") is None
         assert await world.ask("cl_ada", "sk_ada") is None
         assert len(world.keys.asked) == 3
@@ -198,9 +184,9 @@ def test_authentication_what_is_remembered_does_not_outlive_the_key() -> None:
 
     async def scenario() -> None:
         world = World()
-        world.keys.give("sk_ada", ADA, expires_at=world.clock.time + SECOND)
+        world.keys.give("sk_ada", ADA, expires_at=world.clock.at + SECOND)
         assert await world.ask("cl_ada", "sk_ada") == CALLER
-        world.clock.time += SECOND
+        world.clock.at += SECOND
         assert await world.ask("cl_ada", "sk_ada") is None
 
     run(scenario())
@@ -213,7 +199,7 @@ def test_authentication_a_clock_set_back_does_not_stretch_the_memory() -> None:
         world = World()
         await world.ask("cl_ada", "sk_ada")
         world.keys.give("sk_ada", ADA, revoked_at=1)
-        world.clock.time -= SECOND
+        world.clock.at -= SECOND
         assert await world.ask("cl_ada", "sk_ada") is None
 
     run(scenario())
@@ -234,14 +220,14 @@ def test_authentication_known_and_unknown_do_the_same_work(shown: list[tuple[tup
         world = World()
         asked_at: dict[tuple[str, str], int] = {}
         for pair, pause in shown:
-            world.clock.time += pause
+            world.clock.at += pause
             world.keys.asked.clear()
             found = await world.ask(*pair)
             assert (found is not None) == (pair in GOOD)
-            is_fresh = world.clock.time - asked_at.get(pair, -10 * SECOND) < 5 * SECOND
+            is_fresh = world.clock.at - asked_at.get(pair, -10 * SECOND) < 5 * SECOND
             assert world.keys.asked == ([] if is_fresh else [key_digest(pair[1])])
             if pair in GOOD and not is_fresh:
-                asked_at[pair] = world.clock.time
+                asked_at[pair] = world.clock.at
 
     asyncio.run(scenario())
 
@@ -351,7 +337,7 @@ def test_a_query_begins_after_those_who_share_it_asked() -> None:
         world.keys.gate = asyncio.Event()
         early = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
         await asyncio.sleep(0.001)
-        world.keys.give("sk_ada", ADA, revoked_at=world.clock.time)
+        world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
         late = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
         await asyncio.sleep(0.001)
         world.keys.gate.set()
@@ -370,13 +356,13 @@ def test_a_pair_is_remembered_from_the_beginning_of_its_query() -> None:
         world.keys.gate = asyncio.Event()
         asking = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
         await asyncio.sleep(0.001)
-        world.keys.give("sk_ada", ADA, revoked_at=world.clock.time)
-        world.clock.time += 4 * SECOND
+        world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
+        world.clock.at += 4 * SECOND
         world.keys.gate.set()
         assert await asking == CALLER
-        world.clock.time += SECOND - 1
+        world.clock.at += SECOND - 1
         assert await world.ask("cl_ada", "sk_ada") == CALLER
-        world.clock.time += 1
+        world.clock.at += 1
         assert await world.ask("cl_ada", "sk_ada") is None
 
     run(scenario())
