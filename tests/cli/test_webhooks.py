@@ -237,7 +237,7 @@ def test_this_machine_is_dialled_when_a_setting_names_it(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--egress-networks", "inside"], "egress_networks.0 must be an address"),
+        (["--egress-networks", "inside"], "egress_networks.0: must be an address"),
         (["--egress-proxy", "socks5://u:s3cret@h"], "egress_proxy: must be a URL such as http://"),
         (["--shutdown-grace", "soon"], "duration"),
     ],

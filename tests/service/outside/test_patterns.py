@@ -10,6 +10,7 @@ from scoring_model.contract.body import InvalidBody
 from scoring_model.contract.patterns import CURSOR, DESTINATION_URL, IMAGE_URL, NOT_BLANK
 from scoring_model.contract.rules import RuleError, image_url
 from scoring_model.contract.webhook import WebhookContext, WebhookInput
+from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.webhooks import cursor_of, page
 
 DESTINATIONS = [
@@ -39,7 +40,7 @@ def is_image(url: str) -> bool:
 def _is_taken(use: Callable[[], object]) -> bool:
     try:
         use()
-    except (InvalidBody, RuleError):
+    except (Invalid, InvalidBody, RuleError):
         return False
     return True
 
