@@ -79,40 +79,33 @@ async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> 
     await transaction.insert(rows)
 
 
-async def write_identity_events(transaction: Transaction, rows: Sequence[IdentityRow], now: int) -> None:
-    """Write the events of identities that have just been created, or erased."""
-    events = []
-    for row in rows:
-        data = to_json({"id": to_text(row.id), "status": row.status}).decode()
-        events += [NewEvent(row.client, kind, row.id, now, data) for kind in _OF_IDENTITY[row.status]]
-    await write_events(transaction, events)
+def events_of_identity(row: IdentityRow, now: int) -> list[NewEvent]:
+    """Make the events of an identity that has just been created, or erased, in their order."""
+    data = to_json({"id": to_text(row.id), "status": row.status}).decode()
+    return [NewEvent(row.client, kind, row.id, now, data) for kind in _OF_IDENTITY[row.status]]
 
 
-async def write_verification_events(transaction: Transaction, rows: Sequence[VerificationRow]) -> None:
-    """Write the events of verifications: none of a PENDING one, two of a COMPLETED one.
+def events_of_verification(row: VerificationRow) -> list[NewEvent]:
+    """Make the events of a verification that has reached a status, in their order; one that is PENDING has none.
 
-    A webhook gets that of the outcome, unless it names `verification.completed` exactly.
+    A COMPLETED one has two: a webhook gets that of the outcome, unless it names `verification.completed` exactly.
     """
-    events = []
-    for row in rows:
-        if row.status == VerificationStatus.PENDING:
-            continue
-        data = to_json(
-            {
-                "id": to_text(row.id),
-                "identityId": None if row.identity_id is None else to_text(row.identity_id),
-                "status": row.status,
-                "scoringOutcome": row.outcome,
-                "scoringScore": row.score,
-                "modelVersion": row.model_version,
-            }
-        ).decode()
-        kinds = [EventType.VERIFICATION_ERROR]
-        if row.status == VerificationStatus.COMPLETED:
-            kinds = [EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[row.outcome]]
-        at = row.completed_at or row.created_at
-        events += [NewEvent(row.client, kind, row.id, at, data) for kind in kinds]
-    await write_events(transaction, events)
+    if row.status == VerificationStatus.PENDING:
+        return []
+    kinds: tuple[EventType, ...] = (EventType.VERIFICATION_ERROR,)
+    if row.status == VerificationStatus.COMPLETED:
+        kinds = (EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[row.outcome])
+    data = to_json(
+        {
+            "id": to_text(row.id),
+            "identityId": None if row.identity_id is None else to_text(row.identity_id),
+            "status": row.status,
+            "scoringOutcome": row.outcome,
+            "scoringScore": row.score,
+            "modelVersion": row.model_version,
+        }
+    ).decode()
+    return [NewEvent(row.client, kind, row.id, row.completed_at or row.created_at, data) for kind in kinds]
 
 
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:

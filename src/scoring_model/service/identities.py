@@ -27,7 +27,7 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound, Unavailable, parsed
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.core.store import Reader, Store, Transaction
-from scoring_model.service.events import write_identity_events
+from scoring_model.service.events import events_of_identity, write_events
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
@@ -228,7 +228,7 @@ async def erase(transaction: Transaction, key_id: bytes, now: int) -> None:
         if row.status != IdentityStatus.REDACTED
     ]
     await transaction.erase(key_id, now)
-    await write_identity_events(transaction, redacted, now)
+    await write_events(transaction, [event for row in redacted for event in events_of_identity(row, now)])
 
 
 class Identities:
@@ -308,7 +308,7 @@ class Identities:
         sealed = key.seal(pack_identity(values, errors), table="identities", column="payload", row=resource)
         row = IdentityRow(resource, caller.client, key_row.key_id, status.value, sealed, now, now)
         await transaction.insert([row])
-        await write_identity_events(transaction, [row], now)
+        await write_events(transaction, events_of_identity(row, now))
         return Done(shown(row, values, errors), resource)
 
     async def _redact(self, transaction: Transaction, caller: Caller, resource: bytes) -> Done[Identity]:

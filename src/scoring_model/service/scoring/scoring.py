@@ -14,7 +14,7 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, RequestError
 from scoring_model.service.core.rows import LinkRow, VerificationRow
 from scoring_model.service.core.store import Transaction
-from scoring_model.service.events import write_verification_events
+from scoring_model.service.events import events_of_verification, write_events
 from scoring_model.service.identities import seal_reference
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Masks
@@ -109,7 +109,7 @@ class Scoring:
         row = await transaction.verification(row.client, row.id) or row
         failed = _failed(row, self._clock.now())
         if await transaction.settle([failed]):
-            await write_verification_events(transaction, [failed])
+            await write_events(transaction, events_of_verification(failed))
         return Done(failed, failed.id, 200)
 
     async def _keep(
@@ -238,7 +238,7 @@ async def _write(
     written = [row for c, row in rows if c.pending is None or c.id in settled]
     if link_rows := [link for row in written for link in links.get(row.id, ())]:
         await transaction.insert(link_rows)
-    await write_verification_events(transaction, written)
+    await write_events(transaction, [event for row in written for event in events_of_verification(row)])
     return [_done(results[candidate.id]) for candidate in batch.candidates]
 
 
