@@ -4,8 +4,9 @@ import asyncio
 import gc
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import wraps
 from typing import Any, cast
 
 import pytest
@@ -73,32 +74,34 @@ class World:
         return await self.credentials.authenticate(client_id, api_key, limited=limited)
 
 
-def run(scenario: Coroutine[Any, Any, None]) -> None:
-    """Play a scenario, in which nothing may go wrong unheard."""
-    unheard: list[dict[str, Any]] = []
+def in_loop(scenario: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run a test in an event loop, in which no error may go unreported."""
 
-    async def listening() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
-        await scenario
-        gc.collect()
-        await asyncio.sleep(0)
+    @wraps(scenario)
+    def test(**arguments: Any) -> None:
+        unheard: list[dict[str, Any]] = []
 
-    asyncio.run(listening())
-    assert unheard == []
+        async def listening() -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+            await scenario(**arguments)
+            gc.collect()
+            await asyncio.sleep(0)
+
+        asyncio.run(listening())
+        assert unheard == []
+
+    return test
 
 
-def test_authentication_a_good_pair_is_its_client() -> None:
+@in_loop
+async def test_authentication_a_good_pair_is_its_client() -> None:
     """It comes with history scope, permissions and quota; the store is asked by SHA-256 alone."""
-
-    async def scenario() -> None:
-        world = World()
-        assert await world.ask("cl_ada", "sk_ada") == CALLER
-        assert (await world.ask("cl_bob", "sk_bob")) == Caller(
-            2, "cl_bob", "shared", frozenset({Permission.VERIFICATIONS}), 10, 1
-        )
-        assert world.keys.asked[0] == hashlib.sha256(b"sk_ada").digest()
-
-    run(scenario())
+    world = World()
+    assert await world.ask("cl_ada", "sk_ada") == CALLER
+    assert (await world.ask("cl_bob", "sk_bob")) == Caller(
+        2, "cl_bob", "shared", frozenset({Permission.VERIFICATIONS}), 10, 1
+    )
+    assert world.keys.asked[0] == hashlib.sha256(b"sk_ada").digest()
 
 
 @pytest.mark.parametrize(
@@ -115,28 +118,22 @@ def test_authentication_a_good_pair_is_its_client() -> None:
         ("\ud800", "\ud800"),
     ],
 )
-def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id: str, api_key: str) -> None:
+@in_loop
+async def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id: str, api_key: str) -> None:
     """Nobody is let in, whatever was remembered before; what is no text at all does no harm."""
-
-    async def scenario() -> None:
-        world = World()
-        assert await world.ask(client_id, api_key) is None
-        await world.ask("cl_ada", "sk_ada")
-        await world.ask("cl_bob", "sk_bob")
-        assert await world.ask(client_id, api_key) is None
-
-    run(scenario())
+    world = World()
+    assert await world.ask(client_id, api_key) is None
+    await world.ask("cl_ada", "sk_ada")
+    await world.ask("cl_bob", "sk_bob")
+    assert await world.ask(client_id, api_key) is None
 
 
-def test_authentication_the_dummy_credential_opens_nothing() -> None:
+@in_loop
+async def test_authentication_the_dummy_credential_opens_nothing() -> None:
     """It is a revoked key of a revoked client, so that even a store that held it would refuse it."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.rows[key_digest("sk_dummy")] = module.DUMMY_CREDENTIAL
-        assert await world.ask(module.DUMMY_CREDENTIAL[1].client_id, "sk_dummy") is None
-
-    run(scenario())
+    world = World()
+    world.keys.rows[key_digest("sk_dummy")] = module.DUMMY_CREDENTIAL
+    assert await world.ask(module.DUMMY_CREDENTIAL[1].client_id, "sk_dummy") is None
 
 
 @pytest.mark.parametrize(
@@ -148,61 +145,43 @@ def test_authentication_the_dummy_credential_opens_nothing() -> None:
         ({}, ADA._replace(revoked_at=999 * SECOND), False),
     ],
 )
-def test_authentication_expired_and_revoked_pairs_are_nobody(
+@in_loop
+async def test_authentication_expired_and_revoked_pairs_are_nobody(
     fields: dict[str, int], client: ClientRow, is_good: bool
 ) -> None:
     """A key ends at the instant at which it expires; a revoked client has no good key."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.give("sk_ada", client, **fields)
-        assert (await world.ask("cl_ada", "sk_ada") is not None) == is_good
-
-    run(scenario())
+    world = World()
+    world.keys.give("sk_ada", client, **fields)
+    assert (await world.ask("cl_ada", "sk_ada") is not None) == is_good
 
 
-def test_authentication_good_pairs_are_remembered_for_at_most_5_s() -> None:
+@in_loop
+async def test_authentication_good_pairs_are_remembered_for_at_most_5_s() -> None:
     """Within 5 s the store is not asked again; a revocation is noticed after them at the latest."""
-
-    async def scenario() -> None:
-        world = World()
-        await world.ask("cl_ada", "sk_ada")
-        world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
-        world.clock.at += 5 * SECOND - 1
-        assert await world.ask("cl_ada", "sk_ada") == CALLER
-        assert len(world.keys.asked) == 1
-        world.clock.at += 1
-        assert await world.ask("cl_ada", "sk_ada") is None
-        assert await world.ask("cl_ada", "sk_ada") is None
-        assert len(world.keys.asked) == 3
-
-    run(scenario())
+    world = World()
+    await world.ask("cl_ada", "sk_ada")
+    world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
+    world.clock.at += 5 * SECOND - 1
+    assert await world.ask("cl_ada", "sk_ada") == CALLER
+    assert len(world.keys.asked) == 1
+    world.clock.at += 1
+    assert await world.ask("cl_ada", "sk_ada") is None
+    assert await world.ask("cl_ada", "sk_ada") is None
+    assert len(world.keys.asked) == 3
 
 
-def test_authentication_what_is_remembered_does_not_outlive_the_key() -> None:
-    """A key that expires within the 5 s is not believed after its end."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.give("sk_ada", ADA, expires_at=world.clock.at + SECOND)
-        assert await world.ask("cl_ada", "sk_ada") == CALLER
-        world.clock.at += SECOND
-        assert await world.ask("cl_ada", "sk_ada") is None
-
-    run(scenario())
-
-
-def test_authentication_a_clock_set_back_does_not_stretch_the_memory() -> None:
-    """What was seen later than now is asked for again."""
-
-    async def scenario() -> None:
-        world = World()
-        await world.ask("cl_ada", "sk_ada")
-        world.keys.give("sk_ada", ADA, revoked_at=1)
-        world.clock.at -= SECOND
-        assert await world.ask("cl_ada", "sk_ada") is None
-
-    run(scenario())
+@in_loop
+async def test_authentication_what_is_remembered_outlives_neither_the_key_nor_a_clock_set_back() -> None:
+    """A key that expires within the 5 s is not believed after its end; what was seen later than now is asked again."""
+    world = World()
+    world.keys.give("sk_ada", ADA, expires_at=world.clock.at + SECOND)
+    assert await world.ask("cl_ada", "sk_ada") == CALLER
+    world.clock.at += SECOND
+    assert await world.ask("cl_ada", "sk_ada") is None
+    assert await world.ask("cl_bob", "sk_bob") is not None
+    world.keys.give("sk_bob", BOB, revoked_at=1)
+    world.clock.at -= SECOND
+    assert await world.ask("cl_bob", "sk_bob") is None
 
 
 pairs = st.tuples(
@@ -232,7 +211,8 @@ def test_authentication_known_and_unknown_do_the_same_work(shown: list[tuple[tup
     asyncio.run(scenario())
 
 
-def test_authentication_compares_in_constant_time_whether_the_key_is_known_or_not(
+@in_loop
+async def test_authentication_compares_in_constant_time_whether_the_key_is_known_or_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every look-up is followed by one comparison of client ids that does not stop at the first difference."""
@@ -244,175 +224,145 @@ def test_authentication_compares_in_constant_time_whether_the_key_is_known_or_no
 
     monkeypatch.setattr(hmac, "compare_digest", compare)
 
-    async def scenario() -> None:
-        world = World()
-        for pair in (("cl_ada", "sk_ada"), ("cl_ada", "sk_bob"), ("cl_ada", "sk_none")):
-            await world.ask(*pair)
-
-    run(scenario())
+    world = World()
+    for pair in (("cl_ada", "sk_ada"), ("cl_ada", "sk_bob"), ("cl_ada", "sk_none")):
+        await world.ask(*pair)
     assert compared == [(b"cl_ada", b"cl_ada"), (b"cl_ada", b"cl_bob"), (b"cl_ada", b"cl_" + 22 * b"0")]
 
 
-def test_simultaneous_misses_of_a_key_share_a_look_up() -> None:
+@in_loop
+async def test_simultaneous_misses_of_a_key_share_a_look_up() -> None:
     """However many ask at the same time, under whatever client ids, and each gets its own answer."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.gate = asyncio.Event()
-        asking = [asyncio.create_task(world.ask(name, "sk_ada")) for name in ["cl_ada", "cl_bob"] * 5]
-        await asyncio.sleep(0.001)
-        assert len(world.keys.asked) == 1
-        world.keys.gate.set()
-        assert await asyncio.gather(*asking) == [CALLER, None] * 5
-        assert len(world.keys.asked) == 1
-
-    run(scenario())
+    world = World()
+    world.keys.gate = asyncio.Event()
+    asking = [asyncio.create_task(world.ask(name, "sk_ada")) for name in ["cl_ada", "cl_bob"] * 5]
+    await asyncio.sleep(0.001)
+    assert len(world.keys.asked) == 1
+    world.keys.gate.set()
+    assert await asyncio.gather(*asking) == [CALLER, None] * 5
+    assert len(world.keys.asked) == 1
 
 
-def test_who_gives_up_does_not_spoil_a_shared_look_up() -> None:
+@in_loop
+async def test_who_gives_up_does_not_spoil_a_shared_look_up() -> None:
     """The first to ask goes away; the others are answered."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.gate = asyncio.Event()
-        first, second = (asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(2))
-        await asyncio.sleep(0.001)
-        first.cancel()
-        await asyncio.sleep(0.001)
-        world.keys.gate.set()
-        assert await second == CALLER
-        assert first.cancelled()
-        assert len(world.keys.asked) == 1
-
-    run(scenario())
+    world = World()
+    world.keys.gate = asyncio.Event()
+    first, second = (asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(2))
+    await asyncio.sleep(0.001)
+    first.cancel()
+    await asyncio.sleep(0.001)
+    world.keys.gate.set()
+    assert await second == CALLER
+    assert first.cancelled()
+    assert len(world.keys.asked) == 1
 
 
-def test_unknown_pairs_of_one_moment_share_a_query() -> None:
+@in_loop
+async def test_unknown_pairs_of_one_moment_share_a_query() -> None:
     """The first asks at once; all that come while its query is under way share the next one."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.gate = asyncio.Event()
-        first = asyncio.create_task(world.ask("cl_none", "sk_none"))
-        await asyncio.sleep(0.001)
-        flood = [asyncio.create_task(world.ask("cl_none", f"sk_{i}")) for i in range(1_000)]
-        good = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
-        await asyncio.sleep(0.001)
-        world.keys.gate.set()
-        assert await asyncio.gather(first, *flood) == [None] * 1_001
-        assert await good == CALLER
-        assert world.keys.queries == 2
-
-    run(scenario())
+    world = World()
+    world.keys.gate = asyncio.Event()
+    first = asyncio.create_task(world.ask("cl_none", "sk_none"))
+    await asyncio.sleep(0.001)
+    flood = [asyncio.create_task(world.ask("cl_none", f"sk_{i}")) for i in range(1_000)]
+    good = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
+    await asyncio.sleep(0.001)
+    world.keys.gate.set()
+    assert await asyncio.gather(first, *flood) == [None] * 1_001
+    assert await good == CALLER
+    assert world.keys.queries == 2
 
 
-def test_limited_addresses_share_queries_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_limited_addresses_share_queries_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood from them costs few queries, a good pair among it is served, and nobody else waits for them."""
     monkeypatch.setattr(module, "LIMITED_SECONDS", 0.05)
-
-    async def scenario() -> None:
-        world = World()
-        flood = []
-        for i in range(50):
-            flood.append(asyncio.create_task(world.ask("cl_none", f"sk_{i}", limited=True)))
-            await asyncio.sleep(0)
-        good = asyncio.create_task(world.ask("cl_ada", "sk_ada", limited=True))
+    world = World()
+    flood = []
+    for i in range(50):
+        flood.append(asyncio.create_task(world.ask("cl_none", f"sk_{i}", limited=True)))
         await asyncio.sleep(0)
-        assert world.keys.queries == 1
-        assert await world.ask("cl_bob", "sk_bob") is not None
-        assert world.keys.queries == 2
-        assert not good.done()
-        assert await good == CALLER
-        assert await asyncio.gather(*flood) == [None] * 50
-        assert world.keys.queries == 3
+    good = asyncio.create_task(world.ask("cl_ada", "sk_ada", limited=True))
+    await asyncio.sleep(0)
+    assert world.keys.queries == 1
+    assert await world.ask("cl_bob", "sk_bob") is not None
+    assert world.keys.queries == 2
+    assert not good.done()
+    assert await good == CALLER
+    assert await asyncio.gather(*flood) == [None] * 50
+    assert world.keys.queries == 3
 
-    run(scenario())
 
-
-def test_a_query_begins_after_those_who_share_it_asked() -> None:
+@in_loop
+async def test_a_query_begins_after_those_who_share_it_asked() -> None:
     """One under way may have seen a key before its revocation: who asks meanwhile waits for the next."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.gate = asyncio.Event()
-        early = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
-        await asyncio.sleep(0.001)
-        world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
-        late = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
-        await asyncio.sleep(0.001)
-        world.keys.gate.set()
-        assert await late is None
-        assert await early == CALLER  # it was good when it was asked for
-        assert await world.ask("cl_ada", "sk_ada") is None
-
-    run(scenario())
+    world = World()
+    world.keys.gate = asyncio.Event()
+    early = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
+    await asyncio.sleep(0.001)
+    world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
+    late = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
+    await asyncio.sleep(0.001)
+    world.keys.gate.set()
+    assert await late is None
+    assert await early == CALLER  # it was good when it was asked for
+    assert await world.ask("cl_ada", "sk_ada") is None
 
 
-def test_a_pair_is_remembered_from_the_beginning_of_its_query() -> None:
+@in_loop
+async def test_a_pair_is_remembered_from_the_beginning_of_its_query() -> None:
     """A query that takes 4 s gives an answer that is believed for one more."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.gate = asyncio.Event()
-        asking = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
-        await asyncio.sleep(0.001)
-        world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
-        world.clock.at += 4 * SECOND
-        world.keys.gate.set()
-        assert await asking == CALLER
-        world.clock.at += SECOND - 1
-        assert await world.ask("cl_ada", "sk_ada") == CALLER
-        world.clock.at += 1
-        assert await world.ask("cl_ada", "sk_ada") is None
-
-    run(scenario())
+    world = World()
+    world.keys.gate = asyncio.Event()
+    asking = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
+    await asyncio.sleep(0.001)
+    world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
+    world.clock.at += 4 * SECOND
+    world.keys.gate.set()
+    assert await asking == CALLER
+    world.clock.at += SECOND - 1
+    assert await world.ask("cl_ada", "sk_ada") == CALLER
+    world.clock.at += 1
+    assert await world.ask("cl_ada", "sk_ada") is None
 
 
-def test_a_store_that_is_away_is_told_to_all_and_not_remembered() -> None:
+@in_loop
+async def test_a_store_that_is_away_is_told_to_all_and_not_remembered() -> None:
     """All that share the look-up hear of it, the next one asks again, and given-up failures are no warnings."""
-
-    async def scenario() -> None:
-        world = World()
-        world.keys.gate, world.keys.away = asyncio.Event(), True
-        asking = [asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(3)]
-        alone = asyncio.create_task(world.ask("cl_bob", "sk_bob"))
-        await asyncio.sleep(0.001)
-        alone.cancel()
-        world.keys.gate.set()
-        found = await asyncio.gather(*asking, return_exceptions=True)
-        assert [type(error) for error in found] == [StoreUnavailable] * 3
-        world.keys.away = False
-        assert await world.ask("cl_ada", "sk_ada") == CALLER
-
-    run(scenario())
+    world = World()
+    world.keys.gate, world.keys.away = asyncio.Event(), True
+    asking = [asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(3)]
+    alone = asyncio.create_task(world.ask("cl_bob", "sk_bob"))
+    await asyncio.sleep(0.001)
+    alone.cancel()
+    world.keys.gate.set()
+    found = await asyncio.gather(*asking, return_exceptions=True)
+    assert [type(error) for error in found] == [StoreUnavailable] * 3
+    world.keys.away = False
+    assert await world.ask("cl_ada", "sk_ada") == CALLER
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pairs that were asked for longest ago give way; bad pairs are not remembered at all."""
     monkeypatch.setattr(module, "MOST_REMEMBERED", 4)
-
-    async def scenario() -> None:
-        world = World()
-        for i in range(5):
-            world.keys.give(f"sk_{i}", ADA)
-            await world.ask("cl_ada", f"sk_{i}")
-            await world.ask("cl_none", f"sk_{i}")
-        world.keys.asked.clear()
-        await world.ask("cl_ada", "sk_4")
-        await world.ask("cl_ada", "sk_1")
-        assert world.keys.asked == []
-        await world.ask("cl_ada", "sk_0")
-        assert world.keys.asked == [key_digest("sk_0")]
-
-    run(scenario())
+    world = World()
+    for i in range(5):
+        world.keys.give(f"sk_{i}", ADA)
+        await world.ask("cl_ada", f"sk_{i}")
+        await world.ask("cl_none", f"sk_{i}")
+    world.keys.asked.clear()
+    await world.ask("cl_ada", "sk_4")
+    await world.ask("cl_ada", "sk_1")
+    assert world.keys.asked == []
+    await world.ask("cl_ada", "sk_0")
+    assert world.keys.asked == [key_digest("sk_0")]
 
 
-def test_keys_are_not_held() -> None:
+@in_loop
+async def test_keys_are_not_held() -> None:
     """Nothing that is remembered has the text of a key in it."""
-
-    async def scenario() -> None:
-        world = World()
-        await world.ask("cl_ada", "sk_ada")
-        assert "sk_ada" not in repr(vars(world.credentials))
-
-    run(scenario())
+    world = World()
+    await world.ask("cl_ada", "sk_ada")
+    assert "sk_ada" not in repr(vars(world.credentials))

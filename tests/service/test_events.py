@@ -24,7 +24,7 @@ from scoring_model.service.events import (
     replay,
     webhook_data,
 )
-from store_story import kept, tell, write
+from store_story import kept, with_store, write
 from stored_rows import delivery_row, event_row, identity_row, new_id, webhook_row
 
 NAMES = (
@@ -143,89 +143,74 @@ def of(event: EventRow, **changes: Any) -> DeliveryRow:
 
 
 @pytest.mark.parametrize("status", ["DEAD", "DELIVERED", "DROPPED"])
-def test_a_replayed_delivery_begins_anew(store_url: str, status: str) -> None:
+@with_store
+async def test_a_replayed_delivery_begins_anew(store: Store, status: str) -> None:
     """It waits, is due now, and has all its attempts before it; what the last one was answered stays until the next."""
     hook, event = webhook_row(), event_row(waiting=0)
     row, other = of(event, webhook=hook.id, status=status), of(event)
-
-    async def story(store: Store) -> None:
-        await write(store, hook, event, row, other)
-        assert (await replay(store, row.id, now=NOW)).again == (row.id,)
-        again = row._replace(status="WAITING", attempts=0, due_at=NOW, leased_until=None, finished_at=None)
-        assert await kept(store, row.id) == again
-        assert await kept(store, other.id) == other
-        async with store.writing([]) as transaction:
-            leased = await transaction.lease_deliveries(NOW, NOW + 60, {hook.id: 9})
-        assert [delivery.id for delivery, _, _ in leased] == [row.id]
-
-    tell(store_url, story)
+    await write(store, hook, event, row, other)
+    assert (await replay(store, row.id, now=NOW)).again == (row.id,)
+    again = row._replace(status="WAITING", attempts=0, due_at=NOW, leased_until=None, finished_at=None)
+    assert await kept(store, row.id) == again
+    assert await kept(store, other.id) == other
+    async with store.writing([]) as transaction:
+        leased = await transaction.lease_deliveries(NOW, NOW + 60, {hook.id: 9})
+    assert [delivery.id for delivery, _, _ in leased] == [row.id]
 
 
-def test_what_waits_is_left_as_it_is(store_url: str) -> None:
+@with_store
+async def test_what_waits_is_left_as_it_is(store: Store) -> None:
     """A replay of a delivery that waits neither moves it nor ends its lease, and says so."""
     hook, event = webhook_row(), event_row(waiting=0)
     row = of(event, webhook=hook.id, status="WAITING", finished_at=None)
-
-    async def story(store: Store) -> None:
-        await write(store, hook, event, row)
-        for resource in (row.id, event.id):
-            with pytest.raises(NotReplayed, match="waits already"):
-                await replay(store, resource, now=NOW)
-        assert await kept(store, row.id) == row
-        async with store.writing([]) as transaction:
-            assert not await transaction.deliver_again(new_id(), NOW)
-
-    tell(store_url, story)
+    await write(store, hook, event, row)
+    for resource in (row.id, event.id):
+        with pytest.raises(NotReplayed, match="waits already"):
+            await replay(store, resource, now=NOW)
+    assert await kept(store, row.id) == row
+    async with store.writing([]) as transaction:
+        assert not await transaction.deliver_again(new_id(), NOW)
 
 
-def test_all_deliveries_of_an_event_are_replayed_that_can_be(store_url: str) -> None:
+@with_store
+async def test_all_deliveries_of_an_event_are_replayed_that_can_be(store: Store) -> None:
     """Those of other events stay; those to webhooks that are inactive or gone are refused, each with its reason."""
     active, inactive, event, other = webhook_row(), webhook_row(active=0), event_row(), event_row()
     rows = [of(event, webhook=hook) for hook in (active.id, inactive.id, new_id())]
     foreign = of(other, webhook=active.id)
-
-    async def story(store: Store) -> None:
-        await write(store, active, inactive, event, other, *rows, foreign)
-        async with store.reading() as reader:
-            assert await reader.deliveries_of(event.id) == rows
-        done = await replay(store, event.id, now=NOW)
-        assert done.again == (rows[0].id,)
-        assert [row for row, _ in done.refused] == [rows[1].id, rows[2].id]
-        assert ["inactive" in done.refused[0][1], "deleted" in done.refused[1][1]] == [True, True]
-        assert [await kept(store, row.id) for row in (*rows[1:], foreign)] == [*rows[1:], foreign]
-
-    tell(store_url, story)
+    await write(store, active, inactive, event, other, *rows, foreign)
+    async with store.reading() as reader:
+        assert await reader.deliveries_of(event.id) == rows
+    done = await replay(store, event.id, now=NOW)
+    assert done.again == (rows[0].id,)
+    assert [row for row, _ in done.refused] == [rows[1].id, rows[2].id]
+    assert ["inactive" in done.refused[0][1], "deleted" in done.refused[1][1]] == [True, True]
+    assert [await kept(store, row.id) for row in (*rows[1:], foreign)] == [*rows[1:], foreign]
 
 
-def test_nothing_to_replay_is_an_error(store_url: str) -> None:
+@with_store
+async def test_nothing_to_replay_is_an_error(store: Store) -> None:
     """An id of nothing, and an event that no webhook wanted, are told alike."""
-
-    async def story(store: Store) -> None:
-        await write(store, event := event_row())
-        for resource in (new_id(), event.id):
-            with pytest.raises(NotReplayed, match="no delivery has this id"):
-                await replay(store, resource, now=NOW)
-
-    tell(store_url, story)
+    await write(store, event := event_row())
+    for resource in (new_id(), event.id):
+        with pytest.raises(NotReplayed, match="no delivery has this id"):
+            await replay(store, resource, now=NOW)
 
 
-def test_deliveries_are_listed_with_event_and_client(store_url: str) -> None:
+@with_store
+async def test_deliveries_are_listed_with_event_and_client(store: Store) -> None:
     """In the order of their ids, with what narrows them down; an unknown client is an error and no empty list."""
-
-    async def story(store: Store) -> None:
-        one, two = [await write_client(store, name) for name in ("cl_one", "cl_two")]
-        events = [event_row(client=client) for client in (one, two, two)]
-        rows = [of(event, client=event.client) for event in events]
-        rows[2] = rows[2]._replace(status="WAITING")
-        await write(store, *events, *rows)
-        found = await list_deliveries(store, limit=9)
-        assert [(one.row, one.event) for one in found] == list(zip(rows, events, strict=True))
-        assert [one.client_id for one in found] == ["cl_one", "cl_two", "cl_two"]
-        dead = await list_deliveries(store, status=DeliveryStatus.DEAD, client_id="cl_two", limit=9)
-        assert [one.row.id for one in dead] == [rows[1].id]
-        rest = await list_deliveries(store, after=rows[0].id, limit=1)
-        assert [one.row.id for one in rest] == [rows[1].id]
-        with pytest.raises(ValueError, match="no such client"):
-            await list_deliveries(store, client_id="cl_three", limit=9)
-
-    tell(store_url, story)
+    one, two = [await write_client(store, name) for name in ("cl_one", "cl_two")]
+    events = [event_row(client=client) for client in (one, two, two)]
+    rows = [of(event, client=event.client) for event in events]
+    rows[2] = rows[2]._replace(status="WAITING")
+    await write(store, *events, *rows)
+    found = await list_deliveries(store, limit=9)
+    assert [(one.row, one.event) for one in found] == list(zip(rows, events, strict=True))
+    assert [one.client_id for one in found] == ["cl_one", "cl_two", "cl_two"]
+    dead = await list_deliveries(store, status=DeliveryStatus.DEAD, client_id="cl_two", limit=9)
+    assert [one.row.id for one in dead] == [rows[1].id]
+    rest = await list_deliveries(store, after=rows[0].id, limit=1)
+    assert [one.row.id for one in rest] == [rows[1].id]
+    with pytest.raises(ValueError, match="no such client"):
+        await list_deliveries(store, client_id="cl_three", limit=9)

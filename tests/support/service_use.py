@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast, overload
 from uuid import UUID
 
 import asyncpg
@@ -41,6 +41,7 @@ from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
 from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import open_store
+from store_story import as_test
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Row)
@@ -349,6 +350,30 @@ def tell(url: str, bundle: Path, story: Story[T], **options: Any) -> T:
             return await story(world)
 
     return asyncio.run(told())
+
+
+@overload
+def with_service(story: Callable[..., Awaitable[None]], /) -> Callable[..., None]: ...
+@overload
+def with_service(**options: Any) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]: ...
+def with_service(
+    story: Callable[..., Awaitable[None]] | None = None,
+    /,
+    *,
+    url: str = "store_url",
+    bundle: str = "sealed",
+    **options: Any,
+) -> Any:
+    """Tell a story of a world as a test; `url` and `bundle` name fixtures, `options` are those of `opened`."""
+
+    def decorated(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        def run(**arguments: Any) -> None:
+            where, served = arguments.pop(url), arguments.pop(bundle)
+            tell(where, served, lambda world: story(world, **arguments), **options)
+
+        return as_test(run, story, url, bundle)
+
+    return decorated if story is None else decorated(story)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """What a test does with a store: open it, write rows, look at what is kept."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import wraps
+from typing import Any, TypeVar
 
 from scoring_model.service.core.rows import DeliveryRow, Row
 from scoring_model.service.core.store import Store
@@ -23,6 +25,24 @@ def tell(url: str, story: Story[T]) -> T:
             await store.close()
 
     return asyncio.run(run())
+
+
+def as_test(run: Callable[..., None], story: Callable[..., Any], *fixtures: str) -> Callable[..., None]:
+    """Make a test that gets fixtures by name, and the parameters of a story but the first."""
+    own = list(inspect.signature(story).parameters.values())[1:]
+    test = wraps(story)(run)
+    taken = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in fixtures]
+    test.__signature__ = inspect.Signature([*taken, *own])  # type: ignore[attr-defined]
+    return test
+
+
+def with_store(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Tell a story of an open store as a test on either database."""
+
+    def run(store_url: str, **arguments: Any) -> None:
+        tell(store_url, lambda store: story(store, **arguments))
+
+    return as_test(run, story, "store_url")
 
 
 async def write(store: Store, *rows: Row) -> None:

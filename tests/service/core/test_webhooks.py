@@ -2,7 +2,6 @@
 
 import base64
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -42,7 +41,7 @@ from service_use import (
     opened,
     select,
     table,
-    tell,
+    with_service,
 )
 from store_story import write
 from stored_rows import delivery_row, webhook_row
@@ -70,242 +69,210 @@ async def secrets_of(world: World, hook: bytes) -> list[str | None]:
     return [None if one is None else world.secrets.open(place, one).decode() for one in sealed]
 
 
-def test_webhooks_show_their_secret_once(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_show_their_secret_once(world: World) -> None:
     """Creation shows it; reading, listing and changing do not; at rest it is sealed."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = await created(world, caller, description=" mine ")
-        assert made.secret is not None
-        assert made.secret.startswith("whsec_")
-        assert (made.event_types, made.description, made.disabled_reason) == (("*",), "mine", None)
-        assert (made.created_at, made.updated_at) == (instant(START), instant(START))
-        read = await world.service.webhooks.get(caller, id_of(made))
-        page, _ = await world.service.webhooks.page(caller, limit=100, after=None)
-        changed = await world.service.webhooks.update(caller, id_of(made), HOOK)
-        tested = (await world.service.webhooks.test(caller, id_of(made), None)).resource
-        assert {one.secret for one in (read, page[0], changed, tested)} == {None}
-        assert await secrets_of(world, id_of(made)) == [made.secret, None]
-        row = await kept(world, id_of(made))
-        assert made.secret.encode() not in row.secret
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = await created(world, caller, description=" mine ")
+    assert made.secret is not None
+    assert made.secret.startswith("whsec_")
+    assert (made.event_types, made.description, made.disabled_reason) == (("*",), "mine", None)
+    assert (made.created_at, made.updated_at) == (instant(START), instant(START))
+    read = await world.service.webhooks.get(caller, id_of(made))
+    page, _ = await world.service.webhooks.page(caller, limit=100, after=None)
+    changed = await world.service.webhooks.update(caller, id_of(made), HOOK)
+    tested = (await world.service.webhooks.test(caller, id_of(made), None)).resource
+    assert {one.secret for one in (read, page[0], changed, tested)} == {None}
+    assert await secrets_of(world, id_of(made)) == [made.secret, None]
+    row = await kept(world, id_of(made))
+    assert made.secret.encode() not in row.secret
 
 
-def test_webhooks_put_changes_what_it_names(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_put_changes_what_it_names(world: World) -> None:
     """Destination and activity are required; what is left out keeps its value; what is wrong changes nothing."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = await created(world, caller, eventTypes=["identity.*"], description="d")
-        world.clock.advance(60)
-        other = {"destinationUrl": URL + "/2", "active": False}
-        changed = await world.service.webhooks.update(caller, id_of(made), other)
-        assert (changed.destination_url, changed.active) == (URL + "/2", False)
-        assert (changed.event_types, changed.description) == (("identity.*",), "d")
-        assert (changed.created_at, changed.updated_at) == (made.created_at, instant(START + 60_000_000))
-        assert await world.service.webhooks.get(caller, id_of(made)) == changed
-        full = {**HOOK, "eventTypes": ["verification.failed"], "description": ""}
-        changed = await world.service.webhooks.update(caller, id_of(made), full)
-        assert (changed.event_types, changed.description) == (("verification.failed",), None)
-        for body in ({"active": True}, {**HOOK, "secret": "whsec_x"}, {**HOOK, "eventTypes": ["no"]}):
-            with pytest.raises(Invalid):
-                await world.service.webhooks.update(caller, id_of(made), body)
-        assert await world.service.webhooks.get(caller, id_of(made)) == changed
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = await created(world, caller, eventTypes=["identity.*"], description="d")
+    world.clock.advance(60)
+    other = {"destinationUrl": URL + "/2", "active": False}
+    changed = await world.service.webhooks.update(caller, id_of(made), other)
+    assert (changed.destination_url, changed.active) == (URL + "/2", False)
+    assert (changed.event_types, changed.description) == (("identity.*",), "d")
+    assert (changed.created_at, changed.updated_at) == (made.created_at, instant(START + 60_000_000))
+    assert await world.service.webhooks.get(caller, id_of(made)) == changed
+    full = {**HOOK, "eventTypes": ["verification.failed"], "description": ""}
+    changed = await world.service.webhooks.update(caller, id_of(made), full)
+    assert (changed.event_types, changed.description) == (("verification.failed",), None)
+    for body in ({"active": True}, {**HOOK, "secret": "whsec_x"}, {**HOOK, "eventTypes": ["no"]}):
+        with pytest.raises(Invalid):
+            await world.service.webhooks.update(caller, id_of(made), body)
+    assert await world.service.webhooks.get(caller, id_of(made)) == changed
 
 
-def test_webhooks_put_enables_again(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_put_enables_again(world: World) -> None:
     """Activating clears why it was disabled and begins the time without success anew; no other change does."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = await created(world, caller)
-        async with world.store.writing([caller.history_scope]) as transaction:
-            row = await kept(world, id_of(made))
-            await transaction.update_webhook(row._replace(active=0, disabled_reason="gone"))
-        read = await world.service.webhooks.get(caller, id_of(made))
-        assert (read.active, read.disabled_reason) == (False, "gone")
-        seen = []
-        for active in (False, False, True, True):
-            world.clock.advance(60)
-            found = await world.service.webhooks.update(caller, id_of(made), {**HOOK, "active": active})
-            seen.append((found.disabled_reason, (await kept(world, id_of(made))).succeeded_at - START))
-        assert seen == [("gone", 0), ("gone", 0), (None, 180_000_000), (None, 180_000_000)]
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = await created(world, caller)
+    async with world.store.writing([caller.history_scope]) as transaction:
+        row = await kept(world, id_of(made))
+        await transaction.update_webhook(row._replace(active=0, disabled_reason="gone"))
+    read = await world.service.webhooks.get(caller, id_of(made))
+    assert (read.active, read.disabled_reason) == (False, "gone")
+    seen = []
+    for active in (False, False, True, True):
+        world.clock.advance(60)
+        found = await world.service.webhooks.update(caller, id_of(made), {**HOOK, "active": active})
+        seen.append((found.disabled_reason, (await kept(world, id_of(made))).succeeded_at - START))
+    assert seen == [("gone", 0), ("gone", 0), (None, 180_000_000), (None, 180_000_000)]
 
 
-def test_webhooks_that_are_inactive_get_nothing_that_waits(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_that_are_inactive_get_nothing_that_waits(world: World) -> None:
     """Webhooks: an inactive or deleted one gets nothing; what waits for others stays, as do tests of inactive ones."""
+    caller = await world.client()
+    first, second, other = [await created(world, caller) for _ in range(3)]
 
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first, second, other = [await created(world, caller) for _ in range(3)]
+    async def deliver(hook: Webhook) -> bytes:
+        row = delivery_row(webhook=id_of(hook), client=caller.client)
+        async with world.store.writing([caller.history_scope]) as transaction:
+            await transaction.insert([row])
+        return row.id
 
-        async def deliver(hook: Webhook) -> bytes:
-            row = delivery_row(webhook=id_of(hook), client=caller.client)
-            async with world.store.writing([caller.history_scope]) as transaction:
-                await transaction.insert([row])
-            return row.id
+    rows = [await deliver(hook) for hook in (first, second, other)]
 
-        rows = [await deliver(hook) for hook in (first, second, other)]
+    async def statuses() -> list[tuple[str, int | None]]:
+        found = {row.id: (row.status, row.finished_at) for row in await table(world.url, DeliveryRow)}
+        return [found[row] for row in rows]
 
-        async def statuses() -> list[tuple[str, int | None]]:
-            found = {row.id: (row.status, row.finished_at) for row in await table(world.url, DeliveryRow)}
-            return [found[row] for row in rows]
-
-        waiting, dropped = ("WAITING", None), ("DROPPED", START)
-        await world.service.webhooks.update(caller, id_of(first), HOOK)
-        assert await statuses() == [waiting] * 3
-        await world.service.webhooks.update(caller, id_of(first), {**HOOK, "active": False})
-        assert await statuses() == [dropped, waiting, waiting]
-        await world.service.webhooks.delete(caller, id_of(second))
-        assert await statuses() == [dropped, dropped, waiting]
-        rows.append(await deliver(first))
-        await world.service.webhooks.update(caller, id_of(first), {**HOOK, "active": False})
-        assert await statuses() == [dropped, dropped, waiting, waiting]
-
-    tell(store_url, sealed, story)
+    waiting, dropped = ("WAITING", None), ("DROPPED", START)
+    await world.service.webhooks.update(caller, id_of(first), HOOK)
+    assert await statuses() == [waiting] * 3
+    await world.service.webhooks.update(caller, id_of(first), {**HOOK, "active": False})
+    assert await statuses() == [dropped, waiting, waiting]
+    await world.service.webhooks.delete(caller, id_of(second))
+    assert await statuses() == [dropped, dropped, waiting]
+    rows.append(await deliver(first))
+    await world.service.webhooks.update(caller, id_of(first), {**HOOK, "active": False})
+    assert await statuses() == [dropped, dropped, waiting, waiting]
 
 
-def test_webhooks_are_fifty_at_most(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_are_fifty_at_most(world: World) -> None:
     """The next is refused, of this client alone; one that is deleted makes room."""
-
-    async def story(world: World) -> None:
-        caller, mate = await world.client("bank"), await world.client("bank")
-        made = [await created(world, caller, active=bool(i % 2)) for i in range(50)]
-        with pytest.raises(WebhookLimit):
-            await created(world, caller)
-        await created(world, mate)
-        await world.service.webhooks.delete(caller, id_of(made[7]))
+    caller, mate = await world.client("bank"), await world.client("bank")
+    made = [await created(world, caller, active=bool(i % 2)) for i in range(50)]
+    with pytest.raises(WebhookLimit):
         await created(world, caller)
-        with pytest.raises(WebhookLimit):
-            await created(world, caller)
+    await created(world, mate)
+    await world.service.webhooks.delete(caller, id_of(made[7]))
+    await created(world, caller)
+    with pytest.raises(WebhookLimit):
+        await created(world, caller)
 
-    tell(store_url, sealed, story)
 
-
-def test_webhooks_are_listed_page_by_page(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_are_listed_page_by_page(world: World) -> None:
     """Pages in the order of creation hold each once, and the last says that it is the last."""
-
-    async def story(world: World) -> None:
-        caller, other = await world.client(), await world.client()
-        await created(world, other)
-        made = [(await created(world, caller)).id for _ in range(5)]
-        for limit in (1, 2, 5, 100):
-            found: list[str] = []
-            after = None
-            while True:
-                page, after = await world.service.webhooks.page(caller, limit=limit, after=after)
-                assert 1 <= len(page) <= limit
-                found += [hook.id for hook in page]
-                if after is None:
-                    break
-            assert found == made
-
-    tell(store_url, sealed, story)
+    caller, other = await world.client(), await world.client()
+    await created(world, other)
+    made = [(await created(world, caller)).id for _ in range(5)]
+    for limit in (1, 2, 5, 100):
+        found: list[str] = []
+        after = None
+        while True:
+            page, after = await world.service.webhooks.page(caller, limit=limit, after=after)
+            assert 1 <= len(page) <= limit
+            found += [hook.id for hook in page]
+            if after is None:
+                break
+        assert found == made
 
 
-def test_webhooks_are_there_for_their_client_alone(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_are_there_for_their_client_alone(world: World) -> None:
     """To another client, of the same history scope too, none of the operations finds one; a bad body is told first.
 
     Deletion answers the webhook as it was; a second one finds nothing.
     """
-
-    async def story(world: World) -> None:
-        caller, mate = await world.client("bank"), await world.client("bank")
-        made = await created(world, caller)
-        service = world.service
-        for who, what in ((mate, id_of(made)), (caller, ids.new_id(0))):
-            for call in (
-                lambda who, what: service.webhooks.get(who, what),
-                lambda who, what: service.webhooks.update(who, what, HOOK),
-                lambda who, what: service.webhooks.delete(who, what),
-                lambda who, what: service.webhooks.test(who, what, None),
-                lambda who, what: service.webhooks.rotate_secret(who, what, None),
-            ):
-                with pytest.raises(NotFound):
-                    await call(who, what)
-            with pytest.raises(Invalid):
-                await service.webhooks.update(who, what, {})
-        assert await service.webhooks.page(mate, limit=100, after=None) == ([], None)
-        assert await world.events(caller) == []
-        read = await service.webhooks.get(caller, id_of(made))
-        assert await service.webhooks.delete(caller, id_of(made)) == read
-        with pytest.raises(NotFound):
-            await service.webhooks.delete(caller, id_of(made))
-        assert await table(store_url, WebhookRow) == []
-
-    tell(store_url, sealed, story)
+    caller, mate = await world.client("bank"), await world.client("bank")
+    made = await created(world, caller)
+    service = world.service
+    for who, what in ((mate, id_of(made)), (caller, ids.new_id(0))):
+        for call in (
+            lambda who, what: service.webhooks.get(who, what),
+            lambda who, what: service.webhooks.update(who, what, HOOK),
+            lambda who, what: service.webhooks.delete(who, what),
+            lambda who, what: service.webhooks.test(who, what, None),
+            lambda who, what: service.webhooks.rotate_secret(who, what, None),
+        ):
+            with pytest.raises(NotFound):
+                await call(who, what)
+        with pytest.raises(Invalid):
+            await service.webhooks.update(who, what, {})
+    assert await service.webhooks.page(mate, limit=100, after=None) == ([], None)
+    assert await world.events(caller) == []
+    read = await service.webhooks.get(caller, id_of(made))
+    assert await service.webhooks.delete(caller, id_of(made)) == read
+    with pytest.raises(NotFound):
+        await service.webhooks.delete(caller, id_of(made))
+    assert await table(world.url, WebhookRow) == []
 
 
 @pytest.mark.parametrize("active", [True, False])
-def test_webhooks_a_test_event_waits_even_for_one_that_is_inactive(
-    store_url: str, sealed: Path, active: bool
-) -> None:
+@with_service
+async def test_webhooks_a_test_event_waits_even_for_one_that_is_inactive(world: World, active: bool) -> None:
     """Whatever its event types: the event names the webhook, and nothing of its destination."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = await created(world, caller, active=active, eventTypes=["identity.created"])
-        assert (await world.service.webhooks.test(caller, id_of(made), None)).resource.id == made.id
-        (event,) = await world.events(caller)
-        assert (event.type, event.resource, event.waiting, event.sequence) == (
-            "webhook.test",
-            id_of(made),
-            1,
-            1,
-        )
-        assert json.loads(event.data) == {"id": made.id}
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = await created(world, caller, active=active, eventTypes=["identity.created"])
+    assert (await world.service.webhooks.test(caller, id_of(made), None)).resource.id == made.id
+    (event,) = await world.events(caller)
+    assert (event.type, event.resource, event.waiting, event.sequence) == (
+        "webhook.test",
+        id_of(made),
+        1,
+        1,
+    )
+    assert json.loads(event.data) == {"id": made.id}
 
 
-def test_webhooks_rotation_keeps_the_secret_before_for_a_day(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_rotation_keeps_the_secret_before_for_a_day(world: World) -> None:
     """The new one is shown, the old one signs too for 24 h, and a second rotation drops the oldest at once."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = await created(world, caller)
-        shown = [made.secret]
-        for hours in (0, 1, 2):
-            world.clock.at = START + hours * HOUR
-            rotated = (await world.service.webhooks.rotate_secret(caller, id_of(made), None)).resource
-            shown.append(rotated.secret)
-            assert await secrets_of(world, id_of(made)) == [shown[-1], shown[-2]]
-            row = await kept(world, id_of(made))
-            assert row.old_secret_until == world.clock.at + 24 * HOUR
-            assert (rotated.updated_at, rotated.destination_url) == (instant(world.clock.at), URL)
-        assert len(set(shown)) == 4
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = await created(world, caller)
+    shown = [made.secret]
+    for hours in (0, 1, 2):
+        world.clock.at = START + hours * HOUR
+        rotated = (await world.service.webhooks.rotate_secret(caller, id_of(made), None)).resource
+        shown.append(rotated.secret)
+        assert await secrets_of(world, id_of(made)) == [shown[-1], shown[-2]]
+        row = await kept(world, id_of(made))
+        assert row.old_secret_until == world.clock.at + 24 * HOUR
+        assert (rotated.updated_at, rotated.destination_url) == (instant(world.clock.at), URL)
+    assert len(set(shown)) == 4
 
 
-def test_webhooks_events_wait_only_where_somebody_listens(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_events_wait_only_where_somebody_listens(world: World) -> None:
     """An event of a client without an active webhook waits for nobody; every event is numbered all the same."""
-
-    async def story(world: World) -> None:
-        caller, other = await world.client(), await world.client()
-        person = {**applicants(sealed)[0].identity}
-        waiting = []
-        await created(world, other)
-        for active in (None, False, True):
-            if active is not None:
-                hook = await created(world, caller, active=active)
-            await world.identity(caller, {"firstName": "Ann"})
-            waiting.append((await world.events(caller))[-1].waiting)
-        await world.service.webhooks.delete(caller, id_of(hook))
-        identity = await world.identity(caller, person)
-        await world.service.identities.erase(caller, identity)
-        events = await world.events(caller)
-        assert waiting == [0, 0, 1]
-        assert [event.waiting for event in events] == [0, 0, 1, 0, 0, 0]
-        assert [event.sequence for event in events] == [1, 2, 3, 4, 5, 6]
-        assert await world.events(other) == []
-
-    tell(store_url, sealed, story)
+    caller, other = await world.client(), await world.client()
+    person = {**applicants(world.bundle)[0].identity}
+    waiting = []
+    await created(world, other)
+    for active in (None, False, True):
+        if active is not None:
+            hook = await created(world, caller, active=active)
+        await world.identity(caller, {"firstName": "Ann"})
+        waiting.append((await world.events(caller))[-1].waiting)
+    await world.service.webhooks.delete(caller, id_of(hook))
+    identity = await world.identity(caller, person)
+    await world.service.identities.erase(caller, identity)
+    events = await world.events(caller)
+    assert waiting == [0, 0, 1]
+    assert [event.waiting for event in events] == [0, 0, 1, 0, 0, 0]
+    assert [event.sequence for event in events] == [1, 2, 3, 4, 5, 6]
+    assert await world.events(other) == []
 
 
 def test_webhooks_secrets_are_whsec_and_32_random_bytes() -> None:
@@ -380,53 +347,47 @@ async def shown(world: World, caller: Caller, hook: bytes) -> tuple[str, str | N
     return found.destination_url, found.description
 
 
-def test_webhooks_show_what_is_sealed_at_rest(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_webhooks_show_what_is_sealed_at_rest(world: World) -> None:
     """Also after a rotation of the master key, which leaves the sealed bytes as they are."""
     newer = Keyring(KeyEncryptionKey(bytes([7] * 32)), (MASTERS.primary,))
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = (await world.service.webhooks.create(caller, SECRET_HOOK, None)).resource
-        assert (made.destination_url, made.description) == (QUERY, "of the back office")
-        (row,) = await table(world.url, WebhookRow)
-        assert (row.destination_url, made.active) == ("https://example.com/hook", True)
-        assert b"s3cret" not in (row.query or b"s3cret")
-        assert b"office" not in (row.description or b"office")
-        await rotate(world.store, newer)
-        async with opened(world.url, sealed, keyring=lambda: Keyring(newer.primary)) as again:
-            assert await shown(again, caller, id_of(made)) == (QUERY, "of the back office")
-            assert await table(world.url, WebhookRow) == [row]
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    made = (await world.service.webhooks.create(caller, SECRET_HOOK, None)).resource
+    assert (made.destination_url, made.description) == (QUERY, "of the back office")
+    (row,) = await table(world.url, WebhookRow)
+    assert (row.destination_url, made.active) == ("https://example.com/hook", True)
+    assert b"s3cret" not in (row.query or b"s3cret")
+    assert b"office" not in (row.description or b"office")
+    await rotate(world.store, newer)
+    async with opened(world.url, world.bundle, keyring=lambda: Keyring(newer.primary)) as again:
+        assert await shown(again, caller, id_of(made)) == (QUERY, "of the back office")
+        assert await table(world.url, WebhookRow) == [row]
 
 
-def test_the_first_process_with_keys_seals_what_a_migration_left(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_the_first_process_with_keys_seals_what_a_migration_left(world: World) -> None:
     """Clients see what they saw; nothing stays in the clear, on SQLite not even in the files."""
+    caller = await world.client()
+    plain = webhook_row(client=caller.client, query=b"?token=s3cret", description=b"office")
+    bare = webhook_row(client=caller.client)
+    await write(world.store, plain, bare, FactRow(UNSEALED_FACT, b""))
+    async with opened(world.url, world.bundle) as again:
+        assert await shown(again, caller, plain.id) == ("https://example.com/?token=s3cret", "office")
+        assert await shown(again, caller, bare.id) == ("https://example.com/", None)
+        rows = await table(world.url, WebhookRow)
+        assert all(text not in repr(rows).encode() for text in (b"s3cret", b"office"))
+        assert UNSEALED_FACT not in {row.name for row in await table(world.url, FactRow)}
+    async with opened(world.url, world.bundle):
+        assert await table(world.url, WebhookRow) == rows
 
-    async def story(world: World) -> None:
-        caller = await world.client()
-        plain = webhook_row(client=caller.client, query=b"?token=s3cret", description=b"office")
-        bare = webhook_row(client=caller.client)
-        await write(world.store, plain, bare, FactRow(UNSEALED_FACT, b""))
-        async with opened(world.url, sealed) as again:
-            assert await shown(again, caller, plain.id) == ("https://example.com/?token=s3cret", "office")
-            assert await shown(again, caller, bare.id) == ("https://example.com/", None)
-            rows = await table(world.url, WebhookRow)
-            assert all(text not in repr(rows).encode() for text in (b"s3cret", b"office"))
-            assert UNSEALED_FACT not in {row.name for row in await table(world.url, FactRow)}
-        async with opened(world.url, sealed):
-            assert await table(world.url, WebhookRow) == rows
+    async def gone() -> bool:
+        return not await select(world.url, f"SELECT 1 FROM facts WHERE name = '{TRUNCATION_FACT}'")
 
-        async def gone() -> bool:
-            return not await select(world.url, f"SELECT 1 FROM facts WHERE name = '{TRUNCATION_FACT}'")
-
-        await eventually(gone)
-        if store_url.startswith("sqlite"):
-            path = file_of(store_url)
-            held = path.read_bytes() + path.with_name(path.name + "-wal").read_bytes()
-            assert b"s3cret" not in held
-
-    tell(store_url, sealed, story)
+    await eventually(gone)
+    if world.url.startswith("sqlite"):
+        path = file_of(world.url)
+        held = path.read_bytes() + path.with_name(path.name + "-wal").read_bytes()
+        assert b"s3cret" not in held
 
 
 def test_deliveries_go_to_the_whole_destination(store_url: str) -> None:

@@ -98,14 +98,6 @@ def test_rewrapping_keeps_the_key() -> None:
         Vault(Keyring(OLD)).open_key(wrapped)
 
 
-def test_older_keys_open_and_do_not_wrap() -> None:
-    """Before everything is wrapped again older keys still open; new persons get the current one."""
-    row, key = Vault(Keyring(OLD)).new_key(7, PERSON, NOW)
-    vault = Vault(Keyring(NEW, (OLD,)))
-    assert _opened(vault.open_key(row), _sealed(key)) == b"text"
-    assert vault.new_key(7, PERSON, NOW)[0].master_id == NEW.id
-
-
 class _Source:
     """A source of master keys that can be changed, and counts how often it is read."""
 

@@ -137,15 +137,11 @@ def test_record_without_values_has_no_links() -> None:
     assert LINKER.link("1", 1, {}) == Links(None, ())
 
 
-def test_privacy_history_scopes_share_no_hash() -> None:
-    """No hash of one history scope is found in another, so that history never crosses clients."""
-    assert not _hashes(LINKER.link("1", 1, FULL)) & _hashes(LINKER.link("2", 1, FULL))
-
-
-def test_privacy_databases_share_no_hash() -> None:
-    """No hash of one database is found in another."""
-    other = Linker(Secrets(bytes(32)), KEYS)
-    assert not _hashes(LINKER.link("1", 1, FULL)) & _hashes(other.link("1", 1, FULL))
+def test_privacy_neither_history_scopes_nor_databases_share_a_hash() -> None:
+    """So that history never crosses clients, and a stolen database says nothing of another."""
+    mine, other = _hashes(LINKER.link("1", 1, FULL)), Linker(Secrets(bytes(32)), KEYS)
+    assert not mine & _hashes(LINKER.link("2", 1, FULL))
+    assert not mine & _hashes(other.link("1", 1, FULL))
 
 
 def test_clients_of_a_history_scope_share_everything_but_their_references() -> None:

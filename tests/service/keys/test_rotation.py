@@ -11,7 +11,7 @@ from scoring_model.service.core.store import Store
 from scoring_model.service.keys.data_keys import Vault, finished, follow, rotate
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.keys.secrets import ROOT_FACT, load_or_create
-from store_story import tell
+from store_story import tell, with_store
 
 NOW = 1_700_000_000_000_000
 OLD, NEW, LOST = (KeyEncryptionKey(bytes(range(first, first + 32))) for first in (0, 32, 64))
@@ -59,53 +59,48 @@ async def _assert_opens(store: Store, texts: dict[bytes, bytes], vault: Vault) -
         assert key.open(sealed, table="identities", column="payload", row=key_id) == key_id
 
 
-def test_privacy_rotation_wraps_everything_under_the_new_key(store_url: str) -> None:
+@with_store
+async def test_privacy_rotation_wraps_everything_under_the_new_key(store: Store) -> None:
     """The older key is needed for nothing, all that was sealed opens, and another rotation changes nothing."""
-
-    async def rotated(store: Store) -> None:
-        texts, told = await _populated(store), list[int]()
-        secrets = await load_or_create(store, BEFORE)
-        sealed = secrets.seal(b"webhooks", b"whsec")
-        assert not await finished(store, BOTH)
-        assert await rotate(store, BOTH, progress=told.append, batch=10) == PERSONS
-        assert told == [10, 20, 25]
-        assert await finished(store, BOTH)
-        await _assert_opens(store, texts, Vault(AFTER))
-        after = await load_or_create(store, AFTER)
-        assert after.check == secrets.check
-        assert after.open(b"webhooks", sealed) == b"whsec"
-        with pytest.raises(UnknownMasterKey):
-            await load_or_create(store, BEFORE)
-        rows, root = await _rows(store, texts), await _root(store)
-        assert await rotate(store, BOTH) == 0
-        assert (await _rows(store, texts), await _root(store)) == (rows, root)
-
-    tell(store_url, rotated)
+    texts, told = await _populated(store), list[int]()
+    secrets = await load_or_create(store, BEFORE)
+    sealed = secrets.seal(b"webhooks", b"whsec")
+    assert not await finished(store, BOTH)
+    assert await rotate(store, BOTH, progress=told.append, batch=10) == PERSONS
+    assert told == [10, 20, 25]
+    assert await finished(store, BOTH)
+    await _assert_opens(store, texts, Vault(AFTER))
+    after = await load_or_create(store, AFTER)
+    assert after.check == secrets.check
+    assert after.open(b"webhooks", sealed) == b"whsec"
+    with pytest.raises(UnknownMasterKey):
+        await load_or_create(store, BEFORE)
+    rows, root = await _rows(store, texts), await _root(store)
+    assert await rotate(store, BOTH) == 0
+    assert (await _rows(store, texts), await _root(store)) == (rows, root)
 
 
 class _Stopped(Exception):
     """A rotation was interrupted."""
 
 
-def test_a_rotation_that_stopped_halfway_is_resumed(store_url: str) -> None:
+@with_store
+async def test_a_rotation_that_stopped_halfway_is_resumed(store: Store) -> None:
     """Half-rotated, everything opens with both keys; run again, a rotation does the rest and no more."""
 
     def stop(done: int) -> None:
         if done >= 10:
             raise _Stopped
 
-    async def resumed(store: Store) -> None:
-        texts = await _populated(store)
-        with pytest.raises(_Stopped):
-            await rotate(store, BOTH, progress=stop, batch=5)
-        keyring = [row.master_id for row in (await _rows(store, texts)).values()]
-        assert (keyring.count(NEW.id), keyring.count(OLD.id)) == (10, PERSONS - 10)
-        assert not await finished(store, BOTH)
-        await _assert_opens(store, texts, Vault(BOTH))
-        assert await rotate(store, BOTH, batch=5) == PERSONS - 10
-        await _assert_opens(store, texts, Vault(AFTER))
-
-    tell(store_url, resumed)
+    texts = await _populated(store)
+    with pytest.raises(_Stopped):
+        await rotate(store, BOTH, progress=stop, batch=5)
+    keyring = [row.master_id for row in (await _rows(store, texts)).values()]
+    assert (keyring.count(NEW.id), keyring.count(OLD.id)) == (10, PERSONS - 10)
+    assert not await finished(store, BOTH)
+    await _assert_opens(store, texts, Vault(BOTH))
+    assert await rotate(store, BOTH, batch=5) == PERSONS - 10
+    await _assert_opens(store, texts, Vault(AFTER))
 
 
 ROTATE_SLOWLY = """
@@ -146,60 +141,52 @@ def test_nothing_is_lost_when_a_rotation_is_killed(store_url: str) -> None:
     tell(store_url, resumed)
 
 
-def test_a_lost_master_key_stops_a_rotation(store_url: str) -> None:
+@with_store
+async def test_a_lost_master_key_stops_a_rotation(store: Store) -> None:
     """A row that no key of the source opens is told by the id of its master key, and stays as it is."""
-
-    async def stopped(store: Store) -> None:
-        texts = await _populated(store)
-        lost = await _add_persons(store, Vault(Keyring(LOST)), 1, 1)
-        with pytest.raises(UnknownMasterKey) as caught:
-            await rotate(store, BOTH)
-        assert caught.value.master_id == LOST.id
-        assert not await finished(store, BOTH)
-        await _assert_opens(store, texts | lost, Vault(Keyring(NEW, (OLD, LOST))))
-
-    tell(store_url, stopped)
-
-
-def test_a_database_without_persons_is_rotated_too(store_url: str) -> None:
-    """The root secret alone is reason enough for a rotation; a database that nobody used gets none by it."""
-
-    async def alone(store: Store) -> None:
-        assert await finished(store, AFTER)
-        assert await rotate(store, AFTER) == 0
-        assert await _root(store) is None
-        await load_or_create(store, BEFORE)
-        assert not await finished(store, BOTH)
-        assert await rotate(store, BOTH) == 0
-        assert await finished(store, BOTH)
-        await load_or_create(store, AFTER)
-
-    tell(store_url, alone)
-
-
-def test_a_running_server_reads_on_and_learns_the_new_key(store_url: str) -> None:
-    """A server that started before the rotation opens old and new rows and, once it followed, wraps anew."""
-
-    async def served(store: Store) -> None:
-        texts = await _populated(store)
-        server, other = (Vault(BEFORE, reload=lambda: BOTH) for _ in range(2))
-        await follow(store, server)
-        assert server.keyring == BEFORE
+    texts = await _populated(store)
+    lost = await _add_persons(store, Vault(Keyring(LOST)), 1, 1)
+    with pytest.raises(UnknownMasterKey) as caught:
         await rotate(store, BOTH)
-        late = await _add_persons(store, server, 1, 3)
-        assert not await finished(store, BOTH)
-        await _assert_opens(store, texts | late, other)
-        await follow(store, server)
-        early = await _add_persons(store, server, 1, 3)
-        assert {row.master_id for row in (await _rows(store, early)).values()} == {NEW.id}
-        assert await rotate(store, BOTH) == len(late)
-        assert await finished(store, BOTH)
-        await _assert_opens(store, texts | late | early, Vault(AFTER))
-
-    tell(store_url, served)
+    assert caught.value.master_id == LOST.id
+    assert not await finished(store, BOTH)
+    await _assert_opens(store, texts | lost, Vault(Keyring(NEW, (OLD, LOST))))
 
 
-def test_a_slow_source_holds_up_nobody(store_url: str) -> None:
+@with_store
+async def test_a_database_without_persons_is_rotated_too(store: Store) -> None:
+    """The root secret alone is reason enough for a rotation; a database that nobody used gets none by it."""
+    assert await finished(store, AFTER)
+    assert await rotate(store, AFTER) == 0
+    assert await _root(store) is None
+    await load_or_create(store, BEFORE)
+    assert not await finished(store, BOTH)
+    assert await rotate(store, BOTH) == 0
+    assert await finished(store, BOTH)
+    await load_or_create(store, AFTER)
+
+
+@with_store
+async def test_a_running_server_reads_on_and_learns_the_new_key(store: Store) -> None:
+    """A server that started before the rotation opens old and new rows and, once it followed, wraps anew."""
+    texts = await _populated(store)
+    server, other = (Vault(BEFORE, reload=lambda: BOTH) for _ in range(2))
+    await follow(store, server)
+    assert server.keyring == BEFORE
+    await rotate(store, BOTH)
+    late = await _add_persons(store, server, 1, 3)
+    assert not await finished(store, BOTH)
+    await _assert_opens(store, texts | late, other)
+    await follow(store, server)
+    early = await _add_persons(store, server, 1, 3)
+    assert {row.master_id for row in (await _rows(store, early)).values()} == {NEW.id}
+    assert await rotate(store, BOTH) == len(late)
+    assert await finished(store, BOTH)
+    await _assert_opens(store, texts | late | early, Vault(AFTER))
+
+
+@with_store
+async def test_a_slow_source_holds_up_nobody(store: Store) -> None:
     """While a server reads its source again, which may be a command that takes seconds, requests are answered."""
     answered = threading.Event()
 
@@ -207,19 +194,16 @@ def test_a_slow_source_holds_up_nobody(store_url: str) -> None:
         assert answered.wait(10), "nobody was answered meanwhile"
         return BOTH
 
-    async def served(store: Store) -> None:
-        await _populated(store)
-        await rotate(store, BOTH)
-        server = Vault(BEFORE, reload=slow)
-        following = asyncio.ensure_future(follow(store, server))
-        await asyncio.sleep(0.01)
-        async with store.reading() as reader:
-            await reader.clients()
-        answered.set()
-        await following
-        assert server.keyring == BOTH
-
-    tell(store_url, served)
+    await _populated(store)
+    await rotate(store, BOTH)
+    server = Vault(BEFORE, reload=slow)
+    following = asyncio.ensure_future(follow(store, server))
+    await asyncio.sleep(0.01)
+    async with store.reading() as reader:
+        await reader.clients()
+    answered.set()
+    await following
+    assert server.keyring == BOTH
 
 
 def test_privacy_a_key_erased_meanwhile_stays_erased(store_url: str) -> None:

@@ -21,7 +21,7 @@ from scoring_model.service.keys.secrets import (
     load_or_create,
     unwrap,
 )
-from store_story import tell
+from store_story import tell, with_store
 
 ROOT = bytes(range(32))
 SECRETS = Secrets(ROOT)
@@ -159,16 +159,13 @@ def test_a_server_that_is_overtaken_takes_what_the_other_made(store_url: str) ->
     assert mine.check == theirs.check
 
 
-def test_a_foreign_master_key_is_refused(store_url: str) -> None:
+@with_store
+async def test_a_foreign_master_key_is_refused(store: Store) -> None:
     """A server without the master key does not start, and does not make another secret."""
-
-    async def locked_out(store: Store) -> None:
-        made = await load_or_create(store, Keyring(OLD))
-        with pytest.raises(UnknownMasterKey):
-            await load_or_create(store, Keyring(NEW))
-        assert (await load_or_create(store, Keyring(OLD))).check == made.check
-
-    tell(store_url, locked_out)
+    made = await load_or_create(store, Keyring(OLD))
+    with pytest.raises(UnknownMasterKey):
+        await load_or_create(store, Keyring(NEW))
+    assert (await load_or_create(store, Keyring(OLD))).check == made.check
 
 
 @pytest.mark.parametrize(
@@ -179,13 +176,10 @@ def test_a_foreign_master_key_is_refused(store_url: str) -> None:
         ({CHECK_FACT: SECRETS.check}, "lacks the fact root_secret"),
     ],
 )
-def test_another_root_secret_is_refused(store_url: str, facts: dict[str, bytes], why: str) -> None:
+@with_store
+async def test_another_root_secret_is_refused(store: Store, facts: dict[str, bytes], why: str) -> None:
     """History that was hashed with another secret, or one that is gone, is never continued silently."""
-
-    async def contradicted(store: Store) -> None:
-        async with store.writing(()) as transaction:
-            await transaction.insert([FactRow(name, value) for name, value in facts.items()])
-        with pytest.raises(WrongSecret, match=why):
-            await load_or_create(store, Keyring(OLD))
-
-    tell(store_url, contradicted)
+    async with store.writing(()) as transaction:
+        await transaction.insert([FactRow(name, value) for name, value in facts.items()])
+    with pytest.raises(WrongSecret, match=why):
+        await load_or_create(store, Keyring(OLD))
