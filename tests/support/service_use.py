@@ -364,7 +364,7 @@ def with_service(
     bundle: str = "sealed",
     **options: Any,
 ) -> Any:
-    """Tell a story of a world as a test; `url` and `bundle` name fixtures, `options` are those of `opened`."""
+    """Make a test of a story of a world. `url` and `bundle` name fixtures, `options` are those of `opened`."""
 
     def decorated(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
         def run(**arguments: Any) -> None:

@@ -37,7 +37,7 @@ def as_test(run: Callable[..., None], story: Callable[..., Any], *fixtures: str)
 
 
 def with_store(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Tell a story of an open store as a test on either database."""
+    """Make a test of a story: it runs over an open store on either database."""
 
     def run(store_url: str, **arguments: Any) -> None:
         tell(store_url, lambda store: story(store, **arguments))
