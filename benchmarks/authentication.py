@@ -22,10 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import numpy as np
 
 from databases import running_server
-from scoring_model.service.clients.clients import create_client
-from scoring_model.service.clients.credentials import Credentials
+from scoring_model.service.clients import Permission, create_client
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.resources import Permission
+from scoring_model.service.credentials import Credentials
 from scoring_model.service.store import migrate, open_store
 
 CLIENTS: Final = 1_000

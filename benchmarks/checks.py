@@ -23,7 +23,7 @@ from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
-from scoring_model.service.identities.persons import Persons
+from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker

@@ -54,7 +54,7 @@ from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.signing import message_id, payload, signed_headers
 from scoring_model.service.keys.keyring import Keyring, add_master_key, load_master_keys
 from scoring_model.service.store import migrate
-from scoring_model.service.webhooks.webhook import new_secret
+from scoring_model.service.webhooks import new_secret
 
 RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 WANTED_RATE: Final = 1_000

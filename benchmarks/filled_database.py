@@ -23,11 +23,10 @@ from benchmarks.served_bundle import HOT_NETWORK, HOT_SHARE, NETWORK, bodies, in
 from scoring_model.bundle import Bundle
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
-from scoring_model.service.clients.clients import caller_of, create_client
+from scoring_model.service.clients import Caller, Permission, caller_of, create_client
 from scoring_model.service.core import ids
-from scoring_model.service.core.resources import Caller, Permission
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row
-from scoring_model.service.identities.identity import assess, pack_identity, parse_identity
+from scoring_model.service.identities import assess, pack_identity, parse_identity
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker

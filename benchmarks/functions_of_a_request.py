@@ -16,9 +16,8 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 import scoring_model
-from scoring_model.service.clients.clients import create_client
+from scoring_model.service.clients import Permission, create_client
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.resources import Permission
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring

@@ -17,19 +17,20 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 import uvloop
 
+from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.contract.verification import VerificationStatus
+from scoring_model.contract.resource import instant
+from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients.clients import key_digest
+from scoring_model.service.clients import Caller, Permission, key_digest
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.core.ids import new_id
-from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
-from scoring_model.service.idempotency import IdempotentRequest
+from scoring_model.service.idempotency import Answer, IdempotentRequest
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.process import freeze_gc
@@ -112,37 +113,38 @@ class MemoryService:
         batch, self._asked = self._asked, []
         matrix, rows, instants = self._scorer.matrix, [], []
         for asked in batch:
-            self._latest = instant = max(self._clock.now(), self._latest + 1)
+            self._latest = at = max(self._clock.now(), self._latest + 1)
             pasts = {name: self._histories[value] for name, value in asked.links.hashes}
-            counts = {name: count_before(past, at=instant, spec=matrix.spec) for name, past in pasts.items()}
-            rows.append(matrix.finish(asked.started, instant, counts))
-            instants.append(instant)
+            counts = {name: count_before(past, at=at, spec=matrix.spec) for name, past in pasts.items()}
+            rows.append(matrix.finish(asked.started, at, counts))
+            instants.append(at)
             for past in pasts.values():
-                past.insert(0, (instant, asked.links.person or new_id(instant), None))
+                past.insert(0, (at, asked.links.person or new_id(at), None))
                 del past[matrix.spec.cap + 1 :]
         self._answer(batch, instants, np.stack(rows))
 
     def _answer(self, batch: list[_Asked], instants: list[int], rows: Any) -> None:
         decisions, manifest = self._scorer.decide(rows), self._scorer.manifest
         scores, outcomes = decisions.scores.tolist(), decisions.outcomes.tolist()
-        for asked, instant, row, score, number in zip(batch, instants, rows, scores, outcomes, strict=True):
+        for asked, at, row, score, number in zip(batch, instants, rows, scores, outcomes, strict=True):
             outcome = OUTCOMES[number]
             reasons = () if outcome is Outcome.PASSED else self._scorer.reasons(row)
+            resource, time = new_id(at), instant(at)
             made = Verification(
-                id=new_id(instant),
-                identity_id=None,
-                previous_id=None,
+                id=to_text(resource),
                 subject_id=asked.subject,
                 status=VerificationStatus.COMPLETED,
-                outcome=outcome,
-                score=score,
-                reasons=tuple((reason.code, reason.description) for reason in reasons),
+                scoring_outcome=outcome,
+                scoring_score=score,
+                reason_codes=tuple(
+                    ReasonCode(code=reason.code, description=reason.description) for reason in reasons
+                ),
                 model_version=manifest.model_version,
                 policy_version=manifest.policy_version,
-                created_at=instant,
-                completed_at=instant,
+                created_at=time,
+                completed_at=time,
             )
-            self._kept[made.id] = made
+            self._kept[resource] = made
             asked.answer.set_result(made)
 
 

@@ -53,8 +53,8 @@ from benchmarks.served_bundle import served_bundle
 from benchmarks.service_process import CREATE, serving
 
 from scoring_model.bundle import Bundle
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.errors import AT_ONCE, PER_SECOND
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys

@@ -17,7 +17,7 @@ from scoring_model.service.core.rows import EventRow, WebhookRow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.webhook import associated_data
+from scoring_model.service.webhooks import associated_data
 
 MODEL: Final = "0123456789ab"
 

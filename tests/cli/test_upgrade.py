@@ -24,7 +24,7 @@ from scoring_model.records import RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.decider import Decider
-from scoring_model.service.identities.persons import Persons
+from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import Purpose

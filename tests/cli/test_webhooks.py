@@ -17,11 +17,11 @@ from scoring_model.cli import main
 from scoring_model.contract.event import EventType
 from scoring_model.contract.ids import to_text
 from scoring_model.service.delivery.signing import message_id
+from scoring_model.service.events import NewEvent, webhook_data, write_events
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import Store
-from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
-from scoring_model.service.webhooks.webhook import new_secret
+from scoring_model.service.webhooks import new_secret
 from store_story import tell, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 from webhook_receiver import receiving
@@ -232,8 +232,8 @@ def test_this_machine_is_dialled_when_a_setting_names_it(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--egress-networks", "inside"], "egress_networks.0 must be an address"),
-        (["--egress-proxy", "socks5://u:s3cret@h"], "egress_proxy must be a URL such as http://"),
+        (["--egress-networks", "inside"], "egress_networks.0: must be an address"),
+        (["--egress-proxy", "socks5://u:s3cret@h"], "egress_proxy: must be a URL such as http://"),
         (["--shutdown-grace", "soon"], "duration"),
     ],
 )

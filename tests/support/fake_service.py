@@ -8,10 +8,14 @@ from typing import Any, TypeVar, cast
 import httpx
 from starlette.types import ASGIApp
 
-from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.identity import Identity, IdentityStatus
+from scoring_model.contract.ids import from_text, to_text
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.verification import VerificationStatus
+from scoring_model.contract.resource import instant
+from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
+from scoring_model.contract.webhook import Webhook, WebhookContext, WebhookInput, WebhookUpdate
 from scoring_model.records import RecordSchema
+from scoring_model.service.clients import Caller, Permission
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,
     IdentityNotValidated,
@@ -19,24 +23,17 @@ from scoring_model.service.core.errors import (
     NotFound,
     Overloaded,
     WebhookLimit,
+    parsed,
 )
 from scoring_model.service.core.ids import new_id
-from scoring_model.service.core.resources import (
-    Answer,
-    Caller,
-    Identity,
-    Permission,
-    Verification,
-    Webhook,
-)
+from scoring_model.service.core.rows import IdentityRow
 from scoring_model.service.http import HttpSettings, create_app
-from scoring_model.service.idempotency import IdempotentRequest
-from scoring_model.service.identities.identity import assess, parse_identity
+from scoring_model.service.idempotency import Answer, IdempotentRequest
+from scoring_model.service.identities import assess, parse_identity, shown
 from scoring_model.service.scoring.readiness import Readiness
 from scoring_model.service.scoring.request import parse_request
 from scoring_model.service.service import Service
 from scoring_model.service.store import Bucket
-from scoring_model.service.webhooks.webhook import parse_new_webhook, parse_webhook_update
 
 T = TypeVar("T")
 
@@ -100,7 +97,7 @@ class FakeService:
         self.pending = False
         self.delay = 0.0
         self.fault: BaseException | None = None
-        self.kept: dict[tuple[int, bytes], Any] = {}
+        self.kept: dict[tuple[int, bytes | None], Any] = {}
         self.answered: dict[tuple[int, str, str], tuple[bytes, Answer[Any]]] = {}
         self.in_progress: set[str] = set()
         self.requests: list[IdempotentRequest | None] = []
@@ -136,14 +133,14 @@ class FakeService:
         self.failures_left -= 1
         return Bucket(self.failures_left >= 0, max(0, self.failures_left), 60.0, 0.4)
 
-    async def check(self, caller: Caller | None = None, request: IdempotentRequest | None = None) -> Any:
+    async def check(self, client: int | None = None, request: IdempotentRequest | None = None) -> Any:
         """See `ReadinessCheck.check` and `IdempotencyStore.check`."""
         self.stumble()
-        if caller is None or request is None:
+        if client is None or request is None:
             return self.ready
         if request.key in self.in_progress:
             raise InProgress
-        if (caller.client, request.operation, request.key) in self.answered:
+        if (client, request.operation, request.key) in self.answered:
             raise IdempotencyMismatch
         return None
 
@@ -176,7 +173,7 @@ class FakeService:
 
     def keep(self, caller: Caller, resource: T) -> T:
         """Hold a resource of a client."""
-        self.kept[caller.client, resource.id] = resource  # type: ignore[attr-defined]
+        self.kept[caller.client, from_text(resource.id)] = resource  # type: ignore[attr-defined]
         return resource
 
     def found(self, caller: Caller, resource: bytes, kind: type[T]) -> T:
@@ -198,7 +195,8 @@ class _Identities:
         async def create() -> Answer[Identity]:
             values = parse_identity(body, NOW)
             status, errors = assess(values, NOW)
-            return Answer(self._service.keep(caller, Identity(new_id(NOW), values, status, errors, NOW, NOW)))
+            row = IdentityRow(new_id(NOW), caller.client, b"", status, None, NOW, NOW)
+            return Answer(self._service.keep(caller, shown(row, values, errors)))
 
         return await self._service.once(caller, request, create)
 
@@ -206,9 +204,9 @@ class _Identities:
         return self._service.found(caller, resource, Identity)
 
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
-        identity = self._service.found(caller, resource, Identity)
-        status = IdentityStatus.REDACTED
-        return self._service.keep(caller, replace(identity, values={}, status=status, validation_errors=()))
+        self._service.found(caller, resource, Identity)
+        row = IdentityRow(resource, caller.client, b"", IdentityStatus.REDACTED, None, NOW, NOW)
+        return self._service.keep(caller, shown(row, {}))
 
 
 class _Verifications:
@@ -219,31 +217,31 @@ class _Verifications:
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Verification]:
         async def create() -> Answer[Verification]:
-            parsed = parse_request(body, RecordSchema())
-            if parsed.identity_id is not None:
-                identity = self._service.found(caller, parsed.identity_id, Identity)
-                if identity.status is not IdentityStatus.VALIDATED:
+            wanted = parse_request(body, RecordSchema())
+            if wanted.identity_id is not None:
+                identity = self._service.found(caller, wanted.identity_id, Identity)
+                if identity.status != IdentityStatus.VALIDATED:
                     raise IdentityNotValidated
-            made = self._verification(parsed.identity_id, parsed.subject_id)
+            made = self._verification(wanted.identity_id, wanted.subject_id)
             return Answer(self._service.keep(caller, made), pending=self._service.pending)
 
         return await self._service.once(caller, request, create)
 
     def _verification(self, identity_id: bytes | None, subject_id: str | None) -> Verification:
         pending = self._service.pending
+        reason = ReasonCode(code="ADDRESS_FORM", description="The address has an unusual form.")
         return Verification(
-            id=new_id(NOW),
-            identity_id=identity_id,
-            previous_id=None,
+            id=to_text(new_id(NOW)),
+            identity_id=None if identity_id is None else to_text(identity_id),
             subject_id=subject_id,
             status=VerificationStatus.PENDING if pending else VerificationStatus.COMPLETED,
-            outcome=None if pending else Outcome.STEPPED_UP,
-            score=None if pending else 531,
-            reasons=() if pending else (("ADDRESS_FORM", "The address has an unusual form."),),
+            scoring_outcome=None if pending else Outcome.STEPPED_UP,
+            scoring_score=None if pending else 531,
+            reason_codes=() if pending else (reason,),
             model_version=None if pending else "m1",
             policy_version=None if pending else "p1",
-            created_at=NOW,
-            completed_at=None if pending else NOW + 1,
+            created_at=instant(NOW),
+            completed_at=None if pending else instant(NOW + 1),
         )
 
     async def get(self, caller: Caller, resource: bytes) -> Verification:
@@ -251,7 +249,7 @@ class _Verifications:
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
         found = self._service.found(caller, resource, Verification)
-        return self._service.keep(caller, replace(found, subject_id=None))
+        return self._service.keep(caller, found.model_copy(update={"subject_id": None}))
 
 
 class _Webhooks:
@@ -262,21 +260,19 @@ class _Webhooks:
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Webhook]:
         async def create() -> Answer[Webhook]:
-            fields = parse_new_webhook(body, development=False)
+            sent = parsed(WebhookInput, body, WebhookContext(development=False))
             if len(self._all(caller)) >= 50:
                 raise WebhookLimit
             webhook = Webhook(
-                id=new_id(NOW),
-                destination_url=fields.destination_url,
-                active=fields.active,
-                event_types=fields.event_types,
-                description=fields.description,
-                secret=None,
-                disabled_reason=None,
-                created_at=NOW,
-                updated_at=NOW,
+                id=to_text(new_id(NOW)),
+                destination_url=sent.destination_url,
+                active=sent.active,
+                event_types=sent.event_types or ("*",),
+                description=sent.description or None,
+                created_at=instant(NOW),
+                updated_at=instant(NOW),
             )
-            return Answer(replace(self._service.keep(caller, webhook), secret=SECRET))
+            return Answer(_with_secret(self._service.keep(caller, webhook)))
 
         return await self._service.once(caller, request, create)
 
@@ -287,14 +283,14 @@ class _Webhooks:
         self, caller: Caller, *, limit: int, after: bytes | None
     ) -> tuple[list[Webhook], bytes | None]:
         self._service.stumble()
-        found = [webhook for webhook in self._all(caller) if after is None or webhook.id > after]
-        return found[:limit], found[limit - 1].id if len(found) > limit else None
+        found = [hook for hook in self._all(caller) if after is None or hook.id > to_text(after)]
+        return found[:limit], from_text(found[limit - 1].id) if len(found) > limit else None
 
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
-        update = parse_webhook_update(body, development=False)
+        sent = parsed(WebhookUpdate, body, WebhookContext(development=False))
         webhook = self._service.found(caller, resource, Webhook)
-        changed = replace(webhook, destination_url=update.destination_url, active=update.active)
-        return self._service.keep(caller, changed)
+        changes = {"destination_url": sent.destination_url, "active": sent.active}
+        return self._service.keep(caller, webhook.model_copy(update=changes))
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
         webhook = self._service.found(caller, resource, Webhook)
@@ -313,7 +309,7 @@ class _Webhooks:
         self, caller: Caller, resource: bytes, request: IdempotentRequest | None
     ) -> Answer[Webhook]:
         async def rotate() -> Answer[Webhook]:
-            return Answer(replace(self._service.found(caller, resource, Webhook), secret=SECRET))
+            return Answer(_with_secret(self._service.found(caller, resource, Webhook)))
 
         return await self._service.once(caller, request, rotate)
 
@@ -323,6 +319,10 @@ class _Webhooks:
             for (client, _), kept in self._service.kept.items()
             if client == caller.client and isinstance(kept, Webhook)
         ]
+
+
+def _with_secret(webhook: Webhook) -> Webhook:
+    return webhook.model_copy(update={"secret": SECRET})
 
 
 class Client:

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from scoring_model.service.clients.clients import create_client
-from scoring_model.service.core.resources import Permission
+from scoring_model.service.clients import Permission, create_client
 from scoring_model.service.store import Store, open_store
 
 VERIFICATIONS: Final = "/scoring/v1/verifications"

@@ -12,8 +12,7 @@ from replay_clock import SharedClock
 from replay_verdicts import told
 from scoring_model.contract.ids import from_text
 from scoring_model.records import parse_duration
-from scoring_model.service.identities.labels import import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.store import Store
 
 DAY: Final = parse_duration("1d")

@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast, overload
+from uuid import UUID
 
 import asyncpg
 import numpy as np
@@ -18,18 +20,18 @@ from identity_use import bodies
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.bundle.golden import Golden
-from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import Verification, VerificationStatus
+from scoring_model.contract.webhook import Webhook
 from scoring_model.decision.rules import Policy
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients.clients import create_client
-from scoring_model.service.core.resources import Answer, Caller, Permission, Verification
+from scoring_model.service.clients import Caller, Permission, create_client
 from scoring_model.service.core.rows import TABLES, EventRow, LinkRow, Row, VerificationRow
-from scoring_model.service.idempotency import IdempotentRequest
-from scoring_model.service.identities.identity import assess, parse_identity
-from scoring_model.service.identities.persons import Persons
+from scoring_model.service.idempotency import Answer, IdempotentRequest
+from scoring_model.service.identities import Persons, assess, parse_identity
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.keys.secrets import Secrets, load_or_create
@@ -38,6 +40,7 @@ from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.pending import PendingWork
 from scoring_model.service.service import Service, open_service
 from scoring_model.service.store import Bucket, Reader, Store, Transaction, open_store
+from store_story import as_test
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Row)
@@ -127,6 +130,53 @@ class HeldStore:
 
 
 @dataclass(frozen=True)
+class Made:
+    """A verification as rows have it: ids of 16 bytes, instants in microseconds, and code and sentence of reasons."""
+
+    id: bytes
+    identity_id: bytes | None
+    previous_id: bytes | None
+    subject_id: str | None = field(repr=False)
+    status: VerificationStatus
+    outcome: Outcome | None
+    score: int | None
+    reasons: tuple[tuple[str, str], ...]
+    model_version: str | None
+    policy_version: str | None
+    created_at: int
+    completed_at: int | None
+
+    @classmethod
+    def of(cls, shown: Verification) -> "Made":
+        """Read what a client sees."""
+        identity, previous, outcome = shown.identity_id, shown.previous_verification_id, shown.scoring_outcome
+        return cls(
+            id=id_of(shown),
+            identity_id=None if identity is None else UUID(identity).bytes,
+            previous_id=None if previous is None else UUID(previous).bytes,
+            subject_id=shown.subject_id,
+            status=VerificationStatus(shown.status),
+            outcome=None if outcome is None else Outcome(outcome),
+            score=shown.scoring_score,
+            reasons=tuple((reason.code, reason.description) for reason in shown.reason_codes),
+            model_version=shown.model_version,
+            policy_version=shown.policy_version,
+            created_at=micros(shown.created_at),
+            completed_at=None if shown.completed_at is None else micros(shown.completed_at),
+        )
+
+
+def id_of(shown: Identity | Verification | Webhook) -> bytes:
+    """The identifier of a resource, 16 bytes."""
+    return UUID(shown.id).bytes
+
+
+def micros(time: datetime) -> int:
+    """Microseconds since 1970-01-01 UTC."""
+    return (time - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
 class World:
     """A service and all that a test wants to see of it.
 
@@ -178,7 +228,7 @@ class World:
 
     async def identity(self, caller: Caller, body: Mapping[str, object]) -> bytes:
         """A new identity; its id."""
-        return (await self.service.identities.create(caller, body, None)).resource.id
+        return id_of((await self.service.identities.create(caller, body, None)).resource)
 
     async def verify(
         self,
@@ -189,11 +239,20 @@ class World:
         subject: str | None = None,
         previous: bytes | None = None,
         key: str | None = None,
-    ) -> Answer[Verification]:
+    ) -> Answer[Made]:
         """A new verification."""
         body = verification_body(identity=identity, signals=signals, subject=subject, previous=previous)
         request = None if key is None else request_of(key, body)
-        return await self.service.verifications.create(caller, body, request)
+        answer = await self.service.verifications.create(caller, body, request)
+        return Answer(Made.of(answer.resource), answer.pending, answer.replayed)
+
+    async def verification(self, caller: Caller, resource: bytes) -> Made:
+        """A verification that its client reads."""
+        return Made.of(await self.service.verifications.get(caller, resource))
+
+    async def erase_signals(self, caller: Caller, resource: bytes) -> Made:
+        """Erase the person of a verification."""
+        return Made.of(await self.service.verifications.erase_signals(caller, resource))
 
     async def finish(
         self, row: VerificationRow, caller: Caller, *, background: bool = False
@@ -299,6 +358,30 @@ def tell(url: str, bundle: Path, story: Story[T], **options: Any) -> T:
             return await story(world)
 
     return asyncio.run(told())
+
+
+@overload
+def with_service(story: Callable[..., Awaitable[None]], /) -> Callable[..., None]: ...
+@overload
+def with_service(**options: Any) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]: ...
+def with_service(
+    story: Callable[..., Awaitable[None]] | None = None,
+    /,
+    *,
+    url: str = "store_url",
+    bundle: str = "sealed",
+    **options: Any,
+) -> Any:
+    """Make a test of a story of a world. `url` and `bundle` name fixtures, `options` are those of `opened`."""
+
+    def decorated(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        def run(**arguments: Any) -> None:
+            where, served = arguments.pop(url), arguments.pop(bundle)
+            tell(where, served, lambda world: story(world, **arguments), **options)
+
+        return as_test(run, story, url, bundle)
+
+    return decorated if story is None else decorated(story)
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,47 @@
 """What a test does with a store: open it, write rows, look at what is kept."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, TypeVar
 
 from scoring_model.service.core.rows import DeliveryRow, LinkRow, Row
 from scoring_model.service.store import Store, open_store
 
-Story: TypeAlias = Callable[[Store], Awaitable[None]]
+T = TypeVar("T")
+Story = Callable[[Store], Awaitable[T]]
 
 
-def tell(url: str, story: Story, **options: Any) -> None:
+def tell(url: str, story: Story[T], **options: Any) -> T:
     """Open a store, do something with it and close it; see `open_store`."""
 
-    async def run() -> None:
+    async def run() -> T:
         store = await open_store(url, **options)
         try:
-            await story(store)
+            return await story(store)
         finally:
             await store.close()
 
-    asyncio.run(run())
+    return asyncio.run(run())
+
+
+def as_test(run: Callable[..., None], story: Callable[..., Any], *fixtures: str) -> Callable[..., None]:
+    """Make a test that gets fixtures by name, and the parameters of a story but the first."""
+    own = list(inspect.signature(story).parameters.values())[1:]
+    test = wraps(story)(run)
+    taken = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in fixtures]
+    test.__signature__ = inspect.Signature([*taken, *own])  # type: ignore[attr-defined]
+    return test
+
+
+def with_store(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Make a test of a story: it runs over an open store on either database."""
+
+    def run(store_url: str, **arguments: Any) -> None:
+        tell(store_url, lambda store: story(store, **arguments))
+
+    return as_test(run, story, "store_url")
 
 
 async def write(store: Store, *rows: Row) -> None:

@@ -10,7 +10,7 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, now, time_of, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.clients.clients import ClientSummary
+    from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 
 ClientId = Annotated[str, typer.Argument(help="Identifier of the client, as `clients list` shows it.")]
 ONCE = "the API key is shown this once and kept nowhere: store it now"
@@ -33,15 +33,10 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Create a client and its first API key, which is shown this once."""
-    from scoring_model.service.clients.clients import (
-        InvalidClient,
-        create_client,
-        parse_permissions,
-        parse_quota,
-    )
+    from scoring_model.service.clients import create_client, parse_permissions, parse_quota
 
     if pool is not None and history_scope is not None:
-        raise InvalidClient("--pool is the former name of --history-scope: give one of them")
+        raise ValueError("--pool is the former name of --history-scope: give one of them")
     permissions = parse_permissions(scopes)
     requests, seconds = parse_quota(quota)
     made = with_store(
@@ -68,7 +63,7 @@ def rotate(
 ) -> None:
     """Give a client a further API key. The older one stays good for a while; at most two are good at a time."""
     from scoring_model.records.times import SECOND, parse_duration
-    from scoring_model.service.clients.clients import rotate_key
+    from scoring_model.service.clients import rotate_key
 
     seconds = parse_duration(grace) // SECOND
     api_key = with_store(
@@ -80,7 +75,7 @@ def rotate(
 @app.command()
 def revoke(client_id: ClientId, database: Database) -> None:
     """Refuse all keys of a client from now on, within five seconds in every running process."""
-    from scoring_model.service.clients.clients import revoke as revoke_client
+    from scoring_model.service.clients import revoke as revoke_client
 
     with_store(database, lambda store: revoke_client(store, client_id, now=now()))
     console.say(f"{client_id} is revoked")
@@ -89,19 +84,18 @@ def revoke(client_id: ClientId, database: Database) -> None:
 @app.command("list")
 def list_all(database: Database, as_json: Json = False) -> None:
     """Show all clients and the state of their keys, never the keys."""
-    from scoring_model.service.clients.clients import list_clients
+    from scoring_model.service.clients import is_live, list_clients
 
     found = with_store(database, list_clients)
     if as_json:
-        console.say_json([_plain(client) for client in found])
+        console.say_json([_plain(client, keys) for client, keys in found])
         return
-    for client in found:
-        state = "revoked" if client.revoked_at is not None else f"{_live(client, now())} keys"
+    for client, keys in found:
+        live = sum(is_live(key, now()) for key in keys)
+        state = "revoked" if client.revoked_at is not None else f"{live} keys"
         quota = f"{client.quota}/{client.quota_seconds}"
-        scopes = ",".join(sorted(client.permissions))
-        console.say(
-            f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.history_scope}  {state}"
-        )
+        scopes = ",".join(_scopes(client))
+        console.say(f"{client.client_id}  {client.name}  {scopes}  {quota}  pool {client.pool}  {state}")
 
 
 def _show(client_id: str, api_key: str, *, as_json: bool) -> None:
@@ -113,19 +107,17 @@ def _show(client_id: str, api_key: str, *, as_json: bool) -> None:
         console.say(f"x-api-key: {api_key}")
 
 
-def _live(client: ClientSummary, at: int) -> int:
-    return sum(
-        key.revoked_at is None and (key.expires_at is None or key.expires_at > at) for key in client.keys
-    )
+def _scopes(client: ClientRow) -> list[str]:
+    return sorted(client.scopes.split(","))
 
 
-def _plain(client: ClientSummary) -> dict[str, object]:
+def _plain(client: ClientRow, keys: list[ApiKeyRow]) -> dict[str, object]:
     return {
         "clientId": client.client_id,
         "name": client.name,
-        "scopes": sorted(client.permissions),
+        "scopes": _scopes(client),
         "quota": f"{client.quota}/{client.quota_seconds}",
-        "pool": client.history_scope,
+        "pool": client.pool,
         "createdAt": time_of(client.created_at),
         "revokedAt": time_of(client.revoked_at),
         "keys": [
@@ -134,6 +126,6 @@ def _plain(client: ClientSummary) -> dict[str, object]:
                 "expiresAt": time_of(key.expires_at),
                 "revokedAt": time_of(key.revoked_at),
             }
-            for key in client.keys
+            for key in keys
         ],
     }

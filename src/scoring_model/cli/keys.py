@@ -51,9 +51,9 @@ def rotate(database: Database, master_key: MasterKey = None) -> None:
 
 
 async def _rotate(store: Store, source: str, *, progress: Callable[[int], None]) -> int:
+    from scoring_model.service.keys.data_keys import finished
+    from scoring_model.service.keys.data_keys import rotate as wrap_anew
     from scoring_model.service.keys.keyring import add_master_key, load_master_keys
-    from scoring_model.service.keys.rotation import finished
-    from scoring_model.service.keys.rotation import rotate as wrap_anew
 
     keyring = load_master_keys(source)
     kind, _, rest = source.partition(":")

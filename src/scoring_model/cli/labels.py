@@ -12,8 +12,7 @@ from scoring_model.cli.database import Database, Json, with_store
 
 if TYPE_CHECKING:
     from scoring_model.service.core.clock import Clock
-    from scoring_model.service.identities.labels import Imported
-    from scoring_model.service.label_file import LabelLine
+    from scoring_model.service.labels import Imported, LabelLine
     from scoring_model.service.store import Store
 
 app = typer.Typer(help="Labels: what became known after the decision.", no_args_is_help=True)
@@ -34,7 +33,7 @@ def import_file(
     """
     from scoring_model.contract.ids import to_text
     from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.label_file import read_labels
+    from scoring_model.service.labels import read_labels
 
     clock = SystemClock()
     lines = read_labels(path, at=clock.now())
@@ -49,7 +48,7 @@ def import_file(
 
 
 async def _import(store: Store, lines: list[LabelLine], clock: Clock) -> Imported:
-    from scoring_model.service.identities.labels import import_labels
+    from scoring_model.service.labels import import_labels
 
     async with store.reading() as reader:
         clients = await reader.clients()

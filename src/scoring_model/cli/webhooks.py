@@ -10,7 +10,8 @@ from scoring_model.cli import console
 from scoring_model.cli.database import Database, Json, now, time_of, with_store
 
 if TYPE_CHECKING:
-    from scoring_model.service.webhooks.deliveries import Delivery
+    pass
+from scoring_model.service.events import Delivery
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
@@ -32,7 +33,7 @@ def deliveries(
 ) -> None:
     """Show deliveries, the oldest first, without contents and addresses."""
     from scoring_model.service.core.rows import DeliveryStatus
-    from scoring_model.service.webhooks.deliveries import list_deliveries
+    from scoring_model.service.events import list_deliveries
 
     known = [one.value for one in DeliveryStatus]
     if status is not None and status not in known:
@@ -79,7 +80,7 @@ def replay(
 ) -> None:
     """Send a delivery once more, or all of an event, under the same webhook-id. A deliverer must be running."""
     from scoring_model.service.delivery.signing import message_id
-    from scoring_model.service.webhooks.deliveries import replay as send_again
+    from scoring_model.service.events import replay as send_again
 
     wanted, at = _id_of(resource), now()
     done = with_store(database, lambda store: send_again(store, wanted, now=at))

@@ -69,7 +69,7 @@ async def delivering(
     from scoring_model.service.delivery.sender import AiohttpSender
     from scoring_model.service.keys.keyring import load_master_keys
     from scoring_model.service.keys.secrets import load_or_create
-    from scoring_model.service.webhooks.webhook import seal_migrated
+    from scoring_model.service.webhooks import seal_migrated
 
     secrets = await load_or_create(store, load_master_keys(master_source))
     await seal_migrated(store, secrets)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from scoring_model.contract.violation import Violation, pointer
+from scoring_model.contract.violation import Invalid, Violation, pointer
 
 _PROXY: Final = "must be a URL such as http://proxy.example:3128"
 
@@ -28,7 +28,7 @@ class Egress:
 
     Raises
     ------
-    ValueError
+    Invalid
         With every field that breaks its rule.
     """
 
@@ -38,9 +38,7 @@ class Egress:
 
     def __post_init__(self) -> None:
         if violations := [*broken_egress(self.networks, self.proxy)]:
-            raise ValueError(
-                "; ".join(f"{one.pointer[1:].replace('/', '.')} {one.detail}" for one in violations)
-            )
+            raise Invalid(violations)
 
 
 def broken_egress(networks: Sequence[str], proxy: str | None) -> Iterator[Violation]:

@@ -5,11 +5,10 @@ The answer is recorded in the transaction of the change, so that both are commit
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdempotencyMismatch, InProgress, RequestError, Unavailable
-from scoring_model.service.core.resources import Answer, Caller
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.store import Store, Transaction
@@ -21,18 +20,17 @@ LIFETIME: Final = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class IdempotentRequest:
-    """A POST with an idempotency key.
+class Answer(Generic[T]):
+    """The answer to a POST: pending where it was accepted but is not finished (202)."""
 
-    Parameters
-    ----------
-    key : str
-        The idempotency key, 1 to 255 characters.
-    operation : str
-        Method and path.
-    body : bytes
-        As it was sent.
-    """
+    resource: T
+    pending: bool = False
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotentRequest:
+    """A POST, method and path and the raw body, with an idempotency key of 1 to 255 characters."""
 
     key: str = field(repr=False)
     operation: str
@@ -66,14 +64,7 @@ class AlreadyAnswered(Exception):
 
 
 class IdempotencyStore:
-    """Recognises repeated requests and replays their answers.
-
-    Parameters
-    ----------
-    store : Store
-    secrets : Secrets
-    clock : Clock
-    """
+    """Recognises repeated requests and replays their answers."""
 
     def __init__(self, store: Store, secrets: Secrets, clock: Clock) -> None:
         self._store = store
@@ -83,7 +74,7 @@ class IdempotencyStore:
 
     async def run(
         self,
-        caller: Caller,
+        client: int,
         request: IdempotentRequest | None,
         action: Callable[[IdempotencyRecord | None], Awaitable[Answer[T]]],
         replay: Callable[[IdempotencyRow], Awaitable[Answer[T]]],
@@ -92,7 +83,6 @@ class IdempotencyStore:
 
         Parameters
         ----------
-        caller : Caller
         request : IdempotentRequest or None
             None carries it out in any case.
         action : callable
@@ -109,7 +99,7 @@ class IdempotencyStore:
         """
         if request is None:
             return await action(None)
-        record = self._record(caller, request)
+        record = self._record(client, request)
         if record.digest in self._in_progress:
             raise InProgress
         self._in_progress.add(record.digest)
@@ -131,14 +121,14 @@ class IdempotencyStore:
             raise IdempotencyMismatch
         return await replay(row)
 
-    async def check(self, caller: Caller, request: IdempotentRequest) -> None:
+    async def check(self, client: int, request: IdempotentRequest) -> None:
         """Check that the key of an invalid request is unused: an invalid request never equals one that was answered.
 
         Raises
         ------
         InProgress, IdempotencyMismatch
         """
-        record = self._record(caller, request)
+        record = self._record(client, request)
         if record.digest in self._in_progress:
             raise InProgress
         if await self._recorded(record) is not None:
@@ -149,11 +139,11 @@ class IdempotencyStore:
             row = (await reader.idempotency([record.digest])).get(record.digest)
         return row if row is not None and row.created_at > self._clock.now() - LIFETIME else None
 
-    def _record(self, caller: Caller, request: IdempotentRequest) -> IdempotencyRecord:
-        named = f"{caller.client}\n{request.operation}\n{request.key}".encode()
+    def _record(self, client: int, request: IdempotentRequest) -> IdempotencyRecord:
+        named = f"{client}\n{request.operation}\n{request.key}".encode()
         return IdempotencyRecord(
             self._secrets.digest(Purpose.REQUEST, named, size=16),
-            caller.client,
+            client,
             self._secrets.digest(Purpose.BODY, request.body, size=32),
         )
 

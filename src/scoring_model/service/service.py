@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 from scoring_model.records.normalisation import NORMALISATION_VERSION
 from scoring_model.scorer.scorer import Scorer
-from scoring_model.service.clients.credentials import Credentials
-from scoring_model.service.clients.rate_limits import RateLimits
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import BundleRow
+from scoring_model.service.credentials import Credentials, RateLimits
 from scoring_model.service.idempotency import IdempotencyStore
-from scoring_model.service.identities.identities import Identities
-from scoring_model.service.identities.persons import Persons
-from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.identities import Identities, Persons
+from scoring_model.service.keys.data_keys import Vault, follow
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
-from scoring_model.service.keys.rotation import follow
 from scoring_model.service.keys.secrets import Secrets, load_or_create
 from scoring_model.service.retention import Housekeeping, note_window, warn_of_short_history
 from scoring_model.service.scoring.candidate import CandidateBuilder
@@ -30,8 +27,7 @@ from scoring_model.service.scoring.readiness import ReadinessCheck
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.scoring.verifications import Sentences, Verifications
 from scoring_model.service.store import WHOLE_DATABASE, Store, StoreUnavailable, Transaction
-from scoring_model.service.webhooks.endpoints import Webhooks
-from scoring_model.service.webhooks.webhook import seal_migrated
+from scoring_model.service.webhooks import Webhooks, seal_migrated
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Self
 
-from scoring_model.contract.violation import Violation, pointer
+from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.times import Duration
 from scoring_model.service.egress import Egress, broken_egress, broken_networks
@@ -48,93 +48,20 @@ def masked(text: str) -> str:
     return _QUERY_PASSWORD.sub(r"\1***", _USER_PASSWORD.sub(r"\1:***@", text))
 
 
-class InvalidSettings(ValueError):
-    """Settings break rules.
-
-    Parameters
-    ----------
-    violations : sequence of Violation
-        At least one. The first part of each pointer is the name of a setting.
-    """
-
-    def __init__(self, violations: Sequence[Violation]) -> None:
-        super().__init__("; ".join(f"{_dotted(one)} {one.detail}" for one in violations))
-        self.violations = tuple(violations)
-
-
-def _dotted(violation: Violation) -> str:
-    return violation.pointer[1:].replace("/", ".")
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceSettings:
-    """Every setting of the service. docs/service.md has the same table for operators.
-
-    Parameters
-    ----------
-    bundle : Path
-        Directory of the bundle that decides.
-    bundles : Path, optional
-        Directory that holds every bundle that ever served this database. By default that in which `bundle` is.
-    database : str
-        ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://...``. Never shown whole.
-    master_key : str, optional
-        Source of the key-encryption keys: ``file:PATH``, ``env:NAME`` or ``command:WORDS``. For SQLite by default the
-        file ``<database>.key`` beside the database.
-    host : str
-        Name or address to listen on.
-    port : int
-        0 to 65535; 0 takes a free one.
-    workers : int
-        Processes that answer requests, at least 1; with SQLite exactly 1.
-    deliver : bool
-        Whether these processes deliver events to webhooks; `scoring-model deliver` may instead.
-    development : bool
-        Webhooks may be plain http and on this machine.
-    egress_networks : tuple of str
-        Private and other special ranges that deliveries may reach.
-    egress_proxy : str, optional
-        ``http://[user:password@]host:port``: deliveries go through CONNECT. Never shown.
-    trusted_proxies : tuple of str
-        Networks whose forwarding headers count.
-    public_key : Path, optional
-        Ed25519 public key, PEM, whose signature the bundle must carry.
-    request_log : bool
-        One line of JSON for each request on standard error.
-    scoring_timeout : int
-        Microseconds after which a client gets 202 for its verification.
-    commit_timeout : int
-        Microseconds after which the service refuses a change that it could not commit; more than `scoring_timeout`.
-    queue_wait : int
-        Microseconds of estimated wait above which the service refuses a change at arrival.
-    queue_limit : int
-        Waiting changes above which the service refuses further ones at arrival, at least 1.
-    max_batch : int
-        Changes that share one transaction at most, at least 1.
-    max_connections : int
-        Connections that one process holds, at least 1. Above it the oldest one without good credentials makes room.
-    max_connections_per_address : int
-        Of those without good credentials, from one IPv4 address or /64 of IPv6, at least 1. Not counted for
-        `trusted_proxies`.
-    head_timeout : int
-        Microseconds within which a connection's first byte, and then the headers of a request, have to arrive.
-    body_timeout : int
-        Microseconds within which a body has to arrive.
-    write_timeout : int
-        Microseconds within which a client has to read what was written for it.
-    shutdown_notice : int
-        Microseconds for which a stopping process still accepts connections and reports that it is not ready.
-    shutdown_grace : int
-        Microseconds after which a stopping process cancels requests, and then deliveries.
+    """Every setting of the service, as docs/service.md describes it. Durations are integer microseconds.
 
     Raises
     ------
-    InvalidSettings
-        With all violations.
+    Invalid
+        With all violations. The first part of each pointer is the name of a setting.
     """
 
     bundle: Path
-    bundles: Path | None = None
+    bundles: Path | None = (
+        None  # holds every bundle that ever served the database; by default that of `bundle`
+    )
     database: str = field(repr=False)
     master_key: str | None = field(default=None, repr=False)  # a command line may hold anything
     host: str = "127.0.0.1"
@@ -147,22 +74,26 @@ class ServiceSettings:
     trusted_proxies: tuple[str, ...] = ()
     public_key: Path | None = None
     request_log: bool = True
-    scoring_timeout: Duration = 2 * _SECOND
-    commit_timeout: Duration = 5 * _SECOND
-    queue_wait: Duration = _SECOND
-    queue_limit: int = 2000
-    max_batch: int = 32
-    max_connections: int = 4096
-    max_connections_per_address: int = 1024
+    scoring_timeout: Duration = 2 * _SECOND  # after it a client gets 202 for its verification
+    commit_timeout: Duration = 5 * _SECOND  # after it a change that could not be committed is refused
+    queue_wait: Duration = _SECOND  # estimated, above which a change is refused at arrival
+    queue_limit: int = 2000  # waiting changes, above which further ones are refused at arrival
+    max_batch: int = 32  # changes that share one transaction
+    max_connections: int = 4096  # of one process; above it the oldest one without good credentials makes room
+    max_connections_per_address: int = 1024  # without good credentials, of one IPv4 address or /64 of IPv6
     head_timeout: Duration = 20 * _SECOND
     body_timeout: Duration = 30 * _SECOND
-    write_timeout: Duration = 30 * _SECOND
-    shutdown_notice: Duration = 0
-    shutdown_grace: Duration = 30 * _SECOND
+    write_timeout: Duration = 30 * _SECOND  # within which a client has to read what was written for it
+    shutdown_notice: Duration = (
+        0  # a stopping process still accepts connections, but reports that it is not ready
+    )
+    shutdown_grace: Duration = (
+        30 * _SECOND
+    )  # after it a stopping process cancels requests, and then deliveries
 
     def __post_init__(self) -> None:
         if violations := [*_broken_numbers(self), *_broken_sources(self)]:
-            raise InvalidSettings(violations)
+            raise Invalid(violations)
 
     @property
     def shelf(self) -> Path:
@@ -221,7 +152,7 @@ def _broken_sources(settings: ServiceSettings) -> Iterator[Violation]:
             detail = "must be 1 with SQLite: use PostgreSQL for several processes"
             yield Violation("/workers", "out_of_range", detail)
         master_source(settings.database, settings.master_key)
-    except InvalidSettings as error:
+    except Invalid as error:
         yield from error.violations
     yield from broken_networks("trusted_proxies", settings.trusted_proxies)
     yield from broken_egress(settings.egress_networks, settings.egress_proxy)
@@ -232,7 +163,7 @@ def sqlite_path(database: str) -> Path | None:
 
     Raises
     ------
-    InvalidSettings
+    Invalid
         If the URL is of no known kind, or names a database in memory, which ends with its process.
     """
     from scoring_model.service.store import BadAddress, PostgresAddress, parse_address
@@ -242,12 +173,12 @@ def sqlite_path(database: str) -> Path | None:
     except BadAddress:
         kinds = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://..."
         detail = f"must be {kinds}, got text of {len(database)} characters"
-        raise InvalidSettings([Violation("/database", "not_listed", detail)]) from None
+        raise Invalid([Violation("/database", "not_listed", detail)]) from None
     if isinstance(address, PostgresAddress):
         return None
     if address.path is None:
         detail = "must name a file: sqlite:///relative.db or sqlite:////absolute.db"
-        raise InvalidSettings([Violation("/database", "missing", detail)])
+        raise Invalid([Violation("/database", "missing", detail)])
     return address.path
 
 
@@ -256,19 +187,19 @@ def master_source(database: str, master_key: str | None) -> str:
 
     Raises
     ------
-    InvalidSettings
+    Invalid
         If the source is of no known kind, or if PostgreSQL has none.
     """
     path = sqlite_path(database)
     if master_key is None:
         if path is None:
             detail = "is required with PostgreSQL: file:PATH, env:NAME or command:WORDS"
-            raise InvalidSettings([Violation("/master_key", "missing", detail)])
+            raise Invalid([Violation("/master_key", "missing", detail)])
         return f"file:{path}.key"
     kind, _, rest = master_key.partition(":")
     if kind not in ("file", "env", "command") or not rest:
         detail = "must be file:PATH, env:NAME or command:WORDS"
-        raise InvalidSettings([Violation("/master_key", "not_listed", detail)])
+        raise Invalid([Violation("/master_key", "not_listed", detail)])
     return master_key
 
 
@@ -291,7 +222,7 @@ def load_settings(
     ConfigurationError
         With all problems of all sources, each under the file, variable or flag of its value. Values are never shown.
     """
-    from scoring_model.configuration.reading import ConfigurationError, read_yaml
+    from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 
     plain = read_yaml(file) if file is not None else {}
     if not isinstance(plain, Mapping | None):
@@ -299,52 +230,22 @@ def load_settings(
     filed = {str(name): value for name, value in (plain or {}).items()}
     variables, unknown = _variables(environment)
     given = {name: value for name, value in flags.items() if value is not None}
-    found = _validated({**filed, **variables, **given})
-    if isinstance(found, ServiceSettings) and not unknown:
-        return found
+    violations: tuple[Violation, ...] = ()
+    try:
+        settings = read_settings(ServiceSettings, {**filed, **variables, **given})
+    except ConfigurationError as error:
+        violations = error.violations
+    else:
+        if not unknown:
+            return settings
     sources = {name: f"{name} in {file}" for name in filed}
     sources |= {name: _variable(name) for name in variables}
     sources |= {name: f"--{name.replace('_', '-')}" for name in given}
-    violations = () if isinstance(found, ServiceSettings) else found
     raise ConfigurationError((*(_line(one, sources) for one in violations), *unknown))
 
 
-def _validated(plain: Mapping[str, object]) -> ServiceSettings | Sequence[Violation]:
-    """Make settings of plain values, or find all violations."""
-    from pydantic import (
-        TypeAdapter,
-        ValidationError,
-    )  # slow to load
-
-    known = tuple(setting.name for setting in fields(ServiceSettings))
-    violations = [
-        Violation(pointer(name), "unknown_field", f"unknown key; {_hint(name, known)}")
-        for name in plain
-        if name not in known
-    ]
-    try:
-        settings = TypeAdapter(ServiceSettings).validate_python(
-            {name: value for name, value in plain.items() if name in known}
-        )
-    except ValidationError as error:
-        for item in error.errors(include_url=False, include_input=False):
-            cause = item.get("ctx", {}).get("error")
-            if isinstance(cause, InvalidSettings):
-                violations += cause.violations
-            else:
-                detail = item["msg"] if cause is None else str(cause)
-                violations.append(Violation(pointer(*item["loc"]), item["type"], detail))
-        return violations
-    return violations or settings
-
-
-def _hint(name: str, known: Sequence[str], write: Callable[[str], str] = str) -> str:
-    near = near_misses(name, known)
-    return f"did you mean {write(near[0])}?" if near else f"known are {', '.join(map(write, known))}"
-
-
 def _line(violation: Violation, sources: Mapping[str, str]) -> str:
-    name, dot, part = _dotted(violation).partition(".")
+    name, dot, part = violation.field.partition(".")
     return f"{sources.get(name, name)}{dot}{part}: {violation.detail}"
 
 
@@ -358,8 +259,9 @@ def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple
             continue
         name, text = known.get(variable), environment[variable]
         if name is None:
-            short = variable.removeprefix(PREFIX).lower()
-            unknown.append(f"{variable}: unknown variable; {_hint(short, tuple(known.values()), _variable)}")
+            near = near_misses(variable.removeprefix(PREFIX).lower(), tuple(known.values()))
+            hint = f"did you mean {_variable(near[0])}?" if near else f"known are {', '.join(known)}"
+            unknown.append(f"{variable}: unknown variable; {hint}")
         elif text:
             values[name] = items(text) if name in _LISTS else text
     return values, tuple(unknown)

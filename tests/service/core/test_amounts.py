@@ -1,15 +1,14 @@
 """A history that sums an amount: who sees which sums, and what of an amount is kept."""
 
 import math
-from pathlib import Path
 
 import pytest
 
 from linked_use import AMOUNT
-from scoring_model.service.core.resources import Caller
+from scoring_model.service.clients import Caller
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.scoring.commit_queue import QueueLimits
-from service_use import World, applicants, opened, tell, together
+from service_use import World, applicants, opened, together, with_service
 
 DEVICE = {"deviceId": "d"}
 
@@ -27,120 +26,97 @@ def sums(row: dict[str, float], key: str = "device", span: str = "1h") -> tuple[
     return row[f"link_{key}_{span}_form_seconds_sum"], row[f"link_{key}_{span}_form_seconds_mean"]
 
 
-def test_sums_are_of_those_who_came_before(store_url: str, summing: Path) -> None:
+@with_service(bundle="summing")
+async def test_sums_are_of_those_who_came_before(world: World) -> None:
     """Each sees what the earlier ones had, in whole units, in the windows in which they are; none has no mean."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first = await paid(world, caller, 1.25)
-        assert sums(first) == pytest.approx((0.0, math.nan), nan_ok=True)
-        assert sums(await paid(world, caller, -0.5)) == (1.2, 1.2)
-        assert sums(await paid(world, caller, None)) == (0.7, 0.35)
-        assert sums(await paid(world, caller, 2.0**37)) == (0.7, 0.35)
-        world.clock.advance(3601)
-        assert sums(await paid(world, caller, 3)) == pytest.approx((0.0, math.nan), nan_ok=True)
-        later = await paid(world, caller, 0)
-        assert (sums(later), sums(later, span="1d")) == ((3.0, 3.0), (3.7, 37 / 30))
-        assert sums(later, "address", "1d") == pytest.approx((0.0, math.nan), nan_ok=True)
-
-    tell(store_url, summing, story)
+    caller = await world.client()
+    first = await paid(world, caller, 1.25)
+    assert sums(first) == pytest.approx((0.0, math.nan), nan_ok=True)
+    assert sums(await paid(world, caller, -0.5)) == (1.2, 1.2)
+    assert sums(await paid(world, caller, None)) == (0.7, 0.35)
+    assert sums(await paid(world, caller, 2.0**37)) == (0.7, 0.35)
+    world.clock.advance(3601)
+    assert sums(await paid(world, caller, 3)) == pytest.approx((0.0, math.nan), nan_ok=True)
+    later = await paid(world, caller, 0)
+    assert (sums(later), sums(later, span="1d")) == ((3.0, 3.0), (3.7, 37 / 30))
+    assert sums(later, "address", "1d") == pytest.approx((0.0, math.nan), nan_ok=True)
 
 
-def test_those_of_one_batch_see_the_amounts_of_each_other(store_url: str, summing: Path) -> None:
+@with_service(bundle="summing")
+async def test_those_of_one_batch_see_the_amounts_of_each_other(world: World) -> None:
     """Of 32 simultaneous payments the n-th sees n - 1 amounts, whosever others share the transaction."""
-
-    async def story(world: World) -> None:
-        one, other = await world.client(), await world.client()
-        works = [
-            world.verify(caller, signals={**DEVICE, AMOUNT.signal: amount})
-            for i in range(16)
-            for caller, amount in ((one, 2.0**i), (other, -float(i)))
-        ]
-        answers = await together(world, *works)
-        assert len({answer.resource.completed_at for answer in answers[::2]}) == 16
-        rows = [await world.features(answer.resource.id) for answer in answers]
-        assert [sums(row)[0] for row in rows[::2]] == [2.0**i - 1 for i in range(16)]
-        assert [sums(row)[0] for row in rows[1::2]] == [-i * (i - 1) / 2 for i in range(16)]
-        # What was committed is unmasked with what is of another history scope.
-        again = await together(world, *(world.verify(caller, signals=DEVICE) for caller in (one, other)))
-        found = [sums(await world.features(answer.resource.id))[0] for answer in again]
-        assert found == [2.0**16 - 1, -120.0]
-
-    tell(store_url, summing, story)
+    one, other = await world.client(), await world.client()
+    works = [
+        world.verify(caller, signals={**DEVICE, AMOUNT.signal: amount})
+        for i in range(16)
+        for caller, amount in ((one, 2.0**i), (other, -float(i)))
+    ]
+    answers = await together(world, *works)
+    assert len({answer.resource.completed_at for answer in answers[::2]}) == 16
+    rows = [await world.features(answer.resource.id) for answer in answers]
+    assert [sums(row)[0] for row in rows[::2]] == [2.0**i - 1 for i in range(16)]
+    assert [sums(row)[0] for row in rows[1::2]] == [-i * (i - 1) / 2 for i in range(16)]
+    # What was committed is unmasked with what is of another history scope.
+    again = await together(world, *(world.verify(caller, signals=DEVICE) for caller in (one, other)))
+    found = [sums(await world.features(answer.resource.id))[0] for answer in again]
+    assert found == [2.0**16 - 1, -120.0]
 
 
-def test_clients_of_a_history_scope_see_one_sum(store_url: str, summing: Path) -> None:
+@with_service(bundle="summing")
+async def test_clients_of_a_history_scope_see_one_sum(world: World) -> None:
     """What a client of the same history scope was paid counts, what another client was paid does not."""
-
-    async def story(world: World) -> None:
-        first, second, other = await world.client("bank"), await world.client("bank"), await world.client()
-        rows = [await paid(world, caller, 5.0) for caller in (first, second, other)]
-        assert [sums(row)[0] for row in rows] == [0.0, 5.0, 0.0]
-
-    tell(store_url, summing, story)
+    first, second, other = await world.client("bank"), await world.client("bank"), await world.client()
+    rows = [await paid(world, caller, 5.0) for caller in (first, second, other)]
+    assert [sums(row)[0] for row in rows] == [0.0, 5.0, 0.0]
 
 
-def test_the_amount_of_what_is_finished_later_counts_from_then(store_url: str, summing: Path) -> None:
+@with_service(bundle="summing")
+async def test_the_amount_of_what_is_finished_later_counts_from_then(world: World) -> None:
     """A verification that had to wait has its amount when it is scored."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        async with opened(store_url, summing, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
-            late = await busy.verify(caller, signals={**DEVICE, AMOUNT.signal: 7.5})
-        assert late.pending
-        assert sums(await paid(world, caller, None))[0] == 0.0
-        assert await world.pending.step() == 1
-        assert sums(await paid(world, caller, None))[0] == 7.5
-
-    tell(store_url, summing, story)
+    caller = await world.client()
+    async with opened(world.url, world.bundle, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+        late = await busy.verify(caller, signals={**DEVICE, AMOUNT.signal: 7.5})
+    assert late.pending
+    assert sums(await paid(world, caller, None))[0] == 0.0
+    assert await world.pending.step() == 1
+    assert sums(await paid(world, caller, None))[0] == 7.5
 
 
-def test_privacy_erasure_changes_nobody_elses_sums(store_url: str, summing: Path) -> None:
+@with_service(bundle="summing")
+async def test_privacy_erasure_changes_nobody_elses_sums(world: World) -> None:
     """Amounts of who was erased stay in the sums of those who share a link, after a restart too."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        person = applicants(summing)[0]
-        identity = await world.identity(caller, person.identity)
-        for amount in (100.5, None):
-            signals = {**DEVICE, AMOUNT.signal: amount}
-            await world.verify(caller, identity=identity, signals=signals)
-        alone = await world.verify(caller, signals={**DEVICE, AMOUNT.signal: 2.5}, subject="s")
-        before = await paid(world, caller, None, subject="before")
-        await world.service.identities.erase(caller, identity)
-        await world.service.verifications.erase_signals(caller, alone.resource.id)
-        async with opened(store_url, summing, clock=world.clock) as again:
-            after = await paid(again, caller, None, subject="after")
-        assert sums(before) == sums(after) == (103.0, 51.5)
-
-    tell(store_url, summing, story)
+    caller = await world.client()
+    person = applicants(world.bundle)[0]
+    identity = await world.identity(caller, person.identity)
+    for amount in (100.5, None):
+        signals = {**DEVICE, AMOUNT.signal: amount}
+        await world.verify(caller, identity=identity, signals=signals)
+    alone = await world.verify(caller, signals={**DEVICE, AMOUNT.signal: 2.5}, subject="s")
+    before = await paid(world, caller, None, subject="before")
+    await world.service.identities.erase(caller, identity)
+    await world.erase_signals(caller, alone.resource.id)
+    async with opened(world.url, world.bundle, clock=world.clock) as again:
+        after = await paid(again, caller, None, subject="after")
+    assert sums(before) == sums(after) == (103.0, 51.5)
 
 
-def test_privacy_an_amount_is_kept_under_a_mask_and_only_where_it_is_summed(
-    store_url: str, summing: Path
-) -> None:
+@with_service(bundle="summing")
+async def test_privacy_an_amount_is_kept_under_a_mask_and_only_where_it_is_summed(world: World) -> None:
     """Every link row of an event holds the amount, each under a mask of its own, and so does one without an amount."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        for amount in (12.5, None):
-            answer = await world.verify(caller, signals={**DEVICE, AMOUNT.signal: amount}, subject="s")
-            rows = [row for row in await world.link_rows() if row.time == answer.resource.completed_at]
-            assert len({row.amount for row in rows}) == len(rows) == 3
-            assert not {row.amount for row in rows} & {None, 125, AMOUNT.units(amount)}
-            pasts = {row.hash: [row[1:]] for row in rows}
-            found = Masks(world.secrets).unmask(caller.history_scope, pasts)
-            assert {past[-1] for (past,) in found.values()} == {AMOUNT.units(amount)}
-            world.clock.advance(1)
-
-    tell(store_url, summing, story)
+    caller = await world.client()
+    for amount in (12.5, None):
+        answer = await world.verify(caller, signals={**DEVICE, AMOUNT.signal: amount}, subject="s")
+        rows = [row for row in await world.link_rows() if row.time == answer.resource.completed_at]
+        assert len({row.amount for row in rows}) == len(rows) == 3
+        assert not {row.amount for row in rows} & {None, 125, AMOUNT.units(amount)}
+        pasts = {row.hash: [row[1:]] for row in rows}
+        found = Masks(world.secrets).unmask(caller.history_scope, pasts)
+        assert {past[-1] for (past,) in found.values()} == {AMOUNT.units(amount)}
+        world.clock.advance(1)
 
 
-def test_a_history_that_sums_nothing_keeps_no_amount(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_a_history_that_sums_nothing_keeps_no_amount(world: World) -> None:
     """Without an amount in the bundle nothing of the signal is in a link row."""
-
-    async def story(world: World) -> None:
-        await paid(world, await world.client(), 12.5)
-        assert {row.amount for row in await world.link_rows()} == {None}
-
-    tell(store_url, sealed, story)
+    await paid(world, await world.client(), 12.5)
+    assert {row.amount for row in await world.link_rows()} == {None}

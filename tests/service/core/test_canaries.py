@@ -20,12 +20,11 @@ from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.features import FeatureMatrix
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import RequestError
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.identities.labels import import_labels
 from scoring_model.service.keys.keyring import Unreadable
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.scoring.replay import NotReplayable, replay
 from service_use import (
@@ -35,6 +34,7 @@ from service_use import (
     World,
     blob,
     file_of,
+    id_of,
     opened,
     request_of,
     select,
@@ -215,7 +215,7 @@ async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest
     assert row.payload is not None
     statement = f"payload = {blob(world.url, row.payload[::-1])} WHERE id = {blob(world.url, row.id)}"
     await select(world.url, f"UPDATE verifications SET {statement}")
-    await refused(heard, lambda: world.service.verifications.get(caller, row.id))
+    await refused(heard, lambda: world.verification(caller, row.id))
     return row.id
 
 
@@ -279,8 +279,8 @@ async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tupl
     once = request_of(KEY, PERSON, "POST /identities")
     identity = await service.identities.create(caller, PERSON, once)
     assert (await service.identities.create(caller, PERSON, once)).resource == identity.resource
-    assert identity.resource.status is IdentityStatus.VALIDATED
-    resource = identity.resource.id
+    assert identity.resource.status == IdentityStatus.VALIDATED
+    resource = id_of(identity.resource)
     made = [
         await world.verify(caller, identity=resource, signals=SIGNALS, subject=SUBJECT, key=KEY),
         await world.verify(caller, signals=SIGNALS, subject=SUBJECT),
@@ -290,7 +290,7 @@ async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tupl
         made.append(await busy.verify(caller, signals=SIGNALS, subject=SUBJECT, key=f"{KEY} 2"))
         assert made[-1].pending
     hook = await service.webhooks.create(caller, HOOK, request_of(KEY, HOOK, "POST /webhooks"))
-    await service.webhooks.test(caller, hook.resource.id, None)
+    await service.webhooks.test(caller, id_of(hook.resource), None)
     async with world.store.reading() as reader:
         clients = await reader.clients()
     verifications = [answer.resource.id for answer in made]
@@ -324,7 +324,7 @@ def test_nothing_leaks(
         await search(world, postgres, since)
         await world.service.identities.erase(caller, identity)
         for one in (*verifications, broken):
-            await world.service.verifications.erase_signals(caller, one)
+            await world.erase_signals(caller, one)
         await world.pending.step()
         for resource in (broken, verifications[-1]):
             await refused(heard, lambda one=resource: replay(world.store, MASTERS, one, find=lambda *_: None))  # type: ignore[misc]

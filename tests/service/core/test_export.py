@@ -1,6 +1,5 @@
 """What was scored as records of a file: everything that a client sent, its labels, and nobody who was erased."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,13 +8,12 @@ from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.identities import export
-from scoring_model.service.identities.export import export_records
-from scoring_model.service.identities.labels import import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service import export
+from scoring_model.service.clients import Caller
+from scoring_model.service.export import export_records
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.scoring.commit_queue import QueueLimits
-from service_use import HOUR, SECOND, START, World, applicants, blob, opened, select, signals_of, tell
+from service_use import HOUR, SECOND, START, World, applicants, blob, opened, select, signals_of, with_service
 
 
 async def exported(world: World, caller: Caller) -> list[dict[str, Any]]:
@@ -39,108 +37,94 @@ def nested(record: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def test_a_record_is_what_was_sent(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_a_record_is_what_was_sent(world: World) -> None:
     """Identity, signals that nobody uses too, reference and instant: parsed again it has the values of the body."""
-    schema = Scorer.load(sealed).contents.schema
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        person = applicants(sealed, Outcome.STEPPED_UP)[0]
-        body = {**person.identity, "externalId": "mine"}
-        signals = {**person.signals, "ours": "kept", "number": 0.1, "truth": False}
-        identity = await world.identity(caller, body)
-        made = (await world.verify(caller, identity=identity, signals=signals, subject=" s ")).resource
-        (record,) = await exported(world, caller)
-        assert record["recordId"] == to_text(made.id)
-        assert record["eventTime"] == rfc3339(START)
-        assert record["subjectId"] == "s"
-        assert {name: record[f"signals.{name}"] for name in signals} == signals
-        again = {name: value for name, value in nested(record).items() if name != "recordId"}
-        sent = {**body, "signals": signals, "subjectId": "s", "eventTime": rfc3339(START)}
-        assert parse_record(again, schema) == parse_record(sent, schema)
-
-    tell(store_url, sealed, story)
+    schema = Scorer.load(world.bundle).contents.schema
+    caller = await world.client()
+    person = applicants(world.bundle, Outcome.STEPPED_UP)[0]
+    body = {**person.identity, "externalId": "mine"}
+    signals = {**person.signals, "ours": "kept", "number": 0.1, "truth": False}
+    identity = await world.identity(caller, body)
+    made = (await world.verify(caller, identity=identity, signals=signals, subject=" s ")).resource
+    (record,) = await exported(world, caller)
+    assert record["recordId"] == to_text(made.id)
+    assert record["eventTime"] == rfc3339(START)
+    assert record["subjectId"] == "s"
+    assert {name: record[f"signals.{name}"] for name in signals} == signals
+    again = {name: value for name, value in nested(record).items() if name != "recordId"}
+    sent = {**body, "signals": signals, "subjectId": "s", "eventTime": rfc3339(START)}
+    assert parse_record(again, schema) == parse_record(sent, schema)
 
 
-def test_a_record_has_the_label_that_was_told_last(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_a_record_has_the_label_that_was_told_last(world: World) -> None:
     """With since when it was known and when it was told; none where nothing was told or all was withdrawn."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        one, two, three, four = [
-            (await world.verify(caller, signals={"deviceId": f"{number}"})).resource.id for number in range(4)
-        ]
-        world.clock.at += HOUR
-        await told(world, one, "fraud", START)
-        await told(world, two, "fraud", START)
-        await told(world, three, "fraud", START)
-        world.clock.at += HOUR
-        await told(world, two, "genuine", START - HOUR)
-        await told(world, three, "withdrawn", START)
-        records = {record["recordId"]: record for record in await exported(world, caller)}
-        labels = [
-            tuple(records[to_text(id_)].get(name) for name in ("label", "labelKnownAt", "labelReportedAt"))
-            for id_ in (one, two, three, four)
-        ]
-        assert labels == [
-            ("fraud", rfc3339(START), rfc3339(START + HOUR)),
-            ("genuine", rfc3339(START - HOUR), rfc3339(START + 2 * HOUR)),
-            (None, None, None),
-            (None, None, None),
-        ]
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    one, two, three, four = [
+        (await world.verify(caller, signals={"deviceId": f"{number}"})).resource.id for number in range(4)
+    ]
+    world.clock.at += HOUR
+    await told(world, one, "fraud", START)
+    await told(world, two, "fraud", START)
+    await told(world, three, "fraud", START)
+    world.clock.at += HOUR
+    await told(world, two, "genuine", START - HOUR)
+    await told(world, three, "withdrawn", START)
+    records = {record["recordId"]: record for record in await exported(world, caller)}
+    labels = [
+        tuple(records[to_text(id_)].get(name) for name in ("label", "labelKnownAt", "labelReportedAt"))
+        for id_ in (one, two, three, four)
+    ]
+    assert labels == [
+        ("fraud", rfc3339(START), rfc3339(START + HOUR)),
+        ("genuine", rfc3339(START - HOUR), rfc3339(START + 2 * HOUR)),
+        (None, None, None),
+        (None, None, None),
+    ]
 
 
-def test_records_are_those_of_one_client_in_the_order_of_their_events(
-    store_url: str, sealed: Path, monkeypatch: pytest.MonkeyPatch
+@with_service
+async def test_records_are_those_of_one_client_in_the_order_of_their_events(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Page by page, whole, with instants that meet at the end of a page; other clients are not among them."""
     monkeypatch.setattr(export, "_PAGE", 3)
-
-    async def story(world: World) -> None:
-        caller, mate = await world.client("bank"), await world.client("bank")
-        made = []
-        for number in range(9):
-            # Some at one instant, since nothing ties them together, and one with a clock that went back.
-            world.clock.at = START + (number // 4) * SECOND - (SECOND // 2 if number == 8 else 0)
-            made.append((await world.verify(caller, signals={"deviceId": f"{number}"})).resource)
-            await world.verify(mate, signals={"deviceId": f"mate {number}"})
-        wanted = sorted(made, key=lambda one: (one.completed_at or 0, one.id))
-        records = await exported(world, caller)
-        assert [record["recordId"] for record in records] == [to_text(one.id) for one in wanted]
-        assert [record["eventTime"] for record in records] == sorted(
-            record["eventTime"] for record in records
-        )
-
-    tell(store_url, sealed, story)
+    caller, mate = await world.client("bank"), await world.client("bank")
+    made = []
+    for number in range(9):
+        # Some at one instant, since nothing ties them together, and one with a clock that went back.
+        world.clock.at = START + (number // 4) * SECOND - (SECOND // 2 if number == 8 else 0)
+        made.append((await world.verify(caller, signals={"deviceId": f"{number}"})).resource)
+        await world.verify(mate, signals={"deviceId": f"mate {number}"})
+    wanted = sorted(made, key=lambda one: (one.completed_at or 0, one.id))
+    records = await exported(world, caller)
+    assert [record["recordId"] for record in records] == [to_text(one.id) for one in wanted]
+    assert [record["eventTime"] for record in records] == sorted(record["eventTime"] for record in records)
 
 
-def test_privacy_whoever_was_erased_is_left_out(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_privacy_whoever_was_erased_is_left_out(world: World) -> None:
     """All of an erased person, and nothing of anybody else; nor is what was not completed a record."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        persons, alone = applicants(sealed)[:2], signals_of(sealed)
-        gone, kept = [await world.identity(caller, one.identity) for one in persons]
-        for identity in (gone, gone, kept):
-            await world.verify(caller, identity=identity, signals=persons[0].signals)
-        erased = (await world.verify(caller, signals=alone[0], subject="s")).resource.id
-        await world.verify(caller, signals=alone[1], subject="s")
-        other = (await world.verify(caller, signals=alone[1], subject="t")).resource.id
-        async with opened(store_url, sealed, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
-            failed = (await busy.verify(caller, identity=kept)).resource.id
-            await busy.verify(caller, identity=kept)
-        where = f"WHERE id = {blob(store_url, failed)}"
-        await select(store_url, f"UPDATE verifications SET status = 'ERROR', completed_at = {START} {where}")
-        assert len(await exported(world, caller)) == 6
-        await world.service.identities.erase(caller, gone)
-        await world.service.verifications.erase_signals(caller, erased)
-        records = await exported(world, caller)
-        assert len(records) == 2
-        assert records[0]["firstName"] == persons[1].identity["firstName"]
-        assert records[1]["recordId"] == to_text(other)
-        text = repr(records)
-        assert persons[0].identity["address"]["line1"] not in text
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    persons, alone = applicants(world.bundle)[:2], signals_of(world.bundle)
+    gone, kept = [await world.identity(caller, one.identity) for one in persons]
+    for identity in (gone, gone, kept):
+        await world.verify(caller, identity=identity, signals=persons[0].signals)
+    erased = (await world.verify(caller, signals=alone[0], subject="s")).resource.id
+    await world.verify(caller, signals=alone[1], subject="s")
+    other = (await world.verify(caller, signals=alone[1], subject="t")).resource.id
+    async with opened(world.url, world.bundle, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+        failed = (await busy.verify(caller, identity=kept)).resource.id
+        await busy.verify(caller, identity=kept)
+    where = f"WHERE id = {blob(world.url, failed)}"
+    await select(world.url, f"UPDATE verifications SET status = 'ERROR', completed_at = {START} {where}")
+    assert len(await exported(world, caller)) == 6
+    await world.service.identities.erase(caller, gone)
+    await world.erase_signals(caller, erased)
+    records = await exported(world, caller)
+    assert len(records) == 2
+    assert records[0]["firstName"] == persons[1].identity["firstName"]
+    assert records[1]["recordId"] == to_text(other)
+    text = repr(records)
+    assert persons[0].identity["address"]["line1"] not in text

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +19,8 @@ from scoring_model.service.core.errors import (
     Unavailable,
     WebhookLimit,
 )
-from scoring_model.service.core.resources import Answer
 from scoring_model.service.core.rows import IdempotencyRow, IdentityRow
-from scoring_model.service.idempotency import LIFETIME
+from scoring_model.service.idempotency import LIFETIME, Answer
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.store import StoreUnavailable
 from service_use import (
@@ -30,331 +28,255 @@ from service_use import (
     applicants,
     blob,
     eventually,
+    id_of,
     opened,
     request_of,
     select,
     signals_of,
     table,
-    tell,
     verification_body,
+    with_service,
 )
 
 HOOK = {"destinationUrl": "https://example.com/hook", "active": True}
 Call = Callable[[], Awaitable[Answer[Any]]]
 
 
-def test_idempotency_a_verification_is_made_once(store_url: str, sealed: Path) -> None:
-    """The same body gets the first answer again, marked as a replay, for as long as a day."""
+@with_service
+async def test_idempotency_a_verification_is_made_once_a_day(world: World) -> None:
+    """The same body gets the first answer again; after a day its key is as good as new, for another body too.
 
-    async def story(world: World) -> None:
-        caller = await world.client()
-        signals = signals_of(sealed, Outcome.STEPPED_UP)[0]
-        first = await world.verify(caller, signals=signals, subject="s", key="k")
-        assert not first.replayed
-        world.clock.at += LIFETIME - 1
-        again = await world.verify(caller, signals=signals, subject="s", key="k")
-        assert again == replace(first, replayed=True)
-        assert len(await world.events(caller)) == 2
-        other = await world.verify(caller, signals=signals, subject="s", key="another")
-        assert other.resource.id != first.resource.id
-
-    tell(store_url, sealed, story)
-
-
-def test_idempotency_a_key_may_be_used_again_after_a_day(store_url: str, sealed: Path) -> None:
-    """Once its answer is too old a key is as good as new, for another body too, and others of the batch go on."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first = await world.verify(caller, signals={"vpn": True}, key="k")
-        world.clock.at += LIFETIME
-        second = await world.verify(caller, signals={"vpn": False}, key="k")
-        assert not second.replayed
-        assert second.resource.id != first.resource.id
-        again = await world.verify(caller, signals={"vpn": False}, key="k")
-        assert again == replace(second, replayed=True)
-        (row,) = await table(store_url, IdempotencyRow)
-        assert (row.resource, row.created_at) == (second.resource.id, world.clock.at)
-
-    tell(store_url, sealed, story)
+    A row holds status, id and keyed hashes: neither the key nor the body nor the answer.
+    """
+    caller = await world.client()
+    signals = signals_of(world.bundle, Outcome.STEPPED_UP)[0]
+    first = await world.verify(caller, signals=signals, subject="s", key="k")
+    assert not first.replayed
+    world.clock.at += LIFETIME - 1
+    again = await world.verify(caller, signals=signals, subject="s", key="k")
+    assert again == replace(first, replayed=True)
+    assert len(await world.events(caller)) == 2
+    world.clock.at += 1
+    second = await world.verify(caller, signals={"vpn": False}, key="k")
+    assert not second.replayed
+    assert second.resource.id != first.resource.id
+    again = await world.verify(caller, signals={"vpn": False}, key="k")
+    assert again == replace(second, replayed=True)
+    (row,) = await table(world.url, IdempotencyRow)
+    kept = (row.client, row.status, row.resource, row.created_at, row.answer)
+    assert kept == (caller.client, 201, second.resource.id, world.clock.at, None)
+    assert (len(row.digest), len(row.body_digest)) == (16, 32)
 
 
-def test_idempotency_an_expired_key_is_used_again_by_one_of_many(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_an_expired_key_is_used_again_by_one_of_many(world: World) -> None:
     """Two processes use it at once: one makes it anew, the other gets the replay; others of a batch are made too."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        hook = request_of("k", HOOK, "POST /webhooks")
-        async with opened(store_url, sealed, clock=world.clock) as other:
-            old = await world.verify(caller, signals={"vpn": True}, key="k")
-            old_hook = await world.service.webhooks.create(caller, HOOK, hook)
-            for _ in range(4):
-                world.clock.at += LIFETIME
-                answers = await asyncio.gather(
-                    *(each.verify(caller, signals={"vpn": True}, key="k") for each in (world, other)),
-                    *(each.verify(caller, signals={"vpn": True}, key="new") for each in (world, other)),
-                )
-                assert [sorted(one.replayed for one in answers[i : i + 2]) for i in (0, 2)] == [
-                    [False, True]
-                ] * 2
-                assert answers[0].resource == answers[1].resource != old.resource
-                old = answers[0]
-            hooks = await asyncio.gather(
-                *(each.service.webhooks.create(caller, HOOK, hook) for each in (world, other))
+    caller = await world.client()
+    hook = request_of("k", HOOK, "POST /webhooks")
+    async with opened(world.url, world.bundle, clock=world.clock) as other:
+        old = await world.verify(caller, signals={"vpn": True}, key="k")
+        old_hook = await world.service.webhooks.create(caller, HOOK, hook)
+        for _ in range(4):
+            world.clock.at += LIFETIME
+            answers = await asyncio.gather(
+                *(each.verify(caller, signals={"vpn": True}, key="k") for each in (world, other)),
+                *(each.verify(caller, signals={"vpn": True}, key="new") for each in (world, other)),
             )
-            assert sorted(one.replayed for one in hooks) == [False, True]
-            assert hooks[0].resource == hooks[1].resource != old_hook.resource
-        assert len(await table(store_url, IdempotencyRow)) == 3
-
-    tell(store_url, sealed, story)
-
-
-def test_idempotency_another_body_is_refused(store_url: str, sealed: Path) -> None:
-    """Even one that breaks rules, or that the state forbids, is told of its key first."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        incomplete = await world.identity(caller, {"firstName": "Ann"})
-        await world.verify(caller, signals={"vpn": True}, key="k")
-        for body in (
-            verification_body(signals={"vpn": False}),
-            {"signals": {"vpn": "perhaps"}},
-            verification_body(identity=incomplete),
-        ):
+            assert [sorted(one.replayed for one in answers[i : i + 2]) for i in (0, 2)] == [[False, True]] * 2
+            assert answers[0].resource == answers[1].resource != old.resource
+            assert answers[2].resource == answers[3].resource
             with pytest.raises(IdempotencyMismatch):
-                await world.service.verifications.create(caller, body, request_of("k", body))
+                await other.verify(caller, signals={"vpn": False}, key="new")
+            old = answers[0]
+        hooks = await asyncio.gather(
+            *(each.service.webhooks.create(caller, HOOK, hook) for each in (world, other))
+        )
+        assert sorted(one.replayed for one in hooks) == [False, True]
+        assert hooks[0].resource == hooks[1].resource != old_hook.resource
+    assert len(await table(world.url, IdempotencyRow)) == 3
+
+
+@with_service
+async def test_idempotency_another_body_is_refused(world: World) -> None:
+    """Even one that breaks rules, or that the state forbids, is told of its key first."""
+    caller = await world.client()
+    incomplete = await world.identity(caller, {"firstName": "Ann"})
+    await world.verify(caller, signals={"vpn": True}, key="k")
+    for body in (
+        verification_body(signals={"vpn": False}),
+        {"signals": {"vpn": "perhaps"}},
+        verification_body(identity=incomplete),
+    ):
         with pytest.raises(IdempotencyMismatch):
-            await world.service.idempotency.check(caller, request_of("k", "anything"))
-        await world.service.idempotency.check(caller, request_of("new", "anything"))
-        assert len(await world.events(caller)) == 3
+            await world.service.verifications.create(caller, body, request_of("k", body))
+    with pytest.raises(IdempotencyMismatch):
+        await world.service.idempotency.check(caller.client, request_of("k", "anything"))
+    await world.service.idempotency.check(caller.client, request_of("new", "anything"))
+    assert len(await world.events(caller)) == 3
 
-    tell(store_url, sealed, story)
 
-
-def test_idempotency_a_key_is_of_one_client_and_one_operation(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_a_key_is_of_one_client_and_one_operation(world: World) -> None:
     """Another client, of the same history scope too, and another path have keys of their own."""
-
-    async def story(world: World) -> None:
-        caller, mate = await world.client("bank"), await world.client("bank")
-        body = verification_body(signals={"vpn": True})
-        first = await world.service.verifications.create(caller, body, request_of("k", body))
-        second = await world.service.verifications.create(mate, body, request_of("k", body))
-        person = {"firstName": "Ann"}
-        request = request_of("k", body, "POST /scoring/v1/identities")
-        third = await world.service.identities.create(caller, person, request)
-        assert not any(answer.replayed for answer in (first, second, third))
-
-    tell(store_url, sealed, story)
+    caller, mate = await world.client("bank"), await world.client("bank")
+    body = verification_body(signals={"vpn": True})
+    first = await world.service.verifications.create(caller, body, request_of("k", body))
+    second = await world.service.verifications.create(mate, body, request_of("k", body))
+    person = {"firstName": "Ann"}
+    request = request_of("k", body, "POST /scoring/v1/identities")
+    third = await world.service.identities.create(caller, person, request)
+    assert not any(answer.replayed for answer in (first, second, third))
 
 
-def test_idempotency_what_failed_may_be_asked_again(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_what_failed_may_be_asked_again(world: World) -> None:
     """Only answers that are good are kept: a request that was refused is not answered for ever."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        identity = await world.identity(caller, {"firstName": "Ann"})
-        body = verification_body(identity=identity)
-        for _ in range(2):
-            with pytest.raises(IdentityNotValidated):
-                await world.service.verifications.create(caller, body, request_of("k", body))
-        with pytest.raises(Invalid):
-            await world.service.verifications.create(caller, {}, request_of("k", {}))
-        world.store.error = StoreUnavailable("away")
-        with pytest.raises(StoreUnavailable):
-            await world.verify(caller, signals={"vpn": True}, key="k")
-        world.store.error = None
-        assert not (await world.verify(caller, signals={"vpn": True}, key="k")).replayed
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    identity = await world.identity(caller, {"firstName": "Ann"})
+    body = verification_body(identity=identity)
+    for _ in range(2):
+        with pytest.raises(IdentityNotValidated):
+            await world.service.verifications.create(caller, body, request_of("k", body))
+    with pytest.raises(Invalid):
+        await world.service.verifications.create(caller, {}, request_of("k", {}))
+    world.store.error = StoreUnavailable("away")
+    with pytest.raises(StoreUnavailable):
+        await world.verify(caller, signals={"vpn": True}, key="k")
+    world.store.error = None
+    assert not (await world.verify(caller, signals={"vpn": True}, key="k")).replayed
 
 
-def test_idempotency_under_way_is_a_conflict(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_under_way_is_a_conflict(world: World) -> None:
     """While the first is not answered the second is told so, whatever its body; afterwards it is replayed."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        world.store.gate.clear()
-        first = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
-        await eventually(lambda: bool(world.store.knocking))
-        for signals in ({"vpn": True}, {"vpn": False}):
-            with pytest.raises(InProgress):
-                await world.verify(caller, signals=signals, key="k")
+    caller = await world.client()
+    world.store.gate.clear()
+    first = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
+    await eventually(lambda: bool(world.store.knocking))
+    for signals in ({"vpn": True}, {"vpn": False}):
         with pytest.raises(InProgress):
-            await world.service.idempotency.check(caller, request_of("k", "anything"))
-        world.store.gate.set()
-        made = await first
-        assert await world.verify(caller, signals={"vpn": True}, key="k") == replace(made, replayed=True)
+            await world.verify(caller, signals=signals, key="k")
+    with pytest.raises(InProgress):
+        await world.service.idempotency.check(caller.client, request_of("k", "anything"))
+    world.store.gate.set()
+    made = await first
+    assert await world.verify(caller, signals={"vpn": True}, key="k") == replace(made, replayed=True)
 
-    tell(store_url, sealed, story)
 
-
-def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(
-    store_url: str, sealed: Path
-) -> None:
+@with_service(limits=QueueLimits(commit_seconds=0.2))
+async def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(world: World) -> None:
     """Who was refused for slowness and asks again gets what was made, not a second one."""
+    caller = await world.client()
+    scoring, scored = world.service.scoring, asyncio.Event()
+    jobs = scoring.jobs
 
-    async def story(world: World) -> None:
-        caller = await world.client()
-        scoring, scored = world.service.scoring, asyncio.Event()
-        jobs = scoring.jobs
+    async def slowly(*arguments: Any) -> Any:
+        await scored.wait()
+        return await jobs.run(*arguments)
 
-        async def slowly(*arguments: Any) -> Any:
-            await scored.wait()
-            return await jobs.run(*arguments)
-
-        scoring.jobs = replace(jobs, run=slowly)
-        with pytest.raises(Unavailable):
-            await world.verify(caller, signals={"vpn": True}, key="k")
-        second = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
-        await asyncio.sleep(0.01)
-        scored.set()
-        assert (await second).replayed
-        assert len(await world.events(caller)) == 2
-
-    tell(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.2))
+    scoring.jobs = replace(jobs, run=slowly)
+    with pytest.raises(Unavailable):
+        await world.verify(caller, signals={"vpn": True}, key="k")
+    second = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
+    await asyncio.sleep(0.01)
+    scored.set()
+    assert (await second).replayed
+    assert len(await world.events(caller)) == 2
 
 
-def test_idempotency_across_processes_the_later_gets_the_replay(store_url: str, sealed: Path) -> None:
-    """Of two that do the same at once one makes it, whichever; the other answers with what the first made."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        async with opened(store_url, sealed) as other:
-            for number in range(6):
-                key = f"k{number}"
-                answers = await asyncio.gather(
-                    *(each.verify(caller, signals={"vpn": True}, key=key) for each in (world, other))
-                )
-                assert sorted(answer.replayed for answer in answers) == [False, True]
-                assert answers[0].resource == answers[1].resource
-                with pytest.raises(IdempotencyMismatch):
-                    await other.verify(caller, signals={"vpn": False}, key=key)
-        assert len(await world.events(caller)) == 12
-
-    tell(store_url, sealed, story)
-
-
-def test_idempotency_a_202_is_replayed_as_202(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_a_202_is_replayed_as_202(world: World) -> None:
     """Its replay is PENDING as it was then, also when it has been completed or has failed since."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        request: dict[str, Any] = {"signals": {"vpn": True}, "subject": "s", "key": "k"}
-        async with opened(store_url, sealed, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
-            first = await busy.verify(caller, **request)
-        assert first.pending
-        assert await world.verify(caller, **request) == replace(first, replayed=True)
-        await world.pending.step()
-        assert (await world.service.verifications.get(caller, first.resource.id)).score is not None
-        assert await world.verify(caller, **request) == replace(first, replayed=True)
-        await world.service.verifications.erase_signals(caller, first.resource.id)
-        again = await world.verify(caller, **request)
-        assert again.resource == replace(first.resource, subject_id=None)
-        assert again.resource.status is VerificationStatus.PENDING
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    request: dict[str, Any] = {"signals": {"vpn": True}, "subject": "s", "key": "k"}
+    async with opened(world.url, world.bundle, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+        first = await busy.verify(caller, **request)
+    assert first.pending
+    assert await world.verify(caller, **request) == replace(first, replayed=True)
+    await world.pending.step()
+    assert (await world.verification(caller, first.resource.id)).score is not None
+    assert await world.verify(caller, **request) == replace(first, replayed=True)
+    await world.erase_signals(caller, first.resource.id)
+    again = await world.verify(caller, **request)
+    assert again.resource == replace(first.resource, subject_id=None)
+    assert again.resource.status is VerificationStatus.PENDING
 
 
-def test_idempotency_an_identity_is_made_once_and_replayed_as_it_is(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_an_identity_is_made_once_and_replayed_as_it_is(world: World) -> None:
     """The first answer again; after erasure the redacted resource, and no new person for the same request."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        body = applicants(sealed)[0].identity
-        request = request_of("k", body, "POST /scoring/v1/identities")
-        first = await world.service.identities.create(caller, body, request)
-        world.clock.advance(3600)
-        again = await world.service.identities.create(caller, body, request)
-        assert again == replace(first, replayed=True)
-        redacted = await world.service.identities.erase(caller, first.resource.id)
-        again = await world.service.identities.create(caller, body, request)
-        assert (again.replayed, again.resource) == (True, redacted)
-        assert again.resource.status is IdentityStatus.REDACTED
-        assert len(await table(store_url, IdentityRow)) == 1
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    body = applicants(world.bundle)[0].identity
+    request = request_of("k", body, "POST /scoring/v1/identities")
+    first = await world.service.identities.create(caller, body, request)
+    world.clock.advance(3600)
+    again = await world.service.identities.create(caller, body, request)
+    assert again == replace(first, replayed=True)
+    redacted = await world.service.identities.erase(caller, id_of(first.resource))
+    again = await world.service.identities.create(caller, body, request)
+    assert (again.replayed, again.resource) == (True, redacted)
+    assert again.resource.status == IdentityStatus.REDACTED
+    assert len(await table(world.url, IdentityRow)) == 1
 
 
-def test_idempotency_of_webhooks_shows_the_first_answer_again(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_of_webhooks_shows_the_first_answer_again(world: World) -> None:
     """Creation, rotation and test: with the secret that was shown, whatever became of the webhook since."""
+    caller, service = await world.client(), world.service
 
-    async def story(world: World) -> None:
-        caller, service = await world.client(), world.service
+    def request(operation: str) -> Any:
+        return request_of("k", operation, operation)
 
-        def request(operation: str) -> Any:
-            return request_of("k", operation, operation)
-
-        made = await service.webhooks.create(caller, HOOK, request("POST /webhooks"))
-        hook = made.resource.id
-        rotated = await service.webhooks.rotate_secret(caller, hook, request("POST /rotate"))
-        tested = await service.webhooks.test(caller, hook, request("POST /test"))
-        assert None not in (made.resource.secret, rotated.resource.secret)
-        assert tested.resource.secret is None
-        assert made.resource.secret != rotated.resource.secret
-        events = await world.events(caller)
-        await service.webhooks.delete(caller, hook)
-        for answer, call in (
-            (made, lambda: service.webhooks.create(caller, HOOK, request("POST /webhooks"))),
-            (rotated, lambda: service.webhooks.rotate_secret(caller, hook, request("POST /rotate"))),
-            (tested, lambda: service.webhooks.test(caller, hook, request("POST /test"))),
-        ):
-            call_: Call = call
-            assert await call_() == replace(answer, replayed=True)
-        assert await world.events(caller) == events
-        with pytest.raises(NotFound):
-            await service.webhooks.get(caller, hook)
-
-    tell(store_url, sealed, story)
+    made = await service.webhooks.create(caller, HOOK, request("POST /webhooks"))
+    hook = id_of(made.resource)
+    rotated = await service.webhooks.rotate_secret(caller, hook, request("POST /rotate"))
+    tested = await service.webhooks.test(caller, hook, request("POST /test"))
+    assert None not in (made.resource.secret, rotated.resource.secret)
+    assert tested.resource.secret is None
+    assert made.resource.secret != rotated.resource.secret
+    events = await world.events(caller)
+    await service.webhooks.delete(caller, hook)
+    for answer, call in (
+        (made, lambda: service.webhooks.create(caller, HOOK, request("POST /webhooks"))),
+        (rotated, lambda: service.webhooks.rotate_secret(caller, hook, request("POST /rotate"))),
+        (tested, lambda: service.webhooks.test(caller, hook, request("POST /test"))),
+    ):
+        call_: Call = call
+        assert await call_() == replace(answer, replayed=True)
+    assert await world.events(caller) == events
+    with pytest.raises(NotFound):
+        await service.webhooks.get(caller, hook)
 
 
-def test_idempotency_an_answer_that_was_kept_opens_in_its_own_row_alone(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_an_answer_that_was_kept_opens_in_its_own_row_alone(world: World) -> None:
     """Whoever writes to the database can't have one request answered with the secret of another's."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        request = request_of("k", HOOK, "POST /webhooks")
-        made = (await world.service.webhooks.create(caller, HOOK, request)).resource
-        (row,) = await table(store_url, IdempotencyRow)
-        assert row.answer is not None
-        assert made.secret is not None
-        assert made.secret.encode() not in row.answer
-        other = request_of("other", HOOK, "POST /webhooks")
+    caller = await world.client()
+    request = request_of("k", HOOK, "POST /webhooks")
+    made = (await world.service.webhooks.create(caller, HOOK, request)).resource
+    (row,) = await table(world.url, IdempotencyRow)
+    assert row.answer is not None
+    assert made.secret is not None
+    assert made.secret.encode() not in row.answer
+    other = request_of("other", HOOK, "POST /webhooks")
+    await world.service.webhooks.create(caller, HOOK, other)
+    await select(world.url, f"UPDATE idempotency SET answer = {blob(world.url, row.answer)}")
+    with pytest.raises(Exception, match="does not open"):
         await world.service.webhooks.create(caller, HOOK, other)
-        await select(store_url, f"UPDATE idempotency SET answer = {blob(store_url, row.answer)}")
-        with pytest.raises(Exception, match="does not open"):
-            await world.service.webhooks.create(caller, HOOK, other)
-
-    tell(store_url, sealed, story)
 
 
-def test_idempotency_what_forbids_it_now_did_not_forbid_it_then(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_idempotency_what_forbids_it_now_did_not_forbid_it_then(world: World) -> None:
     """A replay comes before conflicts and unknown ids that arose since."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        identity = await world.identity(caller, applicants(sealed)[0].identity)
-        made = await world.verify(caller, identity=identity, key="k")
-        await world.service.identities.erase(caller, identity)
-        assert await world.verify(caller, identity=identity, key="k") == replace(made, replayed=True)
-        request = request_of("hook", HOOK, "POST /webhooks")
-        hook = await world.service.webhooks.create(caller, HOOK, request)
-        for _ in range(49):
-            await world.service.webhooks.create(caller, HOOK, None)
-        with pytest.raises(WebhookLimit):
-            await world.service.webhooks.create(caller, HOOK, None)
-        assert await world.service.webhooks.create(caller, HOOK, request) == replace(hook, replayed=True)
-
-    tell(store_url, sealed, story)
-
-
-def test_idempotency_a_row_is_kept_without_a_word_of_the_request(store_url: str, sealed: Path) -> None:
-    """Status, id and keyed hashes: neither the key nor the body nor the answer stands in it."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        made = await world.verify(caller, signals={"vpn": True}, subject="canary", key="canary-key")
-        (row,) = await table(store_url, IdempotencyRow)
-        assert (row.client, row.status, row.resource) == (caller.client, 201, made.resource.id)
-        assert (len(row.digest), len(row.body_digest), row.answer) == (16, 32, None)
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    identity = await world.identity(caller, applicants(world.bundle)[0].identity)
+    made = await world.verify(caller, identity=identity, key="k")
+    await world.service.identities.erase(caller, identity)
+    assert await world.verify(caller, identity=identity, key="k") == replace(made, replayed=True)
+    request = request_of("hook", HOOK, "POST /webhooks")
+    hook = await world.service.webhooks.create(caller, HOOK, request)
+    for _ in range(49):
+        await world.service.webhooks.create(caller, HOOK, None)
+    with pytest.raises(WebhookLimit):
+        await world.service.webhooks.create(caller, HOOK, None)
+    assert await world.service.webhooks.create(caller, HOOK, request) == replace(hook, replayed=True)

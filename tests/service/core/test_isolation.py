@@ -9,11 +9,22 @@ from pathlib import Path
 import pytest
 
 from scoring_model.contract.outcome import Outcome
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.identities.labels import import_labels
-from scoring_model.service.label_file import LabelLine
-from service_use import HOUR, SECOND, START, SetClock, World, applicants, opened, signals_of, tell, together
+from scoring_model.service.labels import LabelLine, import_labels
+from service_use import (
+    HOUR,
+    SECOND,
+    START,
+    SetClock,
+    World,
+    applicants,
+    opened,
+    signals_of,
+    tell,
+    together,
+    with_service,
+)
 
 STEPS = 6
 
@@ -32,7 +43,7 @@ class Seen:
 
 async def seen(world: World, caller: Caller, resource: bytes) -> Seen:
     """What there is to see of a verification."""
-    found = await world.service.verifications.get(caller, resource)
+    found = await world.verification(caller, resource)
     stored = await world.row(resource)
     async with world.store.reading() as reader:
         key = await world.persons.key_of(reader, stored.key_id)
@@ -76,86 +87,67 @@ async def lived(world: World, caller: Caller, others: Sequence[Caller]) -> list[
     return [await seen(world, caller, one) for one in mine]
 
 
-def test_privacy_a_client_sees_the_same_with_and_without_others(store_url: str, sealed: Path) -> None:
-    """Rows bit for bit, scores, outcomes, reasons, times: alone, and beside one who sends all of it a minute before.
+async def events_of(world: World, caller: Caller) -> list[tuple[int, str, list[str], int]]:
+    """Number, type, names of the data and instant of each event of a client."""
+    return [
+        (event.sequence, event.type, sorted(json.loads(event.data)), event.created_at)
+        for event in await world.events(caller)
+    ]
+
+
+@with_service
+async def test_privacy_a_client_sees_the_same_with_and_without_others(world: World) -> None:
+    """Rows bit for bit, scores, reasons, times and events: alone, and beside one who sends all of it a minute before.
 
     Of a client of the same history scope all of it is seen: so the traffic is one in which it could be told.
     """
+    one, other = await world.client(), await world.client()
+    alone = await lived(world, one, [])
+    beside = await lived(world, other, [await world.client()])
+    assert beside == alone
+    events = await events_of(world, one)
+    assert await events_of(world, other) == events
+    assert [number for number, *_ in events] == list(range(1, len(events) + 1))
+    assert {one.outcome for one in alone} == set(Outcome)
+    pooled = await lived(world, await world.client("bank"), [await world.client("bank")])
+    assert all(mine.row != theirs.row for mine, theirs in zip(alone, pooled, strict=True))
+    assert [one.score for one in pooled] != [one.score for one in alone]
 
-    async def story(world: World) -> None:
-        alone = await lived(world, await world.client(), [])
-        beside = await lived(world, await world.client(), [await world.client()])
-        assert beside == alone
-        assert {one.outcome for one in alone} == set(Outcome)
-        pooled = await lived(world, await world.client("bank"), [await world.client("bank")])
-        assert all(mine.row != theirs.row for mine, theirs in zip(alone, pooled, strict=True))
-        assert [one.score for one in pooled] != [one.score for one in alone]
 
-    tell(store_url, sealed, story)
-
-
-def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(world: World) -> None:
     """Those of one batch: the same device of two clients at once, of two of a history scope at once."""
-
-    async def story(world: World) -> None:
-        strangers = [await world.client(), await world.client()]
-        mates = [await world.client("bank"), await world.client("bank")]
-        signals = signals_of(sealed, Outcome.FAILED)[0]
-        callers = (*strangers, *mates)
-        answers = await together(world, *(world.verify(caller, signals=signals) for caller in callers))
-        assert world.store.history_scopes[-1:] == [sorted({caller.history_scope for caller in callers})]
-        found = [
-            await seen(world, caller, answer.resource.id)
-            for caller, answer in zip(callers, answers, strict=True)
-        ]
-        assert found[0] == found[1] == found[2]
-        assert found[3].row != found[0].row
-        assert found[3].completed_at == START + 1
-
-    tell(store_url, sealed, story)
+    strangers = [await world.client(), await world.client()]
+    mates = [await world.client("bank"), await world.client("bank")]
+    signals = signals_of(world.bundle, Outcome.FAILED)[0]
+    callers = (*strangers, *mates)
+    answers = await together(world, *(world.verify(caller, signals=signals) for caller in callers))
+    assert world.store.history_scopes[-1:] == [sorted({caller.history_scope for caller in callers})]
+    found = [
+        await seen(world, caller, answer.resource.id) for caller, answer in zip(callers, answers, strict=True)
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[3].row != found[0].row
+    assert found[3].completed_at == START + 1
 
 
-def test_privacy_a_client_is_told_of_its_own_events_alone(store_url: str, sealed: Path) -> None:
-    """Sequence, types and data of its events are those that it has without others: nothing is counted with theirs."""
-
-    async def told(
-        world: World, caller: Caller, others: Sequence[Caller]
-    ) -> list[tuple[int, str, list[str], int]]:
-        await lived(world, caller, others)
-        return [
-            (event.sequence, event.type, sorted(json.loads(event.data)), event.created_at)
-            for event in await world.events(caller)
-        ]
-
-    async def story(world: World) -> None:
-        alone = await told(world, await world.client(), [])
-        beside = await told(world, await world.client(), [await world.client()])
-        assert beside == alone
-        assert [number for number, *_ in alone] == list(range(1, len(alone) + 1))
-
-    tell(store_url, sealed, story)
-
-
-def test_privacy_the_clock_of_another_moves_nobody(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_privacy_the_clock_of_another_moves_nobody(world: World) -> None:
     """Events an hour ahead, of a process with a wrong clock, hold up those of their history scope and nobody else."""
-
-    async def story(world: World) -> None:
-        caller, other = await world.client(), await world.client()
-        pooled, mate = await world.client("bank"), await world.client("bank")
-        signals = {"deviceId": "d"}
-        async with opened(store_url, sealed, clock=SetClock(START + HOUR)) as ahead:
-            await ahead.verify(other, signals=signals)
-            await ahead.verify(mate, signals=signals)
-        made = (await world.verify(caller, signals=signals)).resource
-        assert made.completed_at == START
-        with pytest.raises(Unavailable) as caught:
-            await world.verify(pooled, signals=signals)
-        assert caught.value.retry_after == 60  # the clock is an hour behind; asking again costs little
-        world.clock.at += HOUR - 5 * SECOND
-        found = (await world.verify(pooled, signals=signals)).resource
-        assert found.completed_at == START + HOUR + 1
-
-    tell(store_url, sealed, story)
+    caller, other = await world.client(), await world.client()
+    pooled, mate = await world.client("bank"), await world.client("bank")
+    signals = {"deviceId": "d"}
+    async with opened(world.url, world.bundle, clock=SetClock(START + HOUR)) as ahead:
+        await ahead.verify(other, signals=signals)
+        await ahead.verify(mate, signals=signals)
+    made = (await world.verify(caller, signals=signals)).resource
+    assert made.completed_at == START
+    with pytest.raises(Unavailable) as caught:
+        await world.verify(pooled, signals=signals)
+    assert caught.value.retry_after == 60  # the clock is an hour behind; asking again costs little
+    world.clock.at += HOUR - 5 * SECOND
+    found = (await world.verify(pooled, signals=signals)).resource
+    assert found.completed_at == START + HOUR + 1
 
 
 @pytest.mark.parametrize("pool", [None, "bank"])
@@ -175,7 +167,7 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
         await labelled(world, [first, second])
         if erase:
             await world.service.identities.erase(caller, identity)
-            await world.service.verifications.erase_signals(caller, second)
+            await world.erase_signals(caller, second)
         world.clock.advance(60)
         made = []
         for who in (caller, other):
@@ -193,26 +185,23 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
     tell(store_url, sealed, story)
 
 
-def test_privacy_processes_share_a_history_and_keep_clients_apart(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_privacy_processes_share_a_history_and_keep_clients_apart(world: World) -> None:
     """Four clients over two processes at once: each one's rows are those of its own order, as if it were alone."""
-
-    async def story(world: World) -> None:
-        callers = [await world.client() for _ in range(4)]
-        async with opened(store_url, sealed, clock=world.clock) as other:
-            answers = await asyncio.gather(
-                *(
-                    each.verify(caller, signals={"deviceId": "d"})
-                    for _ in range(8)
-                    for each in (world, other)
-                    for caller in callers
-                )
+    callers = [await world.client() for _ in range(4)]
+    async with opened(world.url, world.bundle, clock=world.clock) as other:
+        answers = await asyncio.gather(
+            *(
+                each.verify(caller, signals={"deviceId": "d"})
+                for _ in range(8)
+                for each in (world, other)
+                for caller in callers
             )
-        for number, caller in enumerate(callers):
-            mine = sorted(
-                (answer.resource for answer in answers[number::4]), key=lambda one: one.completed_at or 0
-            )
-            counts = [(await world.features(one.id))["link_device_1d_records"] for one in mine]
-            assert counts == list(range(16))
-            assert (await world.service.verifications.get(caller, mine[0].id)).completed_at == START
-
-    tell(store_url, sealed, story)
+        )
+    for number, caller in enumerate(callers):
+        mine = sorted(
+            (answer.resource for answer in answers[number::4]), key=lambda one: one.completed_at or 0
+        )
+        counts = [(await world.features(one.id))["link_device_1d_records"] for one in mine]
+        assert counts == list(range(16))
+        assert (await world.verification(caller, mine[0].id)).completed_at == START

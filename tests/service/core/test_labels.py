@@ -2,16 +2,14 @@
 
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 
 from scoring_model.contract.outcome import Outcome
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import LabelRow, LinkRow
-from scoring_model.service.identities.labels import Imported, import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import Imported, LabelLine, import_labels
 from scoring_model.service.scoring.commit_queue import QueueLimits
-from service_use import HOUR, START, World, applicants, opened, table, tell
+from service_use import HOUR, START, World, applicants, opened, table, with_service
 
 FRAUDS = "link_device_1d_frauds"
 
@@ -43,161 +41,133 @@ def labels_of(row: LinkRow) -> list[tuple[int, int]]:
     return [(at, said) for at, said in struct.iter_unpack("<qb", row.labels or b"")]
 
 
-def test_labels_count_from_their_telling(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_count_from_their_telling(world: World) -> None:
     """Known long ago or just now, a label is seen by what comes after it was told and by nothing before."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first = await on_device(world, caller)
-        world.clock.at += HOUR
-        before = await frauds_seen(world, caller)
-        world.clock.at += HOUR
-        assert await imported(world, [of(first)]) == Imported(1, 0, ())
-        world.clock.at += HOUR
-        assert (before, await frauds_seen(world, caller)) == (0, 1)
-        (row,) = await table(store_url, LabelRow)
-        assert row == LabelRow(caller.client, first, "fraud", START, START + 2 * HOUR)
-        told = [labels_of(link) for link in await world.link_rows() if link.labels]
-        assert told == [[(START + 2 * HOUR, 1)]]
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    first = await on_device(world, caller)
+    world.clock.at += HOUR
+    before = await frauds_seen(world, caller)
+    world.clock.at += HOUR
+    assert await imported(world, [of(first)]) == Imported(1, 0, ())
+    world.clock.at += HOUR
+    assert (before, await frauds_seen(world, caller)) == (0, 1)
+    (row,) = await table(world.url, LabelRow)
+    assert row == LabelRow(caller.client, first, "fraud", START, START + 2 * HOUR)
+    told = [labels_of(link) for link in await world.link_rows() if link.labels]
+    assert told == [[(START + 2 * HOUR, 1)]]
 
 
-def test_labels_are_told_later_than_every_event_that_did_not_see_them(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_are_told_later_than_every_event_that_did_not_see_them(world: World) -> None:
     """With a clock that is behind the telling is a microsecond after the newest event under the same keys."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first = await on_device(world, caller)
-        world.clock.at += HOUR
-        newest = (await world.row(await on_device(world, caller))).completed_at or 0
-        world.clock.at -= 4_000_000
-        await imported(world, [of(first)])
-        (label,) = await table(store_url, LabelRow)
-        assert label.told_at == newest + 1
-        second = await imported(world, [of(first, "genuine")])
-        assert second.imported == 1
-        assert (await table(store_url, LabelRow))[-1].told_at == newest + 2
-        after = await world.row(await on_device(world, caller))
-        assert (
-            after.completed_at == newest + 1
-        )  # at the very instant of the label: not seen, here or in a file
-        assert (await world.features(after.id))[FRAUDS] == 0
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    first = await on_device(world, caller)
+    world.clock.at += HOUR
+    newest = (await world.row(await on_device(world, caller))).completed_at or 0
+    world.clock.at -= 4_000_000
+    await imported(world, [of(first)])
+    (label,) = await table(world.url, LabelRow)
+    assert label.told_at == newest + 1
+    second = await imported(world, [of(first, "genuine")])
+    assert second.imported == 1
+    assert (await table(world.url, LabelRow))[-1].told_at == newest + 2
+    after = await world.row(await on_device(world, caller))
+    assert after.completed_at == newest + 1  # at the very instant of the label: not seen, here or in a file
+    assert (await world.features(after.id))[FRAUDS] == 0
 
 
-def test_labels_told_again_change_nothing(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_told_again_change_nothing(world: World) -> None:
     """The same label known at the same instant is counted as repeated, within one import and from one to the next."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first = await on_device(world, caller)
-        assert await imported(world, [of(first), of(first)]) == Imported(1, 1, ())
-        links = await world.link_rows()
-        world.clock.at += HOUR
-        assert await imported(world, [of(first)]) == Imported(0, 1, ())
-        assert await world.link_rows() == links
-        assert len(await table(store_url, LabelRow)) == 1
-        assert await imported(world, [of(first, known_at=START + 1)]) == Imported(1, 0, ())
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    first = await on_device(world, caller)
+    assert await imported(world, [of(first), of(first)]) == Imported(1, 1, ())
+    links = await world.link_rows()
+    world.clock.at += HOUR
+    assert await imported(world, [of(first)]) == Imported(0, 1, ())
+    assert await world.link_rows() == links
+    assert len(await table(world.url, LabelRow)) == 1
+    assert await imported(world, [of(first, known_at=START + 1)]) == Imported(1, 0, ())
 
 
-def test_labels_the_latest_decides(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_the_latest_decides(world: World) -> None:
     """Fraud, withdrawn, fraud again, genuine: each append counts from its telling until the next."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        first = await on_device(world, caller)
-        seen = []
-        for number, label in enumerate(("fraud", "withdrawn", "fraud", "genuine")):
-            world.clock.at += 60_000_000
-            await imported(world, [of(first, label, START + number)])
-            world.clock.at += 60_000_000
-            seen.append(await frauds_seen(world, caller))
-        assert seen == [1, 0, 1, 0]
-        rows = await table(store_url, LabelRow)
-        assert [row.label for row in rows] == ["fraud", "withdrawn", "fraud", "genuine"]
-        # Of two that are told at once the one told last decides.
+    caller = await world.client()
+    first = await on_device(world, caller)
+    seen = []
+    for number, label in enumerate(("fraud", "withdrawn", "fraud", "genuine")):
         world.clock.at += 60_000_000
-        await imported(world, [of(first, "genuine", START + 8), of(first, "fraud", START + 7)])
+        await imported(world, [of(first, label, START + number)])
         world.clock.at += 60_000_000
-        assert await frauds_seen(world, caller) == 1
+        seen.append(await frauds_seen(world, caller))
+    assert seen == [1, 0, 1, 0]
+    rows = await table(world.url, LabelRow)
+    assert [row.label for row in rows] == ["fraud", "withdrawn", "fraud", "genuine"]
+    # Of two that are told at once the one told last decides.
+    world.clock.at += 60_000_000
+    await imported(world, [of(first, "genuine", START + 8), of(first, "fraud", START + 7)])
+    world.clock.at += 60_000_000
+    assert await frauds_seen(world, caller) == 1
 
-    tell(store_url, sealed, story)
 
-
-def test_labels_of_an_identity_reach_all_its_verifications(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_of_an_identity_reach_all_its_verifications(world: World) -> None:
     """Every completed one, and none of another identity of the same person."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        body = applicants(sealed)[0].identity
-        identity, twin = [await world.identity(caller, body) for _ in range(2)]
-        mine = [(await world.verify(caller, identity=identity)).resource.id for _ in range(3)]
-        await world.verify(caller, identity=twin)
-        async with opened(store_url, sealed, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
-            assert (await busy.verify(caller, identity=identity)).pending
-        line = LabelLine(None, identity, "fraud", START)
-        assert await imported(world, [line]) == Imported(3, 0, ())
-        assert [row.verification_id for row in await table(store_url, LabelRow)] == mine
-        labelled = [link for link in await world.link_rows() if link.labels]
-        assert len(labelled) == 9  # person, address and image of three events
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    body = applicants(world.bundle)[0].identity
+    identity, twin = [await world.identity(caller, body) for _ in range(2)]
+    mine = [(await world.verify(caller, identity=identity)).resource.id for _ in range(3)]
+    await world.verify(caller, identity=twin)
+    async with opened(world.url, world.bundle, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+        assert (await busy.verify(caller, identity=identity)).pending
+    line = LabelLine(None, identity, "fraud", START)
+    assert await imported(world, [line]) == Imported(3, 0, ())
+    assert [row.verification_id for row in await table(world.url, LabelRow)] == mine
+    labelled = [link for link in await world.link_rows() if link.labels]
+    assert len(labelled) == 9  # person, address and image of three events
 
 
-def test_labels_of_what_is_not_there_are_unknown(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_of_what_is_not_there_are_unknown(world: World) -> None:
     """No such thing, nothing completed, or erased: the id is told back, and the others are imported."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        nobody, nothing = ids.new_id(0), ids.new_id(1)
-        bare = await world.identity(caller, applicants(sealed)[0].identity)
-        good, erased = [await on_device(world, caller) for _ in range(2)]
-        await world.service.verifications.erase_signals(caller, erased)
-        async with opened(store_url, sealed, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
-            pending = (await busy.verify(caller, signals={"vpn": True})).resource.id
-        lines = [
-            of(nobody),
-            LabelLine(None, nothing, "fraud", START),
-            LabelLine(None, bare, "fraud", START),
-            of(good),
-            of(erased),
-            of(pending),
-        ]
-        found = await imported(world, lines)
-        assert found == Imported(1, 0, (nobody, nothing, bare, erased, pending))
-        assert [row.verification_id for row in await table(store_url, LabelRow)] == [good]
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    nobody, nothing = ids.new_id(0), ids.new_id(1)
+    bare = await world.identity(caller, applicants(world.bundle)[0].identity)
+    good, erased = [await on_device(world, caller) for _ in range(2)]
+    await world.erase_signals(caller, erased)
+    async with opened(world.url, world.bundle, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
+        pending = (await busy.verify(caller, signals={"vpn": True})).resource.id
+    lines = [
+        of(nobody),
+        LabelLine(None, nothing, "fraud", START),
+        LabelLine(None, bare, "fraud", START),
+        of(good),
+        of(erased),
+        of(pending),
+    ]
+    found = await imported(world, lines)
+    assert found == Imported(1, 0, (nobody, nothing, bare, erased, pending))
+    assert [row.verification_id for row in await table(world.url, LabelRow)] == [good]
 
 
-def test_labels_of_many_clients_are_told_in_one_import(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_of_many_clients_are_told_in_one_import(world: World) -> None:
     """Whosever the verifications are, more than one transaction's worth too; nobody else's history changes."""
-
-    async def story(world: World) -> None:
-        callers = [await world.client() for _ in range(3)]
-        lines = []
-        for caller in callers[:2]:
-            lines += [
-                of((await world.verify(caller, signals={"deviceId": "d"})).resource.id) for _ in range(120)
-            ]
-        assert await imported(world, lines * 2) == Imported(240, 240, ())
-        world.clock.at += HOUR
-        assert [await frauds_seen(world, caller) for caller in callers] == [120, 120, 0]
-
-    tell(store_url, sealed, story)
+    callers = [await world.client() for _ in range(3)]
+    lines = []
+    for caller in callers[:2]:
+        lines += [of((await world.verify(caller, signals={"deviceId": "d"})).resource.id) for _ in range(120)]
+    assert await imported(world, lines * 2) == Imported(240, 240, ())
+    world.clock.at += HOUR
+    assert [await frauds_seen(world, caller) for caller in callers] == [120, 120, 0]
 
 
-def test_labels_of_a_verification_without_links_are_kept(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_labels_of_a_verification_without_links_are_kept(world: World) -> None:
     """What nothing ties to others may be labelled all the same, to train on."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        found = (await world.verify(caller, signals={"vpn": True})).resource
-        assert isinstance(found.outcome, Outcome)
-        assert await imported(world, [of(found.id)]) == Imported(1, 0, ())
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    found = (await world.verify(caller, signals={"vpn": True})).resource
+    assert isinstance(found.outcome, Outcome)
+    assert await imported(world, [of(found.id)]) == Imported(1, 0, ())

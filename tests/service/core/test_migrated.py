@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring_model.service.core.resources import Caller
+from scoring_model.service.clients import Caller
 from scoring_model.service.scoring.replay import Replay, replay
 from scoring_model.service.store import migrate, migrations
 from scoring_model.service.store.migrations import script
@@ -48,7 +48,7 @@ def test_a_database_of_version_3_is_served_on(
         assert found is Replay.SAME
         return [
             await world.service.identities.get(caller, identity),
-            await world.service.verifications.get(caller, verification),
+            await world.verification(caller, verification),
         ]
 
     async def story(world: World) -> None:

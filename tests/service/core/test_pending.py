@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scoring_model.contract.verification import VerificationStatus
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.resources import Caller, Verification
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.scoring import pending as work
 from scoring_model.service.scoring.commit_queue import QueueLimits
@@ -19,6 +19,7 @@ from scoring_model.service.store import StoreUnavailable
 from service_use import (
     HOUR,
     START,
+    Made,
     World,
     applicants,
     blocked,
@@ -34,7 +35,7 @@ LATE = QueueLimits(scoring_seconds=-1.0)
 """Everything has waited too long at once."""
 
 
-async def taken(url: str, sealed: Path, caller: Caller, *requests: dict[str, Any]) -> list[Verification]:
+async def taken(url: str, sealed: Path, caller: Caller, *requests: dict[str, Any]) -> list[Made]:
     """Let a service take requests that it has no time to score."""
     async with opened(url, sealed, limits=LATE) as busy:
         answers = [await busy.verify(caller, **request) for request in requests]
@@ -44,7 +45,7 @@ async def taken(url: str, sealed: Path, caller: Caller, *requests: dict[str, Any
 
 async def status(world: World, caller: Caller, resource: bytes) -> VerificationStatus:
     """How far a verification has come, as its client sees it."""
-    return (await world.service.verifications.get(caller, resource)).status
+    return (await world.verification(caller, resource)).status
 
 
 class Broken:
@@ -81,7 +82,7 @@ def test_verification_what_is_pending_is_finished_with_its_events(store_url: str
         world.clock.advance(2 * 3600)
         assert await world.pending.step() == 2
         for one in found:
-            now = await world.service.verifications.get(caller, one.id)
+            now = await world.verification(caller, one.id)
             assert now.status is VerificationStatus.COMPLETED
             assert (now.created_at, now.completed_at) == (START, START + 2 * HOUR)
             assert now.score is not None
@@ -190,7 +191,7 @@ def test_verification_three_failures_are_an_error(
             assert await world.events(caller) == []
             world.clock.at += LEASE + 1
         await world.pending.step()
-        now = await world.service.verifications.get(caller, found.id)
+        now = await world.verification(caller, found.id)
         assert now.status is VerificationStatus.ERROR
         assert (now.outcome, now.score, now.model_version) == (None, None, None)
         assert (now.reasons, now.subject_id, now.completed_at) == ((), "s", world.clock.at)
@@ -258,7 +259,7 @@ def test_verification_signals_that_no_model_takes_are_an_error_in_the_end(
             await world.pending.step()
             assert (await world.row(found.id)).status == expected
             world.clock.at += LEASE + 1
-        assert (await world.service.verifications.get(caller, found.id)).subject_id == "s"
+        assert (await world.verification(caller, found.id)).subject_id == "s"
 
     tell(store_url, sealed, story)
 
@@ -279,13 +280,13 @@ def test_verification_whoever_is_erased_meanwhile_is_an_error(store_url: str, se
             {"identity": later},
         )
         await world.service.identities.erase(caller, identity)
-        await world.service.verifications.erase_signals(caller, found[1].id)
+        await world.erase_signals(caller, found[1].id)
         finish = await world.finish(await world.row(found[2].id), caller)
         await world.service.identities.erase(caller, later)
         await finish()
         await world.pending.step()
         for one in found:
-            now = await world.service.verifications.get(caller, one.id)
+            now = await world.verification(caller, one.id)
             assert (now.status, now.outcome, now.subject_id) == (VerificationStatus.ERROR, None, None)
             assert await world.told(caller, one.id) == ["verification.error"]
             row = await world.row(one.id)

@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 
 from scoring_model.contract.verification import VerificationStatus
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import NotFound, Overloaded, Unavailable
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.scoring.commit_queue import QueueLimits
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.store import StoreUnavailable, Transaction

@@ -128,7 +128,7 @@ def test_privacy_a_verdict_of_an_erased_person_can_not_be_replayed(store_url: st
         second = (await world.verify(caller, signals={"vpn": True}, subject="s")).resource.id
         third = (await world.verify(caller, signals={"vpn": True}, subject="t")).resource.id
         await world.service.identities.erase(caller, identity)
-        await world.service.verifications.erase_signals(caller, second)
+        await world.erase_signals(caller, second)
         assert [await replayed(world, one, nothing) for one in (first, second)] == [Replay.ERASED] * 2
         assert await replayed(world, third) is Replay.SAME
 

@@ -15,6 +15,7 @@ from scoring_model.records.times import DAY
 from scoring_model.service import retention
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
+from scoring_model.service.events import NewEvent, write_events
 from scoring_model.service.idempotency import LIFETIME
 from scoring_model.service.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
 from scoring_model.service.scoring.score import SKEW
@@ -26,7 +27,6 @@ from scoring_model.service.store import (
     Transaction,
     open_store,
 )
-from scoring_model.service.webhooks.events import NewEvent, write_events
 from service_use import START, World, table
 from store_story import write
 from stored_rows import client_row, delivery_row, event_row, idempotency_row, new_id, packed, webhook_row
@@ -212,7 +212,7 @@ async def test_the_sequence_of_a_client_goes_on(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Webhooks: events are numbered on when all earlier ones are deleted."""
-    monkeypatch.setattr(ids, "_ticks", ids._Ticks())  # other tests have been in later years
+    monkeypatch.setattr(ids, "new_id", ids.Identifiers().new_id)  # other tests have been in later years
     async with store.writing([]) as transaction:
         client = await transaction.new_client(client_row())
 

@@ -15,15 +15,17 @@ from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.records import rfc3339
 from scoring_model.scorer import Scorer
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import IdentityNotValidated, Unavailable
-from scoring_model.service.core.resources import Answer, Caller, Verification
 from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
+from scoring_model.service.idempotency import Answer
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from service_use import (
     HOUR,
     MASTERS,
     SECOND,
     START,
+    Made,
     Owner,
     World,
     applicants,
@@ -37,9 +39,9 @@ from service_use import (
 DEVICE, PERSON = "link_device_1d_records", "link_person_1d_records"
 
 
-async def verified(world: World, caller: Caller, **parts: Any) -> Verification:
+async def verified(world: World, caller: Caller, **parts: Any) -> Made:
     """A verification that was scored at once."""
-    answer: Answer[Verification] = await world.verify(caller, **parts)
+    answer: Answer[Made] = await world.verify(caller, **parts)
     assert not answer.pending
     return answer.resource
 

@@ -10,13 +10,25 @@ from databases import Databases
 from scoring_model.contract.outcome import Outcome
 from scoring_model.decision.rules import Policy
 from scoring_model.scorer import Scorer
-from scoring_model.service.clients.rate_limits import FAILURES_PER_MINUTE
 from scoring_model.service.core.rows import BundleRow, FactRow
+from scoring_model.service.credentials import FAILURES_PER_MINUTE
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.service import HistoryMismatch
 from scoring_model.service.store import StoreUnavailable, open_store
 from scoring_model.training.run import Training
-from service_use import START, SetClock, World, file_of, opened, save_under, select, signals_of, table, tell
+from service_use import (
+    START,
+    SetClock,
+    World,
+    file_of,
+    opened,
+    save_under,
+    select,
+    signals_of,
+    table,
+    tell,
+    with_service,
+)
 
 LINKS = "link_keys"
 
@@ -37,78 +49,44 @@ async def links_of(world: World) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("bundle", "change"),
     [
-        {"normalisation": -1},
-        {"keys": {"person": []}},
-        {"keys": {"person": [], "device": ["signals.emailDomain"]}},
-        {"amount": {"signal": "formSeconds", "decimals": 1}},
+        ("sealed", {"normalisation": -1}),
+        ("sealed", {"keys": {"person": []}}),
+        ("sealed", {"keys": {"person": [], "device": ["signals.emailDomain"]}}),
+        ("sealed", {"amount": {"signal": "formSeconds", "decimals": 1}}),
+        ("summing", {"amount": None}),
+        ("summing", {"amount": {"signal": "formSeconds", "decimals": 2}}),
+        ("summing", {"amount": {"signal": "emailAgeDays", "decimals": 1}}),
     ],
-    ids=["normalisation", "fewer keys", "other parts", "an amount"],
 )
 def test_a_history_that_was_tied_together_in_another_way_is_refused(
-    store_url: str, sealed: Path, change: dict[str, object]
+    store_url: str, request: pytest.FixtureRequest, bundle: str, change: dict[str, object]
 ) -> None:
     """The text says both ways, the bundle is not written down as one that served, and nothing is changed."""
-
-    async def begin(world: World) -> dict[str, object]:
-        return await links_of(world)
-
-    own = tell(store_url, sealed, begin)
-    assert set(own) == {"keys", "normalisation"}
-    assert own["keys"] == {
-        "person": [],
-        "address": ["address.line1", "address.city", "address.country"],
-        "device": ["signals.deviceId"],
-        "image": ["imageUrls"],
-    }
+    served: Path = request.getfixturevalue(bundle)
+    own = tell(store_url, served, links_of)
+    keys = own["keys"]
+    assert isinstance(keys, dict)
+    assert keys["device"] == ["signals.deviceId"]
+    assert own.get("amount") == ({"signal": "formSeconds", "decimals": 1} if bundle == "summing" else None)
 
     async def story() -> None:
         store = await open_store(store_url)
-        foreign = json.dumps({**own, **change}, sort_keys=True).encode()
+        wanted = {name: value for name, value in {**own, **change}.items() if value is not None}
+        foreign = json.dumps(wanted, sort_keys=True).encode()
         async with store.writing(["*"]) as transaction:
             await transaction.set_fact(LINKS, foreign)
         await select(store_url, "DELETE FROM bundles")
         facts = await table(store_url, FactRow)
         with pytest.raises(HistoryMismatch) as caught:
-            async with opened(store_url, sealed):
+            async with opened(store_url, served):
                 pass
         assert foreign.decode() in str(caught.value)
         assert json.dumps(own, sort_keys=True) in str(caught.value)
         assert await table(store_url, FactRow) == facts
         assert await table(store_url, BundleRow) == []
         await store.close()
-
-    asyncio.run(story())
-
-
-@pytest.mark.parametrize(
-    "other",
-    [None, {"signal": "formSeconds", "decimals": 2}, {"signal": "emailAgeDays", "decimals": 1}],
-    ids=["none", "another unit", "another signal"],
-)
-def test_the_amount_belongs_to_the_history(
-    store_url: str, summing: Path, other: dict[str, object] | None
-) -> None:
-    """A bundle with an amount is refused where the history has none or another one, by what both have."""
-
-    async def begin(world: World) -> dict[str, object]:
-        return await links_of(world)
-
-    own = tell(store_url, summing, begin)
-    assert own.pop("amount") == {"signal": "formSeconds", "decimals": 1}
-
-    async def story() -> None:
-        foreign = json.dumps(own if other is None else {**own, "amount": other}, sort_keys=True).encode()
-        store = await open_store(store_url)
-        async with store.writing(["*"]) as transaction:
-            await transaction.set_fact(LINKS, foreign)
-        await store.close()
-        with pytest.raises(HistoryMismatch) as caught:
-            async with opened(store_url, summing):
-                pass
-        assert foreign.decode() in str(caught.value)
-        assert '"amount": {"decimals": 1, "signal": "formSeconds"}' in str(caught.value)
 
     asyncio.run(story())
 
@@ -162,37 +140,32 @@ def test_many_that_open_at_once_agree(store_url: str, sealed: Path) -> None:
     asyncio.run(story())
 
 
-def test_verification_reasons_read_as_the_bundle_said_them_that_decided(
-    store_url: str, sealed: Path, strict: Path
+@with_service
+async def test_verification_reasons_read_as_the_bundle_said_them_that_decided(
+    world: World, strict: Path
 ) -> None:
     """A verdict keeps its sentences when another bundle serves, which another process may have begun to."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        signals = signals_of(sealed, Outcome.STEPPED_UP)[0]
-        first = (await world.verify(caller, signals=signals, key="k")).resource
-        assert first.reasons
-        own = Scorer.load(sealed).manifest
-        (row,) = await table(store_url, BundleRow)
-        older = {code: f"It was said of {code}." for code in json.loads(row.reasons)}
-        await select(
-            store_url,
-            f"UPDATE bundles SET reasons = '{json.dumps(older)}' WHERE policy_version = '{own.policy_version}'",
-        )
-        async with opened(store_url, strict) as later:
-            firm = (await later.verify(caller, signals=signals)).resource
-            told = await later.service.verifications.get(caller, first.id)
-            assert told.reasons == tuple((code, older[code]) for code, _ in first.reasons)
-            assert (await later.verify(caller, signals=signals, key="k")).resource == told
-            assert firm.reasons == tuple(
-                (code, Scorer.load(strict).sentences[code]) for code, _ in firm.reasons
-            )
-            assert (await later.service.verifications.erase_signals(caller, first.id)).reasons == told.reasons
-        # The first has not been opened again since.
-        assert (await world.service.verifications.get(caller, firm.id)).reasons == firm.reasons
-        assert (await world.service.verifications.erase_signals(caller, firm.id)).reasons == firm.reasons
-
-    tell(store_url, sealed, story)
+    caller = await world.client()
+    signals = signals_of(world.bundle, Outcome.STEPPED_UP)[0]
+    first = (await world.verify(caller, signals=signals, key="k")).resource
+    assert first.reasons
+    own = Scorer.load(world.bundle).manifest
+    (row,) = await table(world.url, BundleRow)
+    older = {code: f"It was said of {code}." for code in json.loads(row.reasons)}
+    await select(
+        world.url,
+        f"UPDATE bundles SET reasons = '{json.dumps(older)}' WHERE policy_version = '{own.policy_version}'",
+    )
+    async with opened(world.url, strict) as later:
+        firm = (await later.verify(caller, signals=signals)).resource
+        told = await later.verification(caller, first.id)
+        assert told.reasons == tuple((code, older[code]) for code, _ in first.reasons)
+        assert (await later.verify(caller, signals=signals, key="k")).resource == told
+        assert firm.reasons == tuple((code, Scorer.load(strict).sentences[code]) for code, _ in firm.reasons)
+        assert (await later.erase_signals(caller, first.id)).reasons == told.reasons
+    # The first has not been opened again since.
+    assert (await world.verification(caller, firm.id)).reasons == firm.reasons
+    assert (await world.erase_signals(caller, firm.id)).reasons == firm.reasons
 
 
 def test_ready_is_false_while_a_server_is_gone(postgres: Databases, sealed: Path) -> None:
@@ -211,22 +184,19 @@ def test_ready_is_false_while_a_server_is_gone(postgres: Databases, sealed: Path
         tell(url, sealed, lambda world: story(world, url.rpartition("/")[2]))
 
 
-def test_ready_is_false_when_a_file_is_none_any_more(sqlite_url: str, sealed: Path) -> None:
+@with_service(url="sqlite_url")
+async def test_ready_is_false_when_a_file_is_none_any_more(world: World) -> None:
     """A file of SQLite that something else was written over: not ready, and no error."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        assert await world.service.readiness.check()
-        # What is in the log would be read instead.
-        assert await select(sqlite_url, "PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]
-        file = file_of(sqlite_url)
-        file.write_bytes(b"\xff" * file.stat().st_size)
-        for _ in range(2):
-            with pytest.raises(StoreUnavailable):
-                await world.verify(caller, signals={"vpn": True})
-            assert not await world.service.readiness.check()
-
-    tell(sqlite_url, sealed, story)
+    caller = await world.client()
+    assert await world.service.readiness.check()
+    # What is in the log would be read instead.
+    assert await select(world.url, "PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]
+    file = file_of(world.url)
+    file.write_bytes(b"\xff" * file.stat().st_size)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await world.verify(caller, signals={"vpn": True})
+        assert not await world.service.readiness.check()
 
 
 def test_a_service_without_the_master_key_of_its_database_does_not_open(store_url: str, sealed: Path) -> None:
@@ -241,19 +211,16 @@ def test_a_service_without_the_master_key_of_its_database_does_not_open(store_ur
         tell(store_url, sealed, nothing, keyring=lambda: strange)
 
 
-def test_rate_limit_tokens_are_of_a_client_and_failures_of_an_address(store_url: str, sealed: Path) -> None:
+@with_service
+async def test_rate_limit_tokens_are_of_a_client_and_failures_of_an_address(world: World) -> None:
     """Neighbours have buckets of their own; nothing that a bucket is called by shows the address."""
-
-    async def story(world: World) -> None:
-        caller, other = await world.client(), await world.client()
-        left = [(await world.service.rate_limits.take_token(who)).left for who in (caller, caller, other)]
-        assert left == [caller.quota - 1, caller.quota - 2, other.quota - 1]
-        failures = [
-            await world.service.rate_limits.take_failure("192.0.2.1") for _ in range(FAILURES_PER_MINUTE + 1)
-        ]
-        assert [bucket.allowed for bucket in failures] == [True] * FAILURES_PER_MINUTE + [False]
-        assert (await world.service.rate_limits.take_failure("192.0.2.2")).allowed
-        world.clock.advance(1)
-        assert (await world.service.rate_limits.take_failure("192.0.2.1")).allowed
-
-    tell(store_url, sealed, story)
+    caller, other = await world.client(), await world.client()
+    left = [(await world.service.rate_limits.take_token(who)).left for who in (caller, caller, other)]
+    assert left == [caller.quota - 1, caller.quota - 2, other.quota - 1]
+    failures = [
+        await world.service.rate_limits.take_failure("192.0.2.1") for _ in range(FAILURES_PER_MINUTE + 1)
+    ]
+    assert [bucket.allowed for bucket in failures] == [True] * FAILURES_PER_MINUTE + [False]
+    assert (await world.service.rate_limits.take_failure("192.0.2.2")).allowed
+    world.clock.advance(1)
+    assert (await world.service.rate_limits.take_failure("192.0.2.1")).allowed

@@ -9,10 +9,10 @@ import pytest
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.service import retention
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.identities.export import export_records
+from scoring_model.service.export import export_records
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.retention import Ages, OldSignals, Pruned, Removed, prune, remove_signals
@@ -42,7 +42,7 @@ AGE = 365 * 24 * HOUR
 @pytest.fixture(autouse=True)
 def from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Identifiers are of the instants of these tests: others of the process may have been in later years."""
-    monkeypatch.setattr(ids, "_ticks", ids._Ticks())
+    monkeypatch.setattr(ids, "new_id", ids.Identifiers().new_id)
 
 
 async def removed(world: World, *, before: int | None = None, dry: bool = False) -> Removed:
@@ -90,7 +90,7 @@ async def test_a_verdict_is_the_same_after_its_signals_went(
         now = await world.row(one.id)
         assert now.payload != row.payload
         assert now._replace(payload=row.payload) == row
-        assert await world.service.verifications.get(caller, one.id) == one
+        assert await world.verification(caller, one.id) == one
         found = await replay(world.store, MASTERS, one.id, find=lambda *_: sealed)
         assert found is Replay.SAME
 
@@ -157,13 +157,13 @@ async def test_who_was_erased_stays_erased(world: World) -> None:
     """Erased before, or between the look and the writing: nothing is written for that person."""
     caller = await world.client()
     made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(3)]
-    await world.service.verifications.erase_signals(caller, made[0].id)
+    await world.erase_signals(caller, made[0].id)
     world.clock.at += AGE + 1
     meanwhile = [made[1].id]
 
     async def erase() -> None:
         while meanwhile:
-            await world.service.verifications.erase_signals(caller, meanwhile.pop())
+            await world.erase_signals(caller, meanwhile.pop())
 
     world.store.before_each = erase
     assert (await removed(world)).signals == 1

@@ -8,9 +8,9 @@ import pytest
 
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import VerificationStatus
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
-from scoring_model.service.core.resources import Caller
 from service_use import World, applicants, signals_of, tell, verification_body
 
 NOBODY = ids.new_id(0)
@@ -132,7 +132,7 @@ def test_verification_follows_one_of_the_same_identity(store_url: str, sealed: P
         for own in (identity, again):
             found = (await world.verify(caller, identity=own, previous=first, subject="any")).resource
             assert found.previous_id == first
-            assert (await world.service.verifications.get(caller, found.id)).previous_id == first
+            assert (await world.verification(caller, found.id)).previous_id == first
         other = await world.identity(caller, stranger.identity)
         for body in (
             verification_body(identity=other, previous=first),
@@ -214,11 +214,11 @@ def test_verification_is_read_by_its_client_alone(store_url: str, sealed: Path) 
         caller, mate = await world.client("bank"), await world.client("bank")
         for outcome in Outcome:
             made = (await world.verify(caller, signals=signals_of(sealed, outcome)[0], subject="s")).resource
-            assert await world.service.verifications.get(caller, made.id) == made
+            assert await world.verification(caller, made.id) == made
             for who, what in ((mate, made.id), (caller, NOBODY)):
                 with pytest.raises(NotFound):
-                    await world.service.verifications.get(who, what)
+                    await world.verification(who, what)
                 with pytest.raises(NotFound):
-                    await world.service.verifications.erase_signals(who, what)
+                    await world.erase_signals(who, what)
 
     tell(store_url, sealed, story)

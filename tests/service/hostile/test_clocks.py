@@ -10,14 +10,14 @@ import pytest
 
 from scoring_model.cli import main
 from scoring_model.contract.event import EventType
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.errors import Unavailable
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.retention import future_links
 from scoring_model.service.scoring import readiness
 from scoring_model.service.scoring.score import LONGEST_RETRY, SKEW
-from service_use import HOUR, SECOND, START, World, applicants, tell
+from service_use import HOUR, SECOND, START, World, applicants, id_of, tell
 from store_story import write_to
 
 AHEAD = 48 * HOUR
@@ -61,7 +61,7 @@ def test_link_records_of_the_future_are_found_and_deleted(store_url: str, sealed
         assert await future_links(world.store, now=START) == {}
         assert await behind(world) == 0
         assert (await world.verify(caller, signals=ours)).resource.completed_at == START
-        assert await world.service.verifications.get(caller, early.id) == early
+        assert await world.verification(caller, early.id) == early
 
     tell(store_url, sealed, story)
 
@@ -122,7 +122,7 @@ async def told(world: World, hook: bytes) -> list[str]:
 async def hooked(world: World, caller: Caller) -> bytes:
     """A new webhook that wants everything."""
     body = {"destinationUrl": "https://h.example/", "active": True}
-    return (await world.service.webhooks.create(caller, body, None)).resource.id
+    return id_of((await world.service.webhooks.create(caller, body, None)).resource)
 
 
 @pytest.mark.parametrize("step", [-2 * HOUR, 2 * HOUR])

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from scoring_model.records.times import DAY
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.faults import FAULTS
-from scoring_model.service.core.resources import Caller
-from scoring_model.service.identities.identity import parse_identity
-from scoring_model.service.identities.labels import import_labels
+from scoring_model.service.identities import parse_identity
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.store import TRUNCATION_FACT, Store, open_store
 from scoring_model.service.store.sqlite_file import COMPLETE, DELAYED
 from service_use import MASTERS, START, World, applicants, eventually, file_of, select, tell
@@ -134,7 +133,7 @@ async def guessed(world: World, caller: Caller, dictionary: Sequence[Mapping[str
     linker = Linker(await load_or_create(world.store, MASTERS), ())
     hashes = set()
     for body in dictionary:
-        person = linker.person_key(caller.history_scope, caller.client, parse_identity(body, START))
+        person = linker.link(caller.history_scope, caller.client, parse_identity(body, START)).person
         assert person is not None
         hashes.add(person)
     if world.url.startswith("sqlite"):

@@ -1,10 +1,10 @@
 """The contract's sections Identity, Verification and Webhooks: what is shown."""
 
 from fake_service import HOOK, NOW, PERSON, SECRET, Client
-from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import from_text
 from scoring_model.records import rfc3339
-from scoring_model.service.core.resources import Identity, Implausible
+from scoring_model.service.identities import TOO_YOUNG, shown
+from stored_rows import identity_row
 
 TIME = rfc3339(NOW)
 
@@ -43,10 +43,8 @@ def test_identity_of_nothing_is_all_null() -> None:
 
 def test_identity_that_is_implausible() -> None:
     """`validationErrors` lists pointers and codes."""
-    identity = Identity(
-        bytes(16), {"dob": "2020-01-01"}, IdentityStatus.INVALID, (Implausible("/dob", "too_young"),), 0, 1
-    )
-    body = identity.to_wire().model_dump(mode="json")
+    row = identity_row(status="INVALID", created_at=0, updated_at=1)
+    body = shown(row, {"dob": "2020-01-01"}, (TOO_YOUNG,)).model_dump(mode="json")
     assert body["validationErrors"] == [{"pointer": "/dob", "code": "too_young"}]
     assert body["validated"] is False
     assert (body["createdAt"], body["updatedAt"]) == (rfc3339(0), rfc3339(1))

@@ -58,11 +58,10 @@ def test_hashes_are_equal_where_keys_are(one: Mapping[str, object], other: Mappi
 
 @given(_records)
 def test_person_is_that_of_history(record: Mapping[str, object]) -> None:
-    """There is a person exactly when history knows one; the link key and the cheap call give the same."""
+    """There is a person exactly when history knows one; the link key gives the same."""
     links = LINKER.link("1", 1, record)
     assert (links.person is None) == (person_of(record) is None)
     assert dict(links.hashes).get(PERSON) == links.person
-    assert LINKER.person_key("1", 1, record) == links.person
 
 
 @settings(max_examples=50)
@@ -138,15 +137,11 @@ def test_record_without_values_has_no_links() -> None:
     assert LINKER.link("1", 1, {}) == Links(None, ())
 
 
-def test_privacy_history_scopes_share_no_hash() -> None:
-    """No hash of one history scope is found in another, so that history never crosses clients."""
-    assert not _hashes(LINKER.link("1", 1, FULL)) & _hashes(LINKER.link("2", 1, FULL))
-
-
-def test_privacy_databases_share_no_hash() -> None:
-    """No hash of one database is found in another."""
-    other = Linker(Secrets(bytes(32)), KEYS)
-    assert not _hashes(LINKER.link("1", 1, FULL)) & _hashes(other.link("1", 1, FULL))
+def test_privacy_neither_history_scopes_nor_databases_share_a_hash() -> None:
+    """So that history never crosses clients, and a stolen database says nothing of another."""
+    mine, other = _hashes(LINKER.link("1", 1, FULL)), Linker(Secrets(bytes(32)), KEYS)
+    assert not mine & _hashes(LINKER.link("2", 1, FULL))
+    assert not mine & _hashes(other.link("1", 1, FULL))
 
 
 def test_clients_of_a_history_scope_share_everything_but_their_references() -> None:
@@ -154,8 +149,8 @@ def test_clients_of_a_history_scope_share_everything_but_their_references() -> N
     one, other = dict(LINKER.link("p", 1, FULL).hashes), dict(LINKER.link("p", 2, FULL).hashes)
     assert {name for name in one if one[name] == other[name]} == set(one) - {"reference"}
     alone = {"subjectId": "s1"}
-    assert LINKER.person_key("p", 1, alone) == LINKER.person_key("p", 1, alone)
-    assert LINKER.person_key("p", 1, alone) != LINKER.person_key("p", 2, alone)
+    assert LINKER.link("p", 1, alone).person == LINKER.link("p", 1, alone).person
+    assert LINKER.link("p", 1, alone).person != LINKER.link("p", 2, alone).person
 
 
 def test_parts_do_not_run_into_each_other() -> None:
@@ -198,11 +193,11 @@ def test_hash_is_made_as_documented() -> None:
     )
     assert found[PERSON] == keyed(framed(PERSON), three, framed("zoe"), framed("bo"), framed("1990-01-01"))
     assert found["reference"] == keyed(framed("reference"), one, client, framed("s1"))
-    assert LINKER.person_key("1", 1, {"subjectId": "s1"}) == keyed(framed(PERSON), one, client, framed("s1"))
+    assert LINKER.link("1", 1, {"subjectId": "s1"}).person == keyed(framed(PERSON), one, client, framed("s1"))
     assert found["device"].hex() == "6a27a96b8b11591a4a5189b3aa255488"
 
 
 def test_person_is_known_without_a_link_key_for_it() -> None:
     """The pseudonym of a person does not depend on which link keys a bundle has."""
     bare = Linker(SECRETS, ()).link("1", 1, FULL)
-    assert bare == Links(LINKER.person_key("1", 1, FULL), ())
+    assert bare == Links(LINKER.link("1", 1, FULL).person, ())

@@ -1,9 +1,9 @@
 import asyncio
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeVar, cast
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -20,24 +20,13 @@ from scoring_model.service.keys.secrets import (
     load_or_create,
     unwrap,
 )
-from scoring_model.service.store import Reader, Store, open_store
+from scoring_model.service.store import Reader, Store
+from store_story import tell, with_store
 
-T = TypeVar("T")
 ROOT = bytes(range(32))
 SECRETS = Secrets(ROOT)
 OTHER = Secrets(bytes(32))
 OLD, NEW = KeyEncryptionKey(bytes(range(32, 64))), KeyEncryptionKey(bytes(range(64, 96)))
-
-
-def _on(url: str, use: Callable[[Store], Awaitable[T]]) -> T:
-    async def used() -> T:
-        store = await open_store(url)
-        try:
-            return await use(store)
-        finally:
-            await store.close()
-
-    return asyncio.run(used())
 
 
 def _hkdf(secret: bytes, information: bytes, length: int) -> bytes:
@@ -104,8 +93,9 @@ def test_wrapped_root_names_its_master_key() -> None:
     assert wrapped[:8] == OLD.id
     assert ROOT not in wrapped
     assert unwrap(wrapped, Keyring(NEW, (OLD,))).check == SECRETS.check
-    with pytest.raises(UnknownMasterKey):
+    with pytest.raises(UnknownMasterKey, match=OLD.id.hex()) as caught:
         unwrap(wrapped, Keyring(NEW))
+    assert caught.value.master_id == OLD.id
     with pytest.raises(Unreadable):
         unwrap(wrapped[:-1], Keyring(OLD))
 
@@ -116,7 +106,7 @@ def test_a_database_keeps_its_secret(store_url: str) -> None:
     async def twice(store: Store) -> tuple[Secrets, Secrets]:
         return await load_or_create(store, Keyring(OLD)), await load_or_create(store, Keyring(NEW, (OLD,)))
 
-    first, second = _on(store_url, twice)
+    first, second = tell(store_url, twice)
     assert first.check == second.check
     assert first.check != SECRETS.check
 
@@ -127,7 +117,7 @@ def test_many_that_start_at_once_agree(store_url: str) -> None:
     async def together(store: Store) -> list[Secrets]:
         return await asyncio.gather(*(load_or_create(store, Keyring(OLD)) for _ in range(8)))
 
-    assert len({secrets.check for secrets in _on(store_url, together)}) == 1
+    assert len({secrets.check for secrets in tell(store_url, together)}) == 1
 
 
 class _Overtaken:
@@ -165,20 +155,17 @@ def test_a_server_that_is_overtaken_takes_what_the_other_made(store_url: str) ->
         found = await load_or_create(cast(Store, _OvertakenStore(store)), Keyring(OLD))
         return found, await load_or_create(store, Keyring(OLD))
 
-    mine, theirs = _on(store_url, overtaken)
+    mine, theirs = tell(store_url, overtaken)
     assert mine.check == theirs.check
 
 
-def test_a_foreign_master_key_is_refused(store_url: str) -> None:
+@with_store
+async def test_a_foreign_master_key_is_refused(store: Store) -> None:
     """A server without the master key does not start, and does not make another secret."""
-
-    async def locked_out(store: Store) -> None:
-        made = await load_or_create(store, Keyring(OLD))
-        with pytest.raises(UnknownMasterKey):
-            await load_or_create(store, Keyring(NEW))
-        assert (await load_or_create(store, Keyring(OLD))).check == made.check
-
-    _on(store_url, locked_out)
+    made = await load_or_create(store, Keyring(OLD))
+    with pytest.raises(UnknownMasterKey):
+        await load_or_create(store, Keyring(NEW))
+    assert (await load_or_create(store, Keyring(OLD))).check == made.check
 
 
 @pytest.mark.parametrize(
@@ -189,13 +176,10 @@ def test_a_foreign_master_key_is_refused(store_url: str) -> None:
         ({CHECK_FACT: SECRETS.check}, "lacks the fact root_secret"),
     ],
 )
-def test_another_root_secret_is_refused(store_url: str, facts: dict[str, bytes], why: str) -> None:
+@with_store
+async def test_another_root_secret_is_refused(store: Store, facts: dict[str, bytes], why: str) -> None:
     """History that was hashed with another secret, or one that is gone, is never continued silently."""
-
-    async def contradicted(store: Store) -> None:
-        async with store.writing(()) as transaction:
-            await transaction.insert([FactRow(name, value) for name, value in facts.items()])
-        with pytest.raises(WrongSecret, match=why):
-            await load_or_create(store, Keyring(OLD))
-
-    _on(store_url, contradicted)
+    async with store.writing(()) as transaction:
+        await transaction.insert([FactRow(name, value) for name, value in facts.items()])
+    with pytest.raises(WrongSecret, match=why):
+        await load_or_create(store, Keyring(OLD))

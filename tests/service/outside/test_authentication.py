@@ -10,9 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from scoring_model.service.clients.clients import create_client, revoke
+from scoring_model.service.clients import Permission, create_client, revoke
 from scoring_model.service.core.clock import SystemClock
-from scoring_model.service.core.resources import Permission
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.service import open_service

@@ -8,11 +8,10 @@ import pytest
 
 from scoring_model.contract.identity import IMAGE_URL, NOT_BLANK
 from scoring_model.contract.rules import RuleError, image_url
-from scoring_model.contract.webhook import DESTINATION_URL
+from scoring_model.contract.webhook import DESTINATION_URL, WebhookContext, WebhookInput
 from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.openapi import CURSOR
 from scoring_model.service.http.webhooks import cursor_of, page
-from scoring_model.service.webhooks.webhook import parse_new_webhook
 
 DESTINATIONS = [
     *("a", "1", "0x1", ".", "-", "_", "1.2.3.4", "01.2.3.4", "[::1]", "[1:2:3:4:5:6:7:8]", "[::1.2.3.4]"),
@@ -29,7 +28,8 @@ IMAGES = [
 
 def is_destination(url: str) -> bool:
     """Whether events may be sent there."""
-    return _is_taken(lambda: parse_new_webhook({"destinationUrl": url, "active": True}, development=False))
+    body = {"destinationUrl": url, "active": True}
+    return _is_taken(lambda: WebhookInput.parse(body, WebhookContext(development=False)))
 
 
 def is_image(url: str) -> bool:

@@ -16,8 +16,7 @@ from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.service.core.rows import ClientRow
-from scoring_model.service.identities.labels import Imported, import_labels
-from scoring_model.service.label_file import LabelLine
+from scoring_model.service.labels import Imported, LabelLine, import_labels
 from scoring_model.service.store import Store
 
 EVENTS = 4_000

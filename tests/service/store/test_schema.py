@@ -27,7 +27,7 @@ from scoring_model.service.store import (
     open_store,
 )
 from scoring_model.service.store.migrations import HEAD, script
-from scoring_model.service.webhooks.webhook import UNSEALED_FACT
+from scoring_model.service.webhooks import UNSEALED_FACT
 from store_story import tell
 from stored_rows import event_row, identity_row, packed, webhook_row
 

@@ -12,13 +12,7 @@ class Clock(Protocol):
         ...
 
     def event(self, reference: str | None) -> int:
-        """The earliest event time of a verification that is scored now.
-
-        Parameters
-        ----------
-        reference : str or None
-            The idempotency key of the request, by which a replay of a file knows its records.
-        """
+        """The earliest event time of a verification that is scored now; a replay knows it by its idempotency key."""
         ...
 
 

@@ -18,63 +18,61 @@ AHEAD: Final = 60_000_000
 makes more than 4,096 identifiers in a millisecond uses those of the next one."""
 
 
-class _Ticks:
-    """Instants that only grow, in 4096ths of a millisecond."""
+class Identifiers:
+    """Makes identifiers, of which one process makes no two alike and each later one sorts later.
+
+    Random words are fetched many at a time: each call of the system costs more than an identifier.
+    """
 
     def __init__(self) -> None:
-        self._last = -1
         self._lock = threading.Lock()
+        self._last = -1  # tick
+        self._words: list[int] = []  # of 64 bits
+        os.register_at_fork(after_in_child=self._words.clear)  # else both processes would use the same ones
 
-    def next(self, now: int) -> int:
-        milliseconds, rest = divmod(now, 1000)
-        tick = milliseconds * _TICKS + rest * _TICKS // 1000
+    def new_id(self, now: int) -> bytes:
+        """Make an identifier of a resource.
+
+        Parameters
+        ----------
+        now : int
+            The present, in microseconds since 1970-01-01 UTC.
+
+        Returns
+        -------
+        bytes
+            16 bytes, greater than any that were made before. 62 of their bits are random, so that two processes do not
+            make the same.
+
+        References
+        ----------
+        RFC 9562, section 5.7 (version 7) and section 6.2, method 3 (the fraction of the millisecond fills `rand_a`).
+        """
         with self._lock:
             # A clock that stands still or steps back must not make ids that sort before earlier ones.
-            self._last = tick = max(tick, self._last + 1)
-        return tick
+            self._last = tick = max(now * _TICKS // 1000, self._last + 1)
+            if not self._words:
+                self._fetch()
+            random = self._words.pop() & _RANDOM
+        milliseconds, fraction = divmod(tick, _TICKS)
+        return (milliseconds << 80 | _VERSION | fraction << 64 | _VARIANT | random).to_bytes(16, "big")
 
-
-class _Noise:
-    """Random bytes of the system, fetched many at a time: each call of the system costs more than an identifier."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._left: list[int] = []
-        os.register_at_fork(after_in_child=self._left.clear)  # else both processes would use the same bytes
-
-    def next(self) -> int:
+    def new_request_id(self) -> str:
+        """Make a random UUID as text (RFC 9562, section 5.4, version 4); no row has it."""
         with self._lock:
-            if not self._left:
-                self._left += struct.unpack(f"={_FETCHED}Q", os.urandom(8 * _FETCHED))
-            return self._left.pop()
+            if len(self._words) < 2:
+                self._fetch()
+            random = self._words.pop() << 64 | self._words.pop()
+        random = random & ~(0xF << 76 | 0b11 << 62) | 0x4 << 76 | _VARIANT
+        return to_text(random.to_bytes(16, "big"))
+
+    def _fetch(self) -> None:
+        self._words += struct.unpack(f"={_FETCHED}Q", os.urandom(8 * _FETCHED))
 
 
-_ticks: Final = _Ticks()
-_noise: Final = _Noise()
-
-
-def new_id(now: int) -> bytes:
-    """Make an identifier.
-
-    Parameters
-    ----------
-    now : int
-        The present, in microseconds since 1970-01-01 UTC.
-
-    Returns
-    -------
-    bytes
-        16 bytes, greater than any that this process made before. 62 of their bits are random, so that two
-        processes do not make the same.
-
-    References
-    ----------
-    RFC 9562, section 5.7 (version 7) and section 6.2, method 3 (the fraction of the millisecond fills
-    `rand_a`).
-    """
-    milliseconds, fraction = divmod(_ticks.next(now), _TICKS)
-    random = _noise.next() & _RANDOM
-    return (milliseconds << 80 | _VERSION | fraction << 64 | _VARIANT | random).to_bytes(16, "big")
+_of_this_process: Final = Identifiers()
+new_id: Final = _of_this_process.new_id
+new_request_id: Final = _of_this_process.new_request_id
 
 
 def first_of(instant: int) -> bytes:
@@ -85,21 +83,9 @@ def first_of(instant: int) -> bytes:
     instant : int
         Microseconds since 1970-01-01 UTC; before that it counts as the beginning.
 
-    Returns
-    -------
-    bytes
-        16 bytes: those made in earlier milliseconds are less.
-
     Examples
     --------
     >>> first_of(1_780_315_200_000_000).hex()
     '019e832ba20000000000000000000000'
     """
     return (max(0, instant // 1000) << 80).to_bytes(16, "big")
-
-
-def new_request_id() -> str:
-    """Make a random UUID as text (RFC 9562, section 5.4, version 4); no row has it."""
-    random = _noise.next() << 64 | _noise.next()
-    random = random & ~(0xF << 76 | 0b11 << 62) | 0x4 << 76 | _VARIANT
-    return to_text(random.to_bytes(16, "big"))

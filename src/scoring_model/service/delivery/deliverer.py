@@ -25,7 +25,7 @@ from scoring_model.service.delivery.sender import EXCERPT_LENGTH, Reply, Sender
 from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.store import Store, StoreUnavailable, Transaction
-from scoring_model.service.webhooks.webhook import destination_of
+from scoring_model.service.webhooks import destination_of
 
 LEASE: Final = 60 * SECOND
 """Microseconds for which a process has a delivery to itself."""

@@ -14,7 +14,7 @@ from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRo
 from scoring_model.service.delivery.fair_queue import in_turn
 from scoring_model.service.delivery.schedule import DELAYS
 from scoring_model.service.store import Transaction
-from scoring_model.service.webhooks.webhook import unpack_event_types, wants
+from scoring_model.service.webhooks import unpack_event_types, wants
 
 MOST_CLIENTS: Final = 32
 """The most clients whose events one transaction takes."""

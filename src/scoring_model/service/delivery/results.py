@@ -9,8 +9,8 @@ from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, WebhookRow
 from scoring_model.service.delivery.schedule import SECOND, DisabledReason, is_stale
+from scoring_model.service.events import NewEvent, webhook_data, write_events
 from scoring_model.service.store import Store, StoreUnavailable, Transaction
-from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 
 _SUCCESS_PRECISION: Final = SECOND  # of a webhook's last success: writing each would lock its row too often
 

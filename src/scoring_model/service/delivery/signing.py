@@ -8,9 +8,9 @@ from typing import Final
 
 from scoring_model.records.times import rfc3339
 from scoring_model.service.core.rows import EventRow, WebhookRow
+from scoring_model.service.events import numbered
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.events import numbered
-from scoring_model.service.webhooks.webhook import associated_data
+from scoring_model.service.webhooks import associated_data
 
 _PREFIX: Final = "whsec_"
 _SECOND: Final = 1_000_000

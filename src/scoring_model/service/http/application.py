@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
+from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring_model.contract.resource import Instant, Resource, instant
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.errors import NotFound
 from scoring_model.service.http import identities, verifications, webhooks
 from scoring_model.service.http.authentication import AuthenticationMiddleware

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, TextIO
 
+from pydantic_core import to_json
+
 from scoring_model.records.times import rfc3339
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.faults import FAULTS, chain_of
 from scoring_model.service.core.ids import new_request_id
-from scoring_model.service.core.resources import Caller
 
 CONTEXT: Final = "scoring_model.context"
 """Where the `RequestContext` of a request stands in its scope."""

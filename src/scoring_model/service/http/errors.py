@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scoring_model.contract.problem import Problem, ValidationProblem
+from scoring_model.service.clients import Permission
 from scoring_model.service.core.errors import (
     Conflict,
     Invalid,
@@ -20,7 +21,6 @@ from scoring_model.service.core.errors import (
     RequestError,
     Unavailable,
 )
-from scoring_model.service.core.resources import Permission
 from scoring_model.service.http.context import CONTEXT, RequestContext, RequestLog, log_fault
 from scoring_model.service.store import StoreUnavailable
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from scoring_model.contract.identity import Identity, IdentityInput
 from scoring_model.contract.resource import example
-from scoring_model.service.core.resources import Permission
+from scoring_model.service.clients import Permission
 from scoring_model.service.http.operation import Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/identities"
@@ -36,7 +36,7 @@ async def create_identity(call: Call) -> Response:
     Stores a person and says whether everything that a verification needs is there.
     """
     answer = await call.service.identities.create(call.caller, call.body, call.request)
-    return created(answer, answer.resource.to_wire(), PATH)
+    return created(answer, answer.resource, PATH)
 
 
 @partial(Operation, method="GET", path=PATH + "/{id}", permission=_NEEDED, shown=Identity, cached=True)
@@ -46,7 +46,7 @@ async def get_identity(call: Call) -> Response:
     `validated` says whether it can be verified.
     """
     identity = await call.service.identities.get(call.caller, call.resource)
-    return cacheable(call, identity.to_wire(), MAX_AGE)
+    return cacheable(call, identity, MAX_AGE)
 
 
 @partial(
@@ -59,7 +59,7 @@ async def erase_identity(call: Call) -> Response:
     the redacted identity; repeating it gives the same answer. Verdicts stay.
     """
     identity = await call.service.identities.erase(call.caller, call.resource)
-    return plain(identity.to_wire())
+    return plain(identity)
 
 
 OPERATIONS: Final = (create_identity, get_identity, erase_identity)

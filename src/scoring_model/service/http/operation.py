@@ -17,13 +17,13 @@ from scoring_model.contract.rules import Rule, kind_of
 from scoring_model.contract.verification import Verification
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
 from scoring_model.contract.webhook import Webhook
+from scoring_model.service.clients import Caller, Permission
 from scoring_model.service.core.errors import BatchUnsupported, Invalid, parsed
-from scoring_model.service.core.resources import Answer, Caller, Permission
 from scoring_model.service.http.bodies import check_media_type, read_body, read_json
 from scoring_model.service.http.context import CONTEXT, RequestContext
 from scoring_model.service.http.errors import BodyTooLarge, Forbidden, MethodNotAllowed
 from scoring_model.service.http.settings import HttpSettings
-from scoring_model.service.idempotency import IdempotentRequest
+from scoring_model.service.idempotency import Answer, IdempotentRequest
 
 if TYPE_CHECKING:
     from scoring_model.service.service import Service
@@ -168,7 +168,7 @@ class Endpoint:
                 parsed(Nothing, value)
         except Invalid:
             if request is not None:
-                await self._service.idempotency.check(caller, request)
+                await self._service.idempotency.check(caller.client, request)
             raise
         return Call(self._service, context, caller, resource, query, value, request)
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from scoring_model.contract.resource import example
 from scoring_model.contract.verification import Verification, VerificationInput, VerificationStatus
-from scoring_model.service.core.resources import Permission
+from scoring_model.service.clients import Permission
 from scoring_model.service.http.operation import Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/verifications"
@@ -39,7 +39,7 @@ async def create_verification(call: Call) -> Response:
     later: read it after `Retry-After`, or wait for a webhook. An array gives `batch_unsupported`.
     """
     answer = await call.service.verifications.create(call.caller, call.body, call.request)
-    return created(answer, answer.resource.to_wire(), PATH)
+    return created(answer, answer.resource, PATH)
 
 
 @partial(Operation, method="GET", path=PATH + "/{id}", permission=_NEEDED, shown=Verification, cached=True)
@@ -50,9 +50,9 @@ async def get_verification(call: Call) -> Response:
     """
     found = await call.service.verifications.get(call.caller, call.resource)
     # A pending one changes soon; people look into one that ended in a fault.
-    if found.status is not VerificationStatus.COMPLETED:
-        return plain(found.to_wire())
-    return cacheable(call, found.to_wire(), MAX_AGE)
+    if found.status != VerificationStatus.COMPLETED:
+        return plain(found)
+    return cacheable(call, found, MAX_AGE)
 
 
 @partial(Operation, method="DELETE", path=PATH + "/{id}/signals", permission=_NEEDED, shown=Verification)
@@ -62,7 +62,7 @@ async def erase_signals(call: Call) -> Response:
     Erases signals, `subjectId` and feature rows of the person of this verification. The verdict stays.
     """
     found = await call.service.verifications.erase_signals(call.caller, call.resource)
-    return plain(found.to_wire())
+    return plain(found)
 
 
 OPERATIONS: Final = (create_verification, get_verification, erase_signals)

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from scoring_model.contract.resource import Nothing, example
 from scoring_model.contract.violation import Violation
 from scoring_model.contract.webhook import Webhook, WebhookInput, WebhookUpdate
+from scoring_model.service.clients import Permission
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.core.resources import Permission
 from scoring_model.service.http.operation import PAGE, Call, Operation, cacheable, created, plain
 
 PATH: Final = "/scoring/v1/webhooks"
@@ -40,7 +40,7 @@ async def list_webhooks(call: Call) -> Response:
     """
     limit, after = page(call.query)
     found, last = await call.service.webhooks.page(call.caller, limit=limit, after=after)
-    body = b"[" + b",".join([webhook.to_wire().to_json() for webhook in found]) + b"]"
+    body = b"[" + b",".join([webhook.to_json() for webhook in found]) + b"]"
     headers = {}
     if last is not None:
         headers["Link"] = f'<{PATH}?limit={limit}&cursor={cursor_of(last)}>; rel="next"'
@@ -98,7 +98,7 @@ async def create_webhook(call: Call) -> Response:
     The secret is shown here and never again. At most 50 per client.
     """
     answer = await call.service.webhooks.create(call.caller, call.body, call.request)
-    return created(answer, answer.resource.to_wire())
+    return created(answer, answer.resource)
 
 
 @partial(Operation, method="GET", path=_ONE, permission=_NEEDED, shown=Webhook, cached=True)
@@ -108,7 +108,7 @@ async def get_webhook(call: Call) -> Response:
     `secret` is null here.
     """
     webhook = await call.service.webhooks.get(call.caller, call.resource)
-    return cacheable(call, webhook.to_wire(), MAX_AGE)
+    return cacheable(call, webhook, MAX_AGE)
 
 
 @partial(Operation, method="PUT", path=_ONE, permission=_NEEDED, shown=Webhook, body=WebhookUpdate)
@@ -118,7 +118,7 @@ async def update_webhook(call: Call) -> Response:
     `active: true` enables a webhook that the service disabled, and clears `disabledReason`.
     """
     webhook = await call.service.webhooks.update(call.caller, call.resource, call.body)
-    return plain(webhook.to_wire())
+    return plain(webhook)
 
 
 @partial(Operation, method="DELETE", path=_ONE, permission=_NEEDED, shown=Webhook)
@@ -128,7 +128,7 @@ async def delete_webhook(call: Call) -> Response:
     Drops its waiting deliveries. Answers with the webhook as it was.
     """
     webhook = await call.service.webhooks.delete(call.caller, call.resource)
-    return plain(webhook.to_wire())
+    return plain(webhook)
 
 
 @partial(Operation, method="POST", path=_ONE + "/test", permission=_NEEDED, shown=Webhook, body=Nothing)
@@ -138,7 +138,7 @@ async def test_webhook(call: Call) -> Response:
     Sends `webhook.test` to this webhook alone, whatever its event types and even when it is inactive.
     """
     answer = await call.service.webhooks.test(call.caller, call.resource, call.request)
-    return created(answer, answer.resource.to_wire())
+    return created(answer, answer.resource)
 
 
 @partial(
@@ -157,7 +157,7 @@ async def rotate_secret(call: Call) -> Response:
     once.
     """
     answer = await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
-    return created(answer, answer.resource.to_wire())
+    return created(answer, answer.resource)
 
 
 OPERATIONS: Final = (

@@ -2,12 +2,20 @@
 
 Unwrapped keys are not cached: unwrapping takes two microseconds, and a key that exists only in its row is gone
 with the row.
+
+A rotation wraps them and the root secret anew while servers go on serving. The source lists the new master key first
+and the older ones after it, for every server too that can't read its source again (an environment variable is fixed
+when a process starts). `rotate` wraps everything under the new key. Servers switch to it by `follow`, or when they
+first meet a key under it; what they wrapped under the older key meanwhile needs another `rotate`. The older key may
+leave the source when `finished` returns True after all servers have followed.
 """
 
+import asyncio
 import contextlib
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -15,6 +23,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.rows import PersonKeyRow
 from scoring_model.service.keys.keyring import (
+    ID_BYTES,
     KEY_BYTES,
     KeyEncryptionKey,
     Keyring,
@@ -23,37 +32,30 @@ from scoring_model.service.keys.keyring import (
     seal,
     unseal,
 )
+from scoring_model.service.keys.secrets import ROOT_FACT, ROOT_POOL, unwrap
+from scoring_model.service.store import Store
 
 RELOAD_SECONDS: Final = 5.0
 
+BATCH: Final = 500
+"""Keys per transaction of a rotation: other writers wait for a few milliseconds."""
 
+
+@dataclass(frozen=True, slots=True)
 class DataKey:
-    """The unwrapped key of one person.
+    """The unwrapped key of one person. `table`, `column` and `row` are bound: a ciphertext opens nowhere else."""
 
-    Parameters
-    ----------
-    secret : bytes
-        32 bytes.
-    """
-
-    __slots__ = ("_cipher",)
-
-    def __init__(self, secret: bytes) -> None:
-        self._cipher = AESGCM(secret)
+    cipher: AESGCM = field(repr=False)
 
     def seal(self, plaintext: bytes, *, table: str, column: str, row: bytes) -> bytes:
-        """Encrypt the value of a column in the row of this id; it opens nowhere else. Adds 28 bytes."""
-        return seal(self._cipher, plaintext, _associated_data(table, column, row))
+        """Encrypt the value of a column in the row of this id. Adds 28 bytes."""
+        associated_data = f"{table}\0{column}\0".encode() + row  # names hold no NUL
+        return seal(self.cipher, plaintext, associated_data)
 
     def open(self, sealed: bytes, *, table: str, column: str, row: bytes) -> bytes:
-        """Decrypt a value.
-
-        Raises
-        ------
-        Unreadable
-            If another key or another column or row sealed it, or its bytes were changed.
-        """
-        return unseal(self._cipher, sealed, _associated_data(table, column, row))
+        """Decrypt a value; raises `Unreadable` if it was sealed otherwise."""
+        associated_data = f"{table}\0{column}\0".encode() + row
+        return unseal(self.cipher, sealed, associated_data)
 
 
 class Vault:
@@ -92,11 +94,9 @@ class Vault:
         ----------
         person : bytes or None
             Pseudonym; None where nothing ties this person to others.
-        now : int
-            Microseconds since 1970-01-01 UTC.
         """
         key_id, secret = new_id(now), os.urandom(KEY_BYTES)
-        return self._wrapped(key_id, client, person, secret), DataKey(secret)
+        return self._wrapped(key_id, client, person, secret), DataKey(AESGCM(secret))
 
     def open_key(self, row: PersonKeyRow) -> DataKey:
         """Unwrap the key of a person.
@@ -108,45 +108,34 @@ class Vault:
         Unreadable
             If the row was changed.
         """
-        return DataKey(self._unwrap(row))
+        return DataKey(AESGCM(self._unwrap(row)))
 
     def rewrap(self, row: PersonKeyRow) -> PersonKeyRow:
-        """Wrap the key of a person under the primary master key. What it sealed stays as it is.
-
-        Raises
-        ------
-        UnknownMasterKey, Unreadable
-            As `open_key`.
-        """
+        """Wrap the key of a person under the primary master key; raises as `open_key`. What it sealed stays."""
         return self._wrapped(row.key_id, row.client, row.person, self._unwrap(row))
 
     def learn(self, master_id: bytes) -> None:
         """Read the keyring again if it lacks the key under which another process wraps."""
-        with contextlib.suppress(UnknownMasterKey):  # the first to need the key reports it
-            self._master(master_id)
+        if master_id not in self._keyring.by_id:
+            with contextlib.suppress(UnknownMasterKey):  # the first to need the key reports it
+                self._reloaded(master_id)
 
     def _wrapped(self, key_id: bytes, client: int, person: bytes | None, secret: bytes) -> PersonKeyRow:
         master = self._keyring.primary
-        wrapped = master.seal(secret, associated_data=_key_associated_data(key_id, client))
+        wrapped = seal(master.cipher, secret, _associated_data(key_id, client))
         return PersonKeyRow(key_id, client, person, master.id, wrapped)
 
     def _unwrap(self, row: PersonKeyRow) -> bytes:
-        context = _key_associated_data(row.key_id, row.client)
-        return self._master(row.master_id).open(row.wrapped, associated_data=context)
-
-    def _master(self, master_id: bytes) -> KeyEncryptionKey:
-        try:
-            return self._keyring.find(master_id)
-        except UnknownMasterKey:
-            return self._reloaded(master_id)
+        master = self._keyring.by_id.get(row.master_id) or self._reloaded(row.master_id)
+        return unseal(master.cipher, row.wrapped, _associated_data(row.key_id, row.client))
 
     def _reloaded(self, master_id: bytes) -> KeyEncryptionKey:
         if self._reload is None or self._monotonic() < self._not_before.get(master_id, 0.0):
             raise UnknownMasterKey(master_id)
         try:
             keyring = self._reload()
-            found = keyring.find(master_id)
-        except (MasterKeyError, UnknownMasterKey) as error:
+            found = keyring.by_id[master_id]
+        except (MasterKeyError, KeyError) as error:
             # Every request for such a person would run the operator's command once more.
             self._not_before[master_id] = self._monotonic() + RELOAD_SECONDS
             raise UnknownMasterKey(master_id) from error
@@ -154,9 +143,71 @@ class Vault:
         return found
 
 
-def _associated_data(table: str, column: str, row: bytes) -> bytes:
-    return f"{table}\0{column}\0".encode() + row  # names hold no NUL
-
-
-def _key_associated_data(key_id: bytes, client: int) -> bytes:
+def _associated_data(key_id: bytes, client: int) -> bytes:
     return b"person_keys\0wrapped\0" + key_id + client.to_bytes(8, "big", signed=True)
+
+
+async def rotate(
+    store: Store,
+    keyring: Keyring,
+    *,
+    progress: Callable[[int], None] | None = None,
+    batch: int = BATCH,
+) -> int:
+    """Wrap the root secret and every data key under the primary master key; returns the number of data keys wrapped.
+
+    It may stop at any moment and be run again: it skips what is wrapped already.
+
+    Parameters
+    ----------
+    progress : callable or None
+        Called after each transaction with the number of data keys wrapped so far.
+    batch : int
+        Keys per transaction, at least 1.
+
+    Raises
+    ------
+    UnknownMasterKey
+        If the keyring lacks a key that wraps something.
+    Unreadable
+        If a row was changed.
+    StoreUnavailable
+        What earlier transactions wrapped stays wrapped.
+    """
+    # The root secret first: servers recognise the rotation by it.
+    async with store.writing((ROOT_POOL,)) as transaction:
+        wrapped = await transaction.fact(ROOT_FACT)
+        if wrapped is not None and wrapped[:ID_BYTES] != keyring.primary.id:
+            await transaction.set_fact(ROOT_FACT, unwrap(wrapped, keyring).wrap(keyring))
+    vault, done = Vault(keyring), 0
+    while True:
+        async with store.writing(()) as transaction:
+            rows = await transaction.keys_under_other_masters(keyring.primary.id, batch)
+            await transaction.rewrap([vault.rewrap(row) for row in rows])
+        if not rows:
+            return done
+        done += len(rows)
+        if progress is not None:
+            progress(done)
+
+
+async def finished(store: Store, keyring: Keyring) -> bool:
+    """Whether everything is wrapped by the primary master key, so that no rotation is needed."""
+    if await _root_master(store) not in (None, keyring.primary.id):
+        return False
+    async with store.writing(()) as transaction:
+        return not await transaction.keys_under_other_masters(keyring.primary.id, 1)
+
+
+async def follow(store: Store, vault: Vault) -> None:
+    """Follow a rotation that another process ran: new data keys are wrapped by the new primary key."""
+    master_id = await _root_master(store)
+    if master_id is not None:
+        # The source may be a command that takes seconds, and requests must not wait for it.
+        await asyncio.to_thread(vault.learn, master_id)
+
+
+async def _root_master(store: Store) -> bytes | None:
+    async with store.reading() as reader:
+        wrapped = await reader.fact(ROOT_FACT)
+    return None if wrapped is None else wrapped[:ID_BYTES]

@@ -5,7 +5,6 @@ wraps; the others only unwrap what they wrapped before. Empty lines and lines th
 """
 
 import base64
-import binascii
 import fcntl
 import hashlib
 import os
@@ -77,13 +76,7 @@ def unseal(cipher: AESGCM, sealed: bytes, associated_data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class KeyEncryptionKey:
-    """A master key, which wraps other keys.
-
-    Parameters
-    ----------
-    secret : bytes
-        32 bytes.
-    """
+    """A master key of 32 bytes, which wraps other keys."""
 
     secret: bytes = field(repr=False)
 
@@ -93,16 +86,9 @@ class KeyEncryptionKey:
         return hashlib.sha256(self.secret).digest()[:ID_BYTES]
 
     @cached_property
-    def _cipher(self) -> AESGCM:
+    def cipher(self) -> AESGCM:
+        """The cipher for `seal` and `unseal`."""
         return AESGCM(self.secret)
-
-    def seal(self, plaintext: bytes, *, associated_data: bytes) -> bytes:
-        """Wrap a key; see `seal`."""
-        return seal(self._cipher, plaintext, associated_data)
-
-    def open(self, sealed: bytes, *, associated_data: bytes) -> bytes:
-        """Unwrap a key; see `unseal`."""
-        return unseal(self._cipher, sealed, associated_data)
 
 
 @dataclass(frozen=True)
@@ -113,20 +99,9 @@ class Keyring:
     older: tuple[KeyEncryptionKey, ...] = ()
 
     @cached_property
-    def _by_id(self) -> dict[bytes, KeyEncryptionKey]:
+    def by_id(self) -> dict[bytes, KeyEncryptionKey]:
+        """All of them by their ids."""
         return {key.id: key for key in (self.primary, *self.older)}
-
-    def find(self, master_id: bytes) -> KeyEncryptionKey:
-        """Return the key of an id.
-
-        Raises
-        ------
-        UnknownMasterKey
-        """
-        try:
-            return self._by_id[master_id]
-        except KeyError:
-            raise UnknownMasterKey(master_id) from None
 
 
 def load_master_keys(source: str) -> Keyring:
@@ -149,25 +124,28 @@ def load_master_keys(source: str) -> Keyring:
         raise MasterKeyError("a source of master keys must be file:PATH, env:NAME or command:PROGRAM")
     if kind == "file":
         return parse_master_keys(_read_file(Path(rest)), source=source)
-    if kind == "env":
-        return parse_master_keys(_read_variable(rest), source=source)
-    return _run(rest)
+    if kind == "command":
+        return _run(rest)
+    if rest not in os.environ:
+        raise MasterKeyError(f"{source}: the environment has no such variable")
+    return parse_master_keys(os.environ[rest], source=source)
 
 
 def parse_master_keys(text: str, *, source: str) -> Keyring:
-    """Parse the text of a source; errors name `source`.
-
-    Raises
-    ------
-    MasterKeyError
-        If there is no key, or lines are no keys: all of these are listed.
-    """
+    """Parse the text of a source; a `MasterKeyError` names `source` and lists all lines that are no keys."""
     found, problems = [], []
-    for number, line in _key_lines(text):
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        if not line or line.startswith("#"):
+            continue
         try:
-            found.append(KeyEncryptionKey(_decode(line)))
-        except ValueError as error:
-            problems.append(f"line {number} must be base64 of {KEY_BYTES} bytes, {error}")
+            secret = base64.b64decode(line, validate=True)
+        except ValueError:
+            problems.append(f"line {number} must be base64 of {KEY_BYTES} bytes, got something else")
+            continue
+        if len(secret) == KEY_BYTES:
+            found.append(KeyEncryptionKey(secret))
+        else:
+            problems.append(f"line {number} must be base64 of {KEY_BYTES} bytes, got {len(secret)}")
     if problems or not found:
         raise MasterKeyError(f"{source}: {'; '.join(problems) or 'there is no key'}")
     return Keyring(found[0], tuple(found[1:]))
@@ -182,12 +160,7 @@ def add_master_key(path: Path) -> None:
     """Add a new primary key to a file, which is created if missing; its directory must exist.
 
     The file is replaced atomically. Its older lines, its owner and the target of a symbolic link stay; only the owner
-    can read it.
-
-    Raises
-    ------
-    MasterKeyError
-        If the file can't be read or written, or is none of master keys.
+    can read it. Raises `MasterKeyError` if the file can't be read or written, or is none of master keys.
     """
     target = path.resolve()
     try:
@@ -226,7 +199,12 @@ def _read_file(path: Path) -> str:
         # Non-blocking: a named pipe without a writer would block the start for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(handle, "rb") as file:
-            _check_mode(path, os.fstat(handle).st_mode)
+            mode = os.fstat(handle).st_mode
+            if not stat.S_ISREG(mode):
+                raise MasterKeyError(f"file:{path}: is not a regular file")
+            if mode & _OTHERS:
+                got = f"{stat.S_IMODE(mode):o} (chmod 600)"
+                raise MasterKeyError(f"file:{path}: must be readable for its owner alone, got mode {got}")
             return file.read().decode()
     except OSError as error:
         raise MasterKeyError(f"file:{path}: {error.strerror}") from None
@@ -234,24 +212,13 @@ def _read_file(path: Path) -> str:
         raise MasterKeyError(f"file:{path}: is not UTF-8") from None
 
 
-def _check_mode(path: Path, mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        raise MasterKeyError(f"file:{path}: is not a regular file")
-    if mode & _OTHERS:
-        raise MasterKeyError(
-            f"file:{path}: must be readable for its owner alone, got mode {stat.S_IMODE(mode):o} (chmod 600)"
-        )
-
-
-def _read_variable(name: str) -> str:
-    text = os.environ.get(name)
-    if text is None:
-        raise MasterKeyError(f"env:{name}: the environment has no such variable")
-    return text
-
-
 def _run(command: str) -> Keyring:
-    arguments = _split(command)
+    try:
+        arguments = shlex.split(command)
+    except ValueError:
+        arguments = []
+    if not arguments:
+        raise MasterKeyError("command: must name a program, with balanced quotes in its arguments")
     # Arguments may be secrets of their own, so errors name the program alone.
     source = f"command:{arguments[0]}"
     try:
@@ -268,16 +235,6 @@ def _run(command: str) -> Keyring:
         return parse_master_keys(_output_of(process, source=source), source=source)
 
 
-def _split(command: str) -> list[str]:
-    try:
-        arguments = shlex.split(command)
-    except ValueError:
-        arguments = []
-    if not arguments:
-        raise MasterKeyError("command: must name a program, with balanced quotes in its arguments")
-    return arguments
-
-
 def _output_of(process: subprocess.Popen[bytes], *, source: str) -> str:
     try:
         output, _ = process.communicate(timeout=COMMAND_SECONDS)
@@ -291,20 +248,3 @@ def _output_of(process: subprocess.Popen[bytes], *, source: str) -> str:
         return output.decode()
     except UnicodeDecodeError:
         raise MasterKeyError(f"{source}: its output is not UTF-8") from None
-
-
-def _key_lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if stripped and not stripped.startswith("#"):
-            yield number, stripped
-
-
-def _decode(line: str) -> bytes:
-    try:
-        secret = base64.b64decode(line, validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("got something else") from None
-    if len(secret) != KEY_BYTES:
-        raise ValueError(f"got {len(secret)}")
-    return secret

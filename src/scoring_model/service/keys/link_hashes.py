@@ -12,7 +12,7 @@ no two rows share a pad. A missing amount is masked like any other.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
@@ -62,16 +62,17 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """How one link key is hashed."""
+    """How one link key is hashed; `head` begins the text, `of_client` says whether the client's number follows."""
 
     name: str
     parts: tuple[str, ...]
-    prefix: bytes = field(init=False)
-    of_client: bool = field(init=False)
+    head: bytes
+    of_client: bool
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prefix", _framed(self.name) + len(self.parts).to_bytes(4, "little"))
-        object.__setattr__(self, "of_client", any(part in REFERENCE_FIELDS for part in self.parts))
+
+def _recipe(name: str, parts: tuple[str, ...]) -> _Recipe:
+    head = _framed(name) + len(parts).to_bytes(4, "little")
+    return _Recipe(name, parts, head, any(part in REFERENCE_FIELDS for part in parts))
 
 
 class Linker:
@@ -80,14 +81,15 @@ class Linker:
     Parameters
     ----------
     link_keys : tuple of LinkKey
-        Those of the bundle. The key ``person`` is hashed as the person.
+        Those of the bundle. The key ``person`` is hashed as the person: names and date of birth, else the client's
+        reference.
     """
 
     def __init__(self, secrets: Secrets, link_keys: tuple[LinkKey, ...]) -> None:
-        self._recipes = tuple(_Recipe(key.name, () if key.name == PERSON else key.parts) for key in link_keys)
-        self._persons = (_Recipe(PERSON, PERSON_PARTS), _Recipe(PERSON, (SUBJECT,)))
+        self._recipes = tuple(_recipe(key.name, () if key.name == PERSON else key.parts) for key in link_keys)
+        self._persons = (_recipe(PERSON, PERSON_PARTS), _recipe(PERSON, (SUBJECT,)))
         used = {part for recipe in (*self._recipes, *self._persons) for part in recipe.parts}
-        self._texts = {part: key_part(part).of for part in used}
+        self._texts = [(part, key_part(part).of) for part in used]
         # Keying a hash costs as much as hashing: every hash starts from a copy of the keyed one.
         self._hasher = lru_cache(MOST_SCOPES)(
             lambda scope: blake2b(digest_size=HASH_BYTES, key=secrets.link_key(scope))
@@ -103,63 +105,37 @@ class Linker:
         values : mapping of str to object
             Canonical values by field name.
         person : bytes, optional
-            What `person_key` returned for the same values, if it was called.
+            `Links.person` of the same values, if it is known.
         """
-        framed: dict[str, bytes | None] = {}
-        if person is None:
-            person = self._person(history_scope, client, values, framed)
+        framed = {part: _framed(text) for part, of in self._texts if (text := of(values)) is not None}
+        hasher = self._hasher(history_scope)
+        number = client.to_bytes(8, "little", signed=True)
+        for recipe in self._persons:
+            person = person or _hash(hasher, recipe, number, framed)
         hashes = []
         for recipe in self._recipes:
-            found = (
-                person if recipe.name == PERSON else self._hash(recipe, history_scope, client, values, framed)
-            )
+            found = person if recipe.name == PERSON else _hash(hasher, recipe, number, framed)
             if found is not None:
                 hashes.append((recipe.name, found))
         return Links(person, tuple(hashes))
-
-    def person_key(self, history_scope: str, client: int, values: Mapping[str, object]) -> bytes | None:
-        """Return `Links.person` alone: the hash of names and date of birth, else of the client's reference."""
-        return self._person(history_scope, client, values, {})
-
-    def _person(
-        self, history_scope: str, client: int, values: Mapping[str, object], framed: dict[str, bytes | None]
-    ) -> bytes | None:
-        for recipe in self._persons:
-            found = self._hash(recipe, history_scope, client, values, framed)
-            if found is not None:
-                return found
-        return None
-
-    def _hash(
-        self,
-        recipe: _Recipe,
-        history_scope: str,
-        client: int,
-        values: Mapping[str, object],
-        framed: dict[str, bytes | None],
-    ) -> bytes | None:
-        """The hash of one link key; `framed` keeps each part, however many link keys it is in."""
-        pieces = [recipe.prefix]
-        if recipe.of_client:
-            pieces.append(client.to_bytes(8, "little", signed=True))
-        for part in recipe.parts:
-            if part in framed:
-                piece = framed[part]
-            else:
-                text = self._texts[part](values)
-                piece = framed[part] = None if text is None else _framed(text)
-            if piece is None:
-                return None
-            pieces.append(piece)
-        hasher = self._hasher(history_scope).copy()
-        hasher.update(b"".join(pieces))
-        return hasher.digest()
 
 
 def _framed(text: str) -> bytes:
     # Lone surrogates are accepted.
     encoded = text.encode("utf-8", "surrogatepass")
     return _LENGTH.pack(len(encoded)) + encoded
+
+
+def _hash(hasher: blake2b, recipe: _Recipe, client: bytes, framed: Mapping[str, bytes]) -> bytes | None:
+    """The hash of one link key, None where the record lacks a part of it."""
+    pieces = [recipe.head, client] if recipe.of_client else [recipe.head]
+    for part in recipe.parts:
+        if part not in framed:
+            return None
+        pieces.append(framed[part])
+    keyed = hasher.copy()
+    keyed.update(b"".join(pieces))
+    return keyed.digest()
 
 
 class Masks:
@@ -170,22 +146,7 @@ class Masks:
         self._cipher = lru_cache(MOST_SCOPES)(lambda scope: Cipher(AES(secrets.amount_key(scope)), ECB()))
 
     def mask(self, history_scope: str, hashes: Sequence[bytes], time: int, units: int | None) -> list[int]:
-        """Mask the amount of one event, for each of its link rows.
-
-        Parameters
-        ----------
-        hashes : sequence of bytes
-            16 bytes each.
-        time : int
-            Event time, microseconds.
-        units : int or None
-            As `Amount.units` gives them.
-
-        Returns
-        -------
-        list of int
-            For each hash 64 bits, as a signed number.
-        """
+        """Mask the amount of one event, `Amount.units`, for each of its link rows: 64 bits as a signed number."""
         pads = self._pads(history_scope, hashes, [1] * len(hashes), np.full(len(hashes), time, dtype=_WORD))
         masked: list[int] = (pads ^ (_NONE if units is None else units)).tolist()
         return masked

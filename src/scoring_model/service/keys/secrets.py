@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from scoring_model.service.core.rows import FactRow
-from scoring_model.service.keys.keyring import ID_BYTES, Keyring, seal, unseal
+from scoring_model.service.keys.keyring import ID_BYTES, Keyring, UnknownMasterKey, seal, unseal
 from scoring_model.service.store import Reader, Store
 
 ROOT_FACT: Final = "root_secret"
@@ -82,17 +82,12 @@ class Secrets:
         return seal(self._cipher, plaintext, associated_data)
 
     def open(self, associated_data: bytes, sealed: bytes) -> bytes:
-        """Decrypt what `seal` returned for the same associated data.
-
-        Raises
-        ------
-        Unreadable
-        """
+        """Decrypt what `seal` returned for the same associated data; otherwise raises `Unreadable`."""
         return unseal(self._cipher, sealed, associated_data)
 
     def wrap(self, keyring: Keyring) -> bytes:
         """The root secret under the primary master key: the key's id, then the ciphertext."""
-        return keyring.primary.id + keyring.primary.seal(self._root, associated_data=_ROOT_ASSOCIATED_DATA)
+        return keyring.primary.id + seal(keyring.primary.cipher, self._root, _ROOT_ASSOCIATED_DATA)
 
     def _derive(self, use: str, name: str = "") -> bytes:
         # No use holds a NUL, so that different pairs give different texts.
@@ -101,14 +96,11 @@ class Secrets:
 
 
 def unwrap(wrapped: bytes, keyring: Keyring) -> Secrets:
-    """Undo `Secrets.wrap`.
-
-    Raises
-    ------
-    UnknownMasterKey, Unreadable
-    """
-    master = keyring.find(wrapped[:ID_BYTES])
-    return Secrets(master.open(wrapped[ID_BYTES:], associated_data=_ROOT_ASSOCIATED_DATA))
+    """Undo `Secrets.wrap`; raises `UnknownMasterKey` or `Unreadable`."""
+    master = keyring.by_id.get(wrapped[:ID_BYTES])
+    if master is None:
+        raise UnknownMasterKey(wrapped[:ID_BYTES])
+    return Secrets(unseal(master.cipher, wrapped[ID_BYTES:], _ROOT_ASSOCIATED_DATA))
 
 
 async def load_or_create(store: Store, keyring: Keyring) -> Secrets:
@@ -124,13 +116,9 @@ async def load_or_create(store: Store, keyring: Keyring) -> Secrets:
     """
     async with store.reading() as reader:
         wrapped, check = await _facts(reader)
-    if wrapped is None or check is None:
-        return await _create(store, keyring)
-    return _checked(wrapped, check, keyring)
-
-
-async def _create(store: Store, keyring: Keyring) -> Secrets:
-    # Under the lock: another process may write both facts between two reads.
+    if wrapped is not None and check is not None:
+        return _checked(wrapped, check, keyring)
+    # Again under the lock: another process may write both facts between two reads.
     async with store.writing((ROOT_POOL,)) as transaction:
         wrapped, check = await _facts(transaction)
         if wrapped is not None and check is not None:

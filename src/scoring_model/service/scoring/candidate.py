@@ -8,12 +8,12 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.features import FeatureMatrix, StartedRow
 from scoring_model.records import RecordSchema
 from scoring_model.records.record import is_empty
+from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
-from scoring_model.service.identities.persons import Persons
+from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.scoring.request import (

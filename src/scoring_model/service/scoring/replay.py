@@ -11,7 +11,7 @@ from scoring_model.contract.verification import VerificationStatus
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.core.errors import Unavailable
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.identities.persons import Persons
+from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
 from scoring_model.service.keys.secrets import Purpose, load_or_create

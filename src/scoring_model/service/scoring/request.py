@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from pydantic_core import from_json, to_json
+
 from scoring_model.contract.verification import VerificationContext, VerificationInput
 from scoring_model.contract.violation import Violation
 from scoring_model.records import RecordSchema
-from scoring_model.service.core.compact import from_json, to_json
 from scoring_model.service.core.errors import Invalid, parsed
 
 NOT_FOUND: Final = "not_found"
@@ -128,7 +129,7 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
     has_row, length = _HEAD.unpack_from(packed)
     end = _HEAD.size + length
     parts: tuple[dict[str, Any] | None, str | None]
-    parts = from_json(packed[_HEAD.size : end])
+    parts = from_json(packed[_HEAD.size : end], cache_strings=False)
     signals, subject_id = parts
     return signals or {}, subject_id, packed[end:] if has_row else None
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import IdentityNotValidated, RequestError
 from scoring_model.service.core.rows import LinkRow, VerificationRow
-from scoring_model.service.identities.persons import seal_reference
+from scoring_model.service.events import events_of_verification, write_events
+from scoring_model.service.identities import seal_reference
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
@@ -25,12 +25,6 @@ from scoring_model.service.scoring.person_keys import PersonKey, PersonKeys, rea
 from scoring_model.service.scoring.request import pack_stored
 from scoring_model.service.scoring.score import Score, score
 from scoring_model.service.store import Transaction
-from scoring_model.service.webhooks.events import (
-    NewEvent,
-    events_of_verification,
-    verification_data,
-    write_events,
-)
 
 MAX_ATTEMPTS: Final = 3
 """After so many failed attempts a verification is an ERROR."""
@@ -115,7 +109,7 @@ class Scoring:
         row = await transaction.verification(row.client, row.id) or row
         failed = _failed(row, self._clock.now())
         if await transaction.settle([failed]):
-            await _write_events(transaction, [failed])
+            await write_events(transaction, events_of_verification(failed))
         return Done(failed, failed.id, 200)
 
     async def _keep(
@@ -244,21 +238,8 @@ async def _write(
     written = [row for c, row in rows if c.pending is None or c.id in settled]
     if link_rows := [link for row in written for link in links.get(row.id, ())]:
         await transaction.insert(link_rows)
-    await _write_events(transaction, written)
+    await write_events(transaction, [event for row in written for event in events_of_verification(row)])
     return [_done(results[candidate.id]) for candidate in batch.candidates]
-
-
-async def _write_events(transaction: Transaction, rows: Sequence[VerificationRow]) -> None:
-    """Write the events of verifications; one that is PENDING has none."""
-    events = []
-    for row in rows:
-        outcome = None if row.outcome is None else Outcome(row.outcome)
-        kinds = events_of_verification(VerificationStatus(row.status), outcome)
-        data = verification_data(row) if kinds else ""
-        events += [
-            NewEvent(row.client, kind, row.id, row.completed_at or row.created_at, data) for kind in kinds
-        ]
-    await write_events(transaction, events)
 
 
 def _done(result: Result) -> Done[VerificationRow] | RequestError:

@@ -2,20 +2,30 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Final
 
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.resource import instant
+from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
+from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.errors import NotFound
-from scoring_model.service.core.resources import Answer, Caller, Verification
 from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
-from scoring_model.service.idempotency import IdempotencyRecord, IdempotencyStore, IdempotentRequest
-from scoring_model.service.identities.persons import Persons, erase
+from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
+from scoring_model.service.identities import Persons, erase
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
 from scoring_model.service.scoring.scoring import Scoring
 from scoring_model.service.store import Reader, Store, Transaction
 
-PENDING_STATUS = 202
+PENDING_STATUS: Final = 202
+_AS_PENDING: Final[dict[str, object]] = {
+    "status": VerificationStatus.PENDING,
+    "reason_codes": (),
+    **dict.fromkeys(("scoring_outcome", "scoring_score", "model_version", "policy_version", "completed_at")),
+}
+"""What the answer 202 showed of a verification that has a decision by now."""
 
 
 class Sentences:
@@ -31,7 +41,7 @@ class Sentences:
         self._by_versions: dict[tuple[str | None, str | None], dict[str, str]] = {}
         self._add(bundles)
 
-    def of(self, row: VerificationRow) -> tuple[tuple[str, str], ...]:
+    def of(self, row: VerificationRow) -> tuple[ReasonCode, ...]:
         """Code and sentence of each reason of a verification, strongest first.
 
         Raises
@@ -42,7 +52,8 @@ class Sentences:
         if not row.reasons:
             return ()
         sentences = self._by_versions[row.model_version, row.policy_version]
-        return tuple((code, sentences[code]) for code in row.reasons.split(","))
+        codes = row.reasons.split(",")
+        return tuple([ReasonCode(code=code, description=sentences[code]) for code in codes])
 
     async def refresh(self, reader: Reader, row: VerificationRow) -> None:
         """Read the bundles again if that of a verification is unknown: another process may serve it."""
@@ -113,9 +124,9 @@ class Verifications:
             verification = await self.get(caller, row.resource)
             if row.status != PENDING_STATUS:
                 return Answer(verification, replayed=True)
-            return Answer(verification.as_pending(), pending=True, replayed=True)
+            return Answer(verification.model_copy(update=_AS_PENDING), pending=True, replayed=True)
 
-        return await self._idempotency.run(caller, request, action, replay)
+        return await self._idempotency.run(caller.client, request, action, replay)
 
     async def get(self, caller: Caller, resource: bytes) -> Verification:
         """Read a verification.
@@ -149,4 +160,18 @@ class Verifications:
 
     def _shown(self, row: VerificationRow, subject: str | None) -> Verification:
         """A row as its client sees it."""
-        return Verification.of(row, subject, self._sentences.of(row))
+        previous = row.previous_id
+        return Verification(
+            id=to_text(row.id),
+            identity_id=None if row.identity_id is None else to_text(row.identity_id),
+            subject_id=subject,
+            status=row.status,
+            scoring_outcome=row.outcome,
+            scoring_score=row.score,
+            reason_codes=self._sentences.of(row),
+            model_version=row.model_version,
+            policy_version=row.policy_version,
+            previous_verification_id=None if previous is None else to_text(previous),
+            created_at=instant(row.created_at),
+            completed_at=None if row.completed_at is None else instant(row.completed_at),
+        )

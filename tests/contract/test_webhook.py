@@ -1,6 +1,5 @@
 """The contract of webhooks (contract, "Webhooks": fields and event types)."""
 
-import base64
 import contextlib
 
 import pytest
@@ -8,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.contract.event import EventType
-from scoring_model.service.core.errors import Invalid
-from scoring_model.service.webhooks.webhook import (
-    WebhookFields,
-    new_secret,
-    pack_event_types,
-    parse_new_webhook,
-    parse_webhook_update,
-    unpack_event_types,
-    updated,
-    wants,
-)
+from scoring_model.contract.violation import Invalid
+from scoring_model.contract.webhook import WebhookContext, WebhookInput, WebhookUpdate
 
 URL = "https://hooks.example/in"
 WHOLE: dict[str, object] = {
@@ -27,19 +17,21 @@ WHOLE: dict[str, object] = {
     "eventTypes": ["verification.*", "identity.redacted"],
     "description": "Our own",
 }
-PRESENT = WebhookFields(
-    destination_url="https://old.example/", active=False, event_types=("identity.*",), description="Old"
-)
+
+
+def parsed(body: dict[str, object], *, development: bool = False) -> WebhookInput:
+    """A new webhook."""
+    return WebhookInput.parse(body, WebhookContext(development))
 
 
 def errors_of(body: dict[str, object], *, development: bool = False) -> list[tuple[str, str]]:
     """Pointer and code of everything that is wrong with a new webhook, which an update refuses alike."""
     with pytest.raises(Invalid) as caught:
-        parse_new_webhook(body, development=development)
+        parsed(body, development=development)
     with pytest.raises(Invalid) as of_update:
-        parse_webhook_update(body, development=development)
-    assert caught.value.errors == of_update.value.errors
-    return [(error.pointer, error.code) for error in caught.value.errors]
+        WebhookUpdate.parse(body, WebhookContext(development))
+    assert caught.value.violations == of_update.value.violations
+    return [(error.pointer, error.code) for error in caught.value.violations]
 
 
 def codes_of(url: object, *, development: bool = False) -> list[str]:
@@ -47,34 +39,6 @@ def codes_of(url: object, *, development: bool = False) -> list[str]:
     errors = errors_of({"destinationUrl": url, "active": True}, development=development)
     assert {pointer for pointer, _ in errors} == {"/destinationUrl"}
     return [code for _, code in errors]
-
-
-def test_webhooks_a_new_one_hears_everything_unless_it_says_otherwise() -> None:
-    """The default of the event types is everything, of the description nothing; null is missing."""
-    expected = WebhookFields(destination_url=URL, active=False, event_types=("*",), description=None)
-    short = {"destinationUrl": URL, "active": False}
-    assert parse_new_webhook(short, development=False) == expected
-    assert parse_new_webhook({**dict.fromkeys(WHOLE), **short}, development=False) == expected
-    assert parse_new_webhook(WHOLE, development=False) == WebhookFields(
-        destination_url=URL,
-        active=True,
-        event_types=("verification.*", "identity.redacted"),
-        description="Our own",
-    )
-
-
-def test_webhooks_an_update_keeps_what_is_left_out() -> None:
-    """Fields other than destination and active keep their value; a blank description takes it away."""
-    short: dict[str, object] = {"destinationUrl": URL, "active": True}
-    kept = WebhookFields(destination_url=URL, active=True, event_types=("identity.*",), description="Old")
-    assert updated(PRESENT, parse_webhook_update(short, development=False)) == kept
-    nulls = {**short, "eventTypes": None, "description": None}
-    assert updated(PRESENT, parse_webhook_update(nulls, development=False)) == kept
-    cleared = parse_webhook_update({**short, "description": " "}, development=False)
-    assert (cleared.event_types, cleared.description) == (None, "")
-    assert updated(PRESENT, cleared).description is None
-    whole = parse_webhook_update(WHOLE, development=False)
-    assert updated(PRESENT, whole) == parse_new_webhook(WHOLE, development=False)
 
 
 @pytest.mark.parametrize("name", ["destinationUrl", "active"])
@@ -111,9 +75,7 @@ def test_general_unknown_and_read_only_fields_are_refused(name: str) -> None:
 )
 def test_webhooks_destinations_that_pass(url: str) -> None:
     """Names, addresses, ports and all that RFC 3986 lets a URL be are kept as they were sent."""
-    assert (
-        parse_new_webhook({"destinationUrl": url, "active": True}, development=False).destination_url == url
-    )
+    assert parsed({"destinationUrl": url, "active": True}).destination_url == url
 
 
 @pytest.mark.parametrize(
@@ -184,7 +146,7 @@ def test_webhooks_http_needs_the_development_setting() -> None:
     for url in ("http://hooks.example/", "http://localhost:9000/in", "http://127.0.0.1:9000/"):
         assert codes_of(url) == ["not_https"]
         body: dict[str, object] = {"destinationUrl": url, "active": True}
-        assert parse_new_webhook(body, development=True).destination_url == url
+        assert parsed(body, development=True).destination_url == url
     assert codes_of("ftp://hooks.example/", development=True) == ["not_https"]
     assert codes_of("http://user@localhost/", development=True) == ["user_info"]
 
@@ -221,7 +183,7 @@ def test_webhooks_every_event_can_be_named() -> None:
     """All names, prefixes and the star pass; what is said twice is kept once, in the order of the body."""
     every = [*EventType, "identity.*", "verification.*", "webhook.*", "*"]
     sent: dict[str, object] = {**WHOLE, "eventTypes": [*map(str, every), "*", "identity.created"]}
-    assert parse_new_webhook(sent, development=False).event_types == tuple(every)
+    assert parsed(sent).event_types == tuple(every)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +198,7 @@ def test_webhooks_every_event_can_be_named() -> None:
 def test_webhooks_a_description_has_at_most_200_characters(description: object, code: str) -> None:
     """It is text, which may have lines, without a NUL."""
     assert errors_of({**WHOLE, "description": description}) == [("/description", code)]
-    longest = parse_new_webhook({**WHOLE, "description": "x" * 200}, development=False)
+    longest = parsed({**WHOLE, "description": "x" * 200})
     assert longest.description == "x" * 200
 
 
@@ -262,35 +224,7 @@ def test_webhooks_no_text_breaks_the_check_of_a_destination(text: str) -> None:
     """Whatever is sent is refused or is an https URL without blanks, user and fragment."""
     for url in (text, f"https://{text}", f"https://hooks.example/{text}"):
         with contextlib.suppress(Invalid):
-            found = parse_new_webhook({"destinationUrl": url, "active": True}, development=False)
+            found = parsed({"destinationUrl": url, "active": True})
             assert found.destination_url.isascii()
             assert not set(" \t\r\n#") & set(found.destination_url)
             assert "@" not in found.destination_url.split("/")[2]
-
-
-def test_webhooks_secrets_are_whsec_and_32_random_bytes() -> None:
-    """Each is another, in the form of Standard Webhooks."""
-    secrets = {new_secret() for _ in range(100)}
-    assert len(secrets) == 100
-    for secret in secrets:
-        assert secret.startswith("whsec_")
-        assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
-
-
-@pytest.mark.parametrize("event", list(EventType))
-def test_webhooks_wildcards_get_all_but_verification_completed(event: EventType) -> None:
-    """A name, its prefix and the star get an event; that of every completion wants to be named."""
-    by_wildcard = event is not EventType.VERIFICATION_COMPLETED
-    assert wants([event.value], event.value)
-    assert wants(["webhook.test", event.value], event)
-    assert wants(["*"], event.value) == by_wildcard
-    assert wants([f"{event.partition('.')[0]}.*"], event.value) == by_wildcard
-    others = [name for name in ("identity.*", "verification.*", "webhook.*") if name[:4] != event[:4]]
-    assert not wants(others, event.value)
-    assert not wants([name for name in EventType if name != event], event.value)
-
-
-@given(st.lists(st.sampled_from([*map(str, EventType), "*"]), unique=True).map(tuple))
-def test_what_is_packed_comes_back(event_types: tuple[str, ...]) -> None:
-    """Event types come back in their order."""
-    assert unpack_event_types(pack_event_types(event_types)) == event_types

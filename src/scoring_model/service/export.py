@@ -8,7 +8,7 @@ from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS
 from scoring_model.contract.ids import to_text
 from scoring_model.records import normaliser, rfc3339
 from scoring_model.service.core.rows import VerificationRow
-from scoring_model.service.identities.persons import Persons
+from scoring_model.service.identities import Persons
 from scoring_model.service.retention import lost_its_signals
 from scoring_model.service.store import Reader, Store
 

@@ -1,14 +1,17 @@
-"""Authentication by client id and API key, in constant time."""
+"""Authentication by client id and API key, in constant time, and rate limits by token buckets."""
 
 import asyncio
 import hmac
 from typing import Final, NamedTuple
 
-from scoring_model.service.clients.clients import caller_of, is_live, key_digest
+from scoring_model.service.clients import Caller, caller_of, is_live, key_digest
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.resources import Caller
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
-from scoring_model.service.store import Store
+from scoring_model.service.keys.secrets import Purpose, Secrets
+from scoring_model.service.store import Bucket, Store
+
+FAILURES_PER_MINUTE: Final = 60
+"""Failed authentications that one address may have."""
 
 REMEMBERED_FOR: Final = 5_000_000
 """Microseconds for which a good pair is cached, and so the longest that a revocation takes."""
@@ -19,7 +22,6 @@ MOST_REMEMBERED: Final = 4_096
 LIMITED_SECONDS: Final = 0.05
 """Between two look-ups for addresses that failed too often, which share them."""
 
-_Found = tuple[ApiKeyRow, ClientRow] | None
 DUMMY_CREDENTIAL: Final = (
     ApiKeyRow(bytes(32), 0, 0, None, 0),
     ClientRow(0, "cl_" + 22 * "0", "", "", "", 0, 0, 0, 0, 0),
@@ -33,7 +35,7 @@ class _Known(NamedTuple):
 
 
 class _LookUp(NamedTuple):
-    found: _Found
+    found: tuple[ApiKeyRow, ClientRow] | None
     began_at: int
 
 
@@ -88,11 +90,6 @@ class Credentials:
     compared with a dummy credential. Simultaneous look-ups share a query; those for addresses that failed too often
     share queries of their own, few in a second. Bad pairs are never cached, so that the next attempt costs the same and
     they can't fill the memory. The cache holds hashes of keys, never keys.
-
-    Parameters
-    ----------
-    clock : Clock
-        Its time bounds the cache.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -103,19 +100,12 @@ class Credentials:
         self._limited_look_ups = _LookUps(store, clock, pause=LIMITED_SECONDS)
 
     async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
-        """Find the client that a pair of credentials belongs to.
+        """Find the client of a pair, any two texts; None if it is unknown, mismatched, expired or revoked.
 
         Parameters
         ----------
-        client_id, api_key : str
-            Any text.
         limited : bool
-            Whether they come from an address that failed too often.
-
-        Returns
-        -------
-        Caller or None
-            None if the pair is unknown, mismatched, expired or revoked.
+            Whether the pair comes from an address that failed too often.
 
         Raises
         ------
@@ -153,3 +143,30 @@ def _is_good(key: ApiKeyRow, client: ClientRow, client_id: str, now: int) -> boo
     sent, real = client_id.encode(errors="surrogatepass"), client.client_id.encode()
     is_same = hmac.compare_digest(sent, real)
     return is_same and client.revoked_at is None and is_live(key, now)
+
+
+class RateLimits:
+    """Takes tokens from the buckets of clients and addresses. No bucket's name shows an address, but a hash of it."""
+
+    def __init__(self, store: Store, secrets: Secrets, clock: Clock) -> None:
+        self._store = store
+        self._secrets = secrets
+        self._clock = clock
+
+    async def take_token(self, caller: Caller) -> Bucket:
+        """Take a token for one request of a client."""
+        return await self._store.take(
+            b"client:%d" % caller.client,
+            capacity=caller.quota,
+            per_second=caller.quota / caller.quota_seconds,
+            now=self._clock.now(),
+        )
+
+    async def take_failure(self, address: str) -> Bucket:
+        """Take a token for one failed authentication of an address."""
+        return await self._store.take(
+            self._secrets.digest(Purpose.ADDRESS, address.encode(), size=16),
+            capacity=FAILURES_PER_MINUTE,
+            per_second=FAILURES_PER_MINUTE / 60,
+            now=self._clock.now(),
+        )

@@ -1,4 +1,4 @@
-"""The clients of the service and their API keys: what operators do with them."""
+"""The clients of the service and their API keys: what operators do with them, and what requests know of a client."""
 
 import base64
 import hashlib
@@ -6,12 +6,13 @@ import re
 import secrets
 import string
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from scoring_model.contract.rules import normal_form
-from scoring_model.service.core.resources import Caller, Permission
+from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, pointer
 from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 from scoring_model.service.store import Reader, Store, Transaction
 
@@ -40,64 +41,47 @@ class RevokedClient(ClientError):
     """The client has been revoked, for good."""
 
 
-class InvalidClient(ClientError):
-    """What was said of a client breaks rules; the text names all of them."""
+class Permission(StrEnum):
+    """What an API key may be used for."""
+
+    IDENTITIES = "identities"
+    VERIFICATIONS = "verifications"
+    WEBHOOKS = "webhooks"
 
 
 @dataclass(frozen=True, slots=True)
-class NewClient:
-    """A client that has just been created.
+class Caller:
+    """An authenticated client.
 
     Parameters
     ----------
+    client : int
+        Its number in the store.
     client_id : str
-        Public.
-    api_key : str
-        Shown this once.
-    """
-
-    client_id: str
-    api_key: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class KeySummary:
-    """An API key, without what could be used."""
-
-    created_at: int
-    expires_at: int | None
-    revoked_at: int | None
-
-    def is_live(self, now: int) -> bool:
-        """Whether requests with it are let in at an instant."""
-        return is_live(self, now)
-
-
-@dataclass(frozen=True, slots=True)
-class ClientSummary:
-    """A client, as operators see it.
-
-    Parameters
-    ----------
+        Its public name.
+    history_scope : str
+        The clients of one scope share history; a client has its own unless the operator says otherwise.
+    permissions : frozenset of Permission
     quota : int
         Requests that its bucket holds.
     quota_seconds : int
         In which the bucket fills.
-    history_scope : str
-        The clients of one scope share history.
-    keys : tuple of KeySummary
-        All that it ever had, the oldest first.
     """
 
+    client: int
     client_id: str
-    name: str
+    history_scope: str
     permissions: frozenset[Permission]
     quota: int
     quota_seconds: int
-    history_scope: str
-    created_at: int
-    revoked_at: int | None
-    keys: tuple[KeySummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewClient:
+    """A client that has just been created, with its first API key, which is shown this once."""
+
+    client_id: str
+    api_key: str = field(repr=False)
 
 
 async def create_client(
@@ -110,7 +94,7 @@ async def create_client(
     history_scope: str | None = None,
     now: int,
 ) -> NewClient:
-    """Create a client with one API key.
+    """Create a client with one API key, of which only a hash is kept.
 
     Parameters
     ----------
@@ -128,37 +112,37 @@ async def create_client(
     now : int
         Microseconds since 1970-01-01 UTC.
 
-    Returns
-    -------
-    NewClient
-        With the key in the clear, which is not kept.
-
     Raises
     ------
-    InvalidClient
-        If any of it breaks a rule.
+    Invalid
+        With all violations.
     StoreUnavailable
     """
     name = _normal(name)
     history_scope = None if history_scope is None else _normal(history_scope)
-    problems = [
-        *_broken_name("name", name),
-        *_broken_permissions(permissions),
-        *_broken_quota(quota, quota_seconds),
-    ]
-    _check(problems if history_scope is None else [*problems, *_broken_history_scope(history_scope)])
-    client_id, api_key = _new_client_id(), _new_api_key()
+    violations = [*_broken_name("name", name), *_broken_quota(quota, quota_seconds)]
+    if not permissions:
+        violations.append(Violation("/scopes", OUT_OF_RANGE, "must be at least one"))
+    if history_scope is not None:
+        violations += _broken_name("historyScope", history_scope)
+        if history_scope.isdecimal():
+            detail = "must not be a number: a client that shares with none has its number"
+            violations.append(Violation("/historyScope", "a_number", detail))
+    if violations:
+        raise Invalid(violations)
+    client_id = "cl_" + "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+    api_key = _new_api_key()
     row = ClientRow(
-        0,
-        client_id,
-        name,
-        history_scope or "",
-        format_permissions(permissions),
-        quota,
-        quota_seconds,
-        0,
-        now,
-        None,
+        client=0,
+        client_id=client_id,
+        name=name,
+        pool=history_scope or "",
+        scopes=format_permissions(permissions),
+        quota=quota,
+        quota_seconds=quota_seconds,
+        sequence=0,
+        created_at=now,
+        revoked_at=None,
     )
     async with store.writing([history_scope] if history_scope else []) as transaction:
         number = await transaction.new_client(row)
@@ -184,17 +168,16 @@ async def rotate_key(store: Store, client_id: str, *, grace_seconds: int = 86_40
 
     Raises
     ------
-    UnknownClient, RevokedClient
-    InvalidClient
-        If the grace is negative.
-    StoreUnavailable
+    UnknownClient, RevokedClient, Invalid, StoreUnavailable
     """
-    _check(["grace must be 0 seconds or more"] if grace_seconds < 0 else [])
+    if grace_seconds < 0:
+        raise Invalid([Violation("/grace", OUT_OF_RANGE, "must be 0 seconds or more")])
     api_key = _new_api_key()
-    history_scope = (await _found(store, client_id)).pool
-    async with store.writing([history_scope]) as transaction:
-        # Read again under the lock, so that two rotations at once leave two live keys and not three.
-        client = await _live(transaction, client_id)
+    async with store.writing([await _history_scope(store, client_id)]) as transaction:
+        # Read under the lock, so that two rotations at once leave two live keys and not three.
+        client = await _found(transaction, client_id)
+        if client.revoked_at is not None:
+            raise RevokedClient(f"client {client_id} has been revoked")
         keys = await transaction.api_keys(client.client)
         await _end(transaction, keys, until=now + grace_seconds * SECOND, now=now)
         await transaction.insert([ApiKeyRow(key_digest(api_key), client.client, now, None, None)])
@@ -202,7 +185,7 @@ async def rotate_key(store: Store, client_id: str, *, grace_seconds: int = 86_40
 
 
 async def _end(transaction: Transaction, keys: Sequence[ApiKeyRow], *, until: int, now: int) -> None:
-    live = sorted((key for key in keys if is_live(key, now)), key=lambda key: key.created_at)
+    live = [key for key in keys if is_live(key, now)]
     kept, older = live[1 - LIVE_KEYS :], live[: 1 - LIVE_KEYS]
     for key in kept:
         if key.expires_at is None or key.expires_at > until:
@@ -221,12 +204,10 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
 
     Raises
     ------
-    UnknownClient
-    StoreUnavailable
+    UnknownClient, StoreUnavailable
     """
-    history_scope = (await _found(store, client_id)).pool
-    async with store.writing([history_scope]) as transaction:
-        client = _one_of(await transaction.clients(), client_id)
+    async with store.writing([await _history_scope(store, client_id)]) as transaction:
+        client = await _found(transaction, client_id)
         if client.revoked_at is not None:
             return
         for key in await transaction.api_keys(client.client):
@@ -235,65 +216,29 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
         await transaction.revoke_client(client.client, now)
 
 
-async def list_clients(store: Store) -> list[ClientSummary]:
-    """List all clients, revoked ones too, in the order of their creation.
-
-    Raises
-    ------
-    StoreUnavailable
-    """
+async def list_clients(store: Store) -> list[tuple[ClientRow, list[ApiKeyRow]]]:
+    """List all clients with all API keys that they ever had, the oldest first; revoked ones too."""
     async with store.reading() as reader:
-        rows = sorted(await reader.clients(), key=lambda row: row.client)
-        return [_summary(row, await reader.api_keys(row.client)) for row in rows]
-
-
-def _summary(row: ClientRow, keys: Sequence[ApiKeyRow]) -> ClientSummary:
-    in_order = sorted(keys, key=lambda key: key.created_at)
-    return ClientSummary(
-        row.client_id,
-        row.name,
-        parse_permissions(row.scopes),
-        row.quota,
-        row.quota_seconds,
-        row.pool,
-        row.created_at,
-        row.revoked_at,
-        tuple([KeySummary(key.created_at, key.expires_at, key.revoked_at) for key in in_order]),
-    )
+        return [(row, await reader.api_keys(row.client)) for row in await reader.clients()]
 
 
 def parse_quota(text: str) -> tuple[int, int]:
-    """Read a quota.
-
-    Parameters
-    ----------
-    text : str
-        Requests and seconds, such as `6000/60`.
-
-    Raises
-    ------
-    InvalidClient
-        If it is of another form, or out of range.
-    """
+    """Read a quota: requests and seconds, such as `6000/60`; raises `Invalid`."""
     match = _QUOTA.fullmatch(text)
     if match is None:
-        raise InvalidClient("a quota is requests and seconds, such as 6000/60")
+        raise Invalid([Violation("/quota", "malformed", "must be requests and seconds, such as 6000/60")])
     quota, seconds = int(match[1]), int(match[2])
-    _check(_broken_quota(quota, seconds))
+    if violations := [*_broken_quota(quota, seconds)]:
+        raise Invalid(violations)
     return quota, seconds
 
 
 def parse_permissions(text: str) -> frozenset[Permission]:
-    """Read permissions, separated by commas.
-
-    Raises
-    ------
-    InvalidClient
-        If one is unknown, or there is none.
-    """
+    """Read permissions, separated by commas; raises `Invalid` if one is unknown, or there is none."""
     named = {name.strip() for name in text.split(",")}
     if not named <= set(Permission):
-        raise InvalidClient(f"scopes are {', '.join(Permission)}, separated by commas")
+        detail = f"must be {', '.join(Permission)}, separated by commas"
+        raise Invalid([Violation("/scopes", "not_listed", detail)])
     return frozenset(map(Permission, named))
 
 
@@ -309,51 +254,28 @@ def caller_of(row: ClientRow) -> Caller:
 
 
 def key_digest(api_key: str) -> bytes:
-    """Hash an API key as it is kept: its 256 bits are random, so that one round of SHA-256 is enough.
+    """Hash an API key, any text at all, as it is kept.
 
-    Parameters
-    ----------
-    api_key : str
-        Any text at all.
-
-    Returns
-    -------
-    bytes
-        32 of them.
-
-    References
-    ----------
-    FIPS 180-4.
+    Its 256 bits are random, so that one round of SHA-256 (FIPS 180-4) is enough.
     """
     return hashlib.sha256(api_key.encode(errors="surrogatepass")).digest()
 
 
-def is_live(key: ApiKeyRow | KeySummary, now: int) -> bool:
+def is_live(key: ApiKeyRow, now: int) -> bool:
     """Whether a key is neither revoked nor expired at an instant."""
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
-async def _found(store: Store, client_id: str) -> ClientRow:
+async def _history_scope(store: Store, client_id: str) -> str:
     async with store.reading() as reader:
-        return _one_of(await reader.clients(), client_id)
+        return (await _found(reader, client_id)).pool
 
 
-async def _live(reader: Reader, client_id: str) -> ClientRow:
-    client = _one_of(await reader.clients(), client_id)
-    if client.revoked_at is not None:
-        raise RevokedClient(f"client {client_id} has been revoked")
-    return client
-
-
-def _one_of(rows: Sequence[ClientRow], client_id: str) -> ClientRow:
-    for row in rows:
+async def _found(reader: Reader, client_id: str) -> ClientRow:
+    for row in await reader.clients():
         if row.client_id == client_id:
             return row
     raise UnknownClient(f"there is no client {client_id}")
-
-
-def _new_client_id() -> str:
-    return "cl_" + "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
 
 
 def _new_api_key() -> str:
@@ -364,35 +286,16 @@ def _normal(text: str) -> str:
     return normal_form(text).strip()
 
 
-def _broken_history_scope(text: str) -> list[str]:
-    problems = _broken_name("history scope", text)
-    if text.isdecimal():
-        problems.append("history scope must not be a number: a client that shares with none has its number")
-    return problems
-
-
-def _broken_name(what: str, text: str) -> list[str]:
-    problems = []
+def _broken_name(field: str, text: str) -> Iterator[Violation]:
     if not 1 <= len(text) <= NAME_LENGTH:
-        problems.append(f"{what} must have 1 to {NAME_LENGTH} characters, got {len(text)}")
+        detail = f"must have 1 to {NAME_LENGTH} characters, got {len(text)}"
+        yield Violation(pointer(field), OUT_OF_RANGE, detail)
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        problems.append(f"{what} must have no control characters")
-    return problems
+        yield Violation(pointer(field), "control_character", "must have no control characters")
 
 
-def _broken_permissions(permissions: Collection[Permission]) -> list[str]:
-    return [] if permissions else ["scopes must be at least one"]
-
-
-def _broken_quota(quota: int, quota_seconds: int) -> list[str]:
-    problems = []
+def _broken_quota(quota: int, quota_seconds: int) -> Iterator[Violation]:
     if not 1 <= quota <= LARGEST_QUOTA:
-        problems.append(f"quota must be 1 to {LARGEST_QUOTA} requests")
+        yield Violation("/quota", OUT_OF_RANGE, f"must be 1 to {LARGEST_QUOTA} requests")
     if not 1 <= quota_seconds <= LONGEST_QUOTA:
-        problems.append(f"quota must be of 1 to {LONGEST_QUOTA} seconds")
-    return problems
-
-
-def _check(problems: list[str]) -> None:
-    if problems:
-        raise InvalidClient("; ".join(problems))
+        yield Violation("/quota", OUT_OF_RANGE, f"must be of 1 to {LONGEST_QUOTA} seconds")

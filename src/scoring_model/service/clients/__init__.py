@@ -1,1 +1,0 @@
-"""Clients and their API keys."""

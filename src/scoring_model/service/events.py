@@ -1,0 +1,238 @@
+"""Events: thin, without personal data, and written in the transaction of the change that they report (outbox).
+
+Operators list their deliveries and send them again.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from pydantic_core import to_json
+
+from scoring_model.contract.event import EventType
+from scoring_model.contract.identity import IdentityStatus
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationStatus
+from scoring_model.service.core import ids
+from scoring_model.service.core.rows import (
+    DeliveryRow,
+    DeliveryStatus,
+    EventRow,
+    IdentityRow,
+    VerificationRow,
+)
+from scoring_model.service.store import Store, Transaction
+
+_OF_IDENTITY: Final[Mapping[str, tuple[EventType, ...]]] = {
+    IdentityStatus.INCOMPLETE: (EventType.IDENTITY_CREATED,),
+    IdentityStatus.VALIDATED: (EventType.IDENTITY_CREATED, EventType.IDENTITY_VALIDATED),
+    IdentityStatus.INVALID: (EventType.IDENTITY_CREATED, EventType.IDENTITY_INVALID),
+    IdentityStatus.REDACTED: (EventType.IDENTITY_REDACTED,),
+}
+_OF_OUTCOME: Final[Mapping[str | None, EventType]] = {
+    Outcome.PASSED: EventType.VERIFICATION_PASSED,
+    Outcome.STEPPED_UP: EventType.VERIFICATION_STEPPED_UP,
+    Outcome.FAILED: EventType.VERIFICATION_FAILED,
+}
+
+
+class NewEvent(NamedTuple):
+    """An event that has no number yet.
+
+    `always` keeps it waiting even when the client has no active webhook, as a test of an inactive one needs.
+    """
+
+    client: int
+    type: EventType
+    resource: bytes
+    at: int
+    data: str
+    always: bool = False
+
+
+async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> None:
+    """Number events in their order, one sequence per client, and write them.
+
+    An event of a client without an active webhook does not wait for delivery.
+    """
+    if not events:
+        return
+    advanced = await transaction.advance(Counter(event.client for event in events))
+    sequences = {client: before for client, (before, _) in advanced.items()}
+    rows = []
+    for event in events:
+        sequences[event.client] += 1
+        rows.append(
+            EventRow(
+                id=ids.new_id(event.at),
+                client=event.client,
+                sequence=sequences[event.client],
+                type=event.type.value,
+                resource=event.resource,
+                created_at=event.at,
+                data=event.data,
+                waiting=int(event.always or advanced[event.client][1]),
+            )
+        )
+    await transaction.insert(rows)
+
+
+def events_of_identity(row: IdentityRow, now: int) -> list[NewEvent]:
+    """Make the events of an identity that has just been created, or erased, in their order."""
+    data = to_json({"id": to_text(row.id), "status": row.status}).decode()
+    return [NewEvent(row.client, kind, row.id, now, data) for kind in _OF_IDENTITY[row.status]]
+
+
+def events_of_verification(row: VerificationRow) -> list[NewEvent]:
+    """Make the events of a verification that has reached a status, in their order; one that is PENDING has none.
+
+    A COMPLETED one has two: a webhook gets that of the outcome, unless it names `verification.completed` exactly.
+    """
+    if row.status == VerificationStatus.PENDING:
+        return []
+    kinds: tuple[EventType, ...] = (EventType.VERIFICATION_ERROR,)
+    if row.status == VerificationStatus.COMPLETED:
+        kinds = (EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[row.outcome])
+    data = to_json(
+        {
+            "id": to_text(row.id),
+            "identityId": None if row.identity_id is None else to_text(row.identity_id),
+            "status": row.status,
+            "scoringOutcome": row.outcome,
+            "scoringScore": row.score,
+            "modelVersion": row.model_version,
+        }
+    ).decode()
+    return [NewEvent(row.client, kind, row.id, row.completed_at or row.created_at, data) for kind in kinds]
+
+
+def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
+    """Write the data of an event of a webhook: a JSON object without the sequence.
+
+    The destination is left out: its query may hold a secret of the client.
+    """
+    reason = {} if disabled_reason is None else {"disabledReason": disabled_reason}
+    return to_json({"id": to_text(resource), **reason}).decode()
+
+
+def numbered(data: str, sequence: int) -> str:
+    """Add the sequence to the data of an event.
+
+    Examples
+    --------
+    >>> numbered('{"id":"x"}', 7)
+    '{"id":"x","sequence":7}'
+    """
+    return f'{data[:-1]},"sequence":{sequence}}}'
+
+
+class NotReplayed(ValueError):
+    """No delivery can be sent again; the text gives the reasons."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivery:
+    """A delivery with its event and client."""
+
+    row: DeliveryRow
+    event: EventRow
+    client_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replayed:
+    """What came of a replay.
+
+    Parameters
+    ----------
+    again : tuple of bytes
+        Ids of deliveries that wait again.
+    refused : tuple of (bytes, str)
+        Ids of the others of the event, each with the reason.
+    """
+
+    again: tuple[bytes, ...]
+    refused: tuple[tuple[bytes, str], ...]
+
+
+async def list_deliveries(
+    store: Store,
+    *,
+    status: DeliveryStatus | None = None,
+    client_id: str | None = None,
+    webhook: bytes | None = None,
+    after: bytes | None = None,
+    limit: int,
+) -> list[Delivery]:
+    """Read at most `limit` deliveries in the order of their creation, after an id, filtered by the other arguments.
+
+    Raises
+    ------
+    ValueError
+        If there is no such client.
+    """
+    async with store.reading() as reader:
+        clients = {client.client: client.client_id for client in await reader.clients()}
+        numbers = [number for number, text in clients.items() if text == client_id]
+        if client_id is not None and not numbers:
+            raise ValueError("there is no such client")
+        rows = await reader.deliveries(
+            status=None if status is None else status.value,
+            client=numbers[0] if numbers else None,
+            webhook=webhook,
+            after=after,
+            limit=limit,
+        )
+        pairs = [await reader.delivery(row.id) for row in rows]
+    return [
+        Delivery(row=row, event=event, client_id=clients[row.client])
+        for row, event in (pair for pair in pairs if pair is not None)
+    ]
+
+
+async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
+    """Send a settled delivery, or all of an event, again under the same ids: a new first attempt is due now.
+
+    Parameters
+    ----------
+    resource : bytes
+        Id of a delivery or of an event.
+    now : int
+        Microseconds since 1970-01-01 UTC.
+
+    Raises
+    ------
+    NotReplayed
+        If the id is unknown, or no delivery can be sent again: it waits already, or its webhook is deleted or inactive.
+    """
+    async with store.writing([]) as transaction:
+        pair = await transaction.delivery(resource)
+        rows = [pair[0]] if pair is not None else await transaction.deliveries_of(resource)
+        if not rows:
+            raise NotReplayed(
+                "no delivery has this id, and no event with deliveries; settled ones are deleted after a time, "
+                "30 days by default, and can't be sent again"
+            )
+        reasons = [await _again(transaction, row, now) for row in rows]
+        refused = tuple((row.id, why) for row, why in zip(rows, reasons, strict=True) if why is not None)
+        if len(refused) == len(rows):
+            raise NotReplayed("; ".join(dict.fromkeys(why for _, why in refused)))
+    again = tuple(row.id for row, why in zip(rows, reasons, strict=True) if why is None)
+    return Replayed(again=again, refused=refused)
+
+
+async def _again(transaction: Transaction, row: DeliveryRow, now: int) -> str | None:
+    """Make a delivery wait again, or return the reason why it can't."""
+    webhook = await transaction.webhook(row.client, row.webhook)
+    if webhook is None:
+        return "the webhook is deleted"
+    pair = await transaction.delivery(row.id)
+    is_test = pair is not None and pair[1].type == EventType.WEBHOOK_TEST
+    if not webhook.active and not is_test:
+        return "the webhook is inactive"
+    if await transaction.deliver_again(row.id, now):
+        return None
+    still_there = await transaction.delivery(row.id) is not None
+    return "the delivery waits already" if still_there else "the delivery was deleted this moment"

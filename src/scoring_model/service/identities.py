@@ -1,0 +1,323 @@
+"""Identities: their bodies and payloads, what is sealed under the data keys of persons, and the operations.
+
+Erasure is of a person: the data key goes, and with it all that it sealed.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from pydantic_core import from_json, to_json
+
+from scoring_model.contract.identity import (
+    Address,
+    Identity,
+    IdentityContext,
+    IdentityInput,
+    IdentityStatus,
+    ValidationError,
+)
+from scoring_model.contract.ids import to_text
+from scoring_model.contract.resource import instant
+from scoring_model.records import rfc3339
+from scoring_model.service.clients import Caller
+from scoring_model.service.core import ids
+from scoring_model.service.core.clock import Clock
+from scoring_model.service.core.errors import NotFound, Unavailable, parsed
+from scoring_model.service.core.rows import IdempotencyRow, IdentityRow, PersonKeyRow, VerificationRow
+from scoring_model.service.events import events_of_identity, write_events
+from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
+from scoring_model.service.keys.data_keys import DataKey, Vault
+from scoring_model.service.keys.keyring import UnknownMasterKey
+from scoring_model.service.keys.link_hashes import Linker
+from scoring_model.service.scoring.commit_queue import CommitQueue
+from scoring_model.service.scoring.jobs import Done
+from scoring_model.service.scoring.request import unpack_payload
+from scoring_model.service.store import Reader, Store, Transaction
+
+YOUNGEST: Final = 16  # full years
+OLDEST: Final = 120
+TOO_YOUNG: Final = ValidationError(pointer="/dob", code="too_young")
+TOO_OLD: Final = ValidationError(pointer="/dob", code="too_old")
+NO_LETTER: Final = tuple(
+    ValidationError(pointer=pointer, code="no_letter") for pointer in ("/firstName", "/lastName")
+)
+REQUIRED: Final = (
+    "firstName",
+    "lastName",
+    "dob",
+    "citizenship",
+    "documentType",
+    "address.country",
+    "imageUrls",
+)
+_ADDRESS: Final = "address."
+
+
+def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
+    """Check the body of a new identity and return its canonical values; see `assess` for plausibility.
+
+    Parameters
+    ----------
+    now : int
+        Microseconds since 1970-01-01 UTC; a date of birth is at most its day.
+
+    Returns
+    -------
+    dict of str to object
+        By field name, dotted for parts of the address, without missing ones; equal to those of the same record
+        in a file.
+
+    Raises
+    ------
+    Invalid
+        If any rule is broken.
+    """
+    return parsed(IdentityInput, body, IdentityContext(_day(now))).values()
+
+
+def _day(now: int) -> str:
+    return rfc3339(now)[:10]
+
+
+def assess(values: Mapping[str, object], now: int) -> tuple[IdentityStatus, tuple[ValidationError, ...]]:
+    """Check whether an identity is complete and plausible.
+
+    Implausible are an age below 16 or above 120 full years, and two names without any letter (one of them may be a
+    dash: many people have a single name). In other years, 29 February counts as 1 March.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        What `parse_identity` gives.
+    now : int
+        Microseconds since 1970-01-01 UTC; ages are counted on its day.
+
+    Returns
+    -------
+    status : IdentityStatus
+        INCOMPLETE, which wins, INVALID or VALIDATED.
+    implausible : tuple of ValidationError
+        Also of an incomplete identity. Codes are `too_young`, `too_old` and `no_letter`.
+    """
+    implausible = (*_implausible_age(values.get("dob"), now), *_implausible_names(values))
+    if any(name not in values for name in REQUIRED):
+        return IdentityStatus.INCOMPLETE, implausible
+    return IdentityStatus.INVALID if implausible else IdentityStatus.VALIDATED, implausible
+
+
+def _implausible_age(dob: object, now: int) -> tuple[ValidationError, ...]:
+    if not isinstance(dob, str):
+        return ()
+    born, today = date.fromisoformat(dob), date.fromisoformat(_day(now))
+    age = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
+    if age < YOUNGEST:
+        return (TOO_YOUNG,)
+    return (TOO_OLD,) if age > OLDEST else ()
+
+
+def _implausible_names(values: Mapping[str, object]) -> tuple[ValidationError, ...]:
+    names = (values.get("firstName"), values.get("lastName"))
+    written = [name for name in names if isinstance(name, str)]
+    lettered = any(map(str.isalpha, "".join(written)))
+    return NO_LETTER if len(written) == len(names) and not lettered else ()
+
+
+def pack_identity(values: Mapping[str, object], errors: Sequence[ValidationError]) -> bytes:
+    """Pack an identity for storage: UTF-8 JSON of the values, then of pointer and code of each error."""
+    return to_json([dict(values), [(error.pointer, error.code) for error in errors]])
+
+
+def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[ValidationError, ...]]:
+    """Read what `pack_identity` wrote: equal values of equal types."""
+    values: dict[str, Any]
+    values, errors = from_json(packed, cache_strings=False)
+    if "imageUrls" in values:
+        values["imageUrls"] = tuple(values["imageUrls"])
+    return values, tuple([ValidationError(pointer=pointer, code=code) for pointer, code in errors])
+
+
+def shown(row: IdentityRow, values: Mapping[str, Any], errors: tuple[ValidationError, ...] = ()) -> Identity:
+    """Make the identity that its client sees; after erasure it has neither values nor errors."""
+    fields = {name: value for name, value in values.items() if not name.startswith(_ADDRESS)}
+    parts = {name.removeprefix(_ADDRESS): values[name] for name in values.keys() - fields.keys()}
+    if "dob" in fields:
+        fields["dob"] = date.fromisoformat(fields["dob"])
+    return Identity(
+        **fields,
+        address=Address(**parts) if parts else None,
+        id=to_text(row.id),
+        validated=row.status == IdentityStatus.VALIDATED,
+        status=row.status,
+        validation_errors=errors,
+        created_at=instant(row.created_at),
+        updated_at=instant(row.updated_at),
+    )
+
+
+class Persons:
+    """Opens what belongs to persons, and erases them."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+
+    def open_key(self, row: PersonKeyRow) -> DataKey:
+        """Unwrap a person's key; raises `Unavailable` while the keyring lacks the master key that wraps it."""
+        try:
+            return self._vault.open_key(row)
+        except UnknownMasterKey as error:
+            raise Unavailable(5) from error
+
+    async def key_of(self, reader: Reader, key_id: bytes) -> DataKey | None:
+        """A person's key, or None after erasure."""
+        row = (await reader.person_keys([key_id])).get(key_id)
+        return None if row is None else self.open_key(row)
+
+    def identity_values(
+        self, row: IdentityRow, key: DataKey
+    ) -> tuple[dict[str, object], tuple[ValidationError, ...]]:
+        """The values and validation errors of an identity that was not erased."""
+        if row.payload is None:
+            return {}, ()
+        return unpack_identity(key.open(row.payload, table="identities", column="payload", row=row.id))
+
+    def verification_payload(
+        self, row: VerificationRow, key: DataKey
+    ) -> tuple[dict[str, object], str | None, bytes | None]:
+        """Signals, subject and packed feature row of a verification that was not erased."""
+        if row.payload is None:
+            return {}, None, None
+        return unpack_payload(key.open(row.payload, table="verifications", column="payload", row=row.id))
+
+    def reference(self, row: VerificationRow, key: DataKey) -> str | None:
+        """The idempotency key of a verification that is still PENDING."""
+        if row.reference is None:
+            return None
+        sealed = base64.b64decode(row.reference)
+        return key.open(sealed, table="verifications", column="reference", row=row.id).decode()
+
+    def identity(self, row: IdentityRow, key_row: PersonKeyRow | None) -> Identity:
+        """The identity as its client sees it; without its person's key it is redacted."""
+        if row.payload is None or key_row is None:
+            return shown(row._replace(status=IdentityStatus.REDACTED), {})
+        return shown(row, *self.identity_values(row, self.open_key(key_row)))
+
+    async def subject(self, reader: Reader, row: VerificationRow) -> str | None:
+        """The client's own reference for the person of a verification; None after erasure."""
+        key = None if row.payload is None else await self.key_of(reader, row.key_id)
+        return None if key is None else self.verification_payload(row, key)[1]
+
+
+def seal_reference(key: DataKey, resource: bytes, reference: str | None) -> str | None:
+    """Seal an idempotency key, which may be personal data, for `Persons.reference`."""
+    if reference is None:
+        return None
+    sealed = key.seal(reference.encode(), table="verifications", column="reference", row=resource)
+    return base64.b64encode(sealed).decode()
+
+
+async def erase(transaction: Transaction, key_id: bytes, now: int) -> None:
+    """Erase a person: the data key and everything that it sealed. Writes an event per identity.
+
+    Repeating it changes nothing.
+    """
+    redacted = [
+        row._replace(status=IdentityStatus.REDACTED)
+        for row in await transaction.identities_of(key_id)
+        if row.status != IdentityStatus.REDACTED
+    ]
+    await transaction.erase(key_id, now)
+    await write_events(transaction, [event for row in redacted for event in events_of_identity(row, now)])
+
+
+class Identities:
+    """The operations on identities."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        queue: CommitQueue,
+        idempotency: IdempotencyStore,
+        persons: Persons,
+        vault: Vault,
+        linker: Linker,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._idempotency = idempotency
+        self._persons = persons
+        self._vault = vault
+        self._linker = linker
+        self._clock = clock
+
+    async def create(
+        self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
+    ) -> Answer[Identity]:
+        """Create an identity of what is known; see `parse_identity` for its rules."""
+
+        async def action(record: IdempotencyRecord | None) -> Answer[Identity]:
+            values = parse_identity(body, self._clock.now())
+            done = await self._queue.change(
+                caller, lambda transaction: self._insert(transaction, caller, values), record
+            )
+            return Answer(done.value)
+
+        async def replay(row: IdempotencyRow) -> Answer[Identity]:
+            return Answer(await self.get(caller, row.resource), replayed=True)
+
+        return await self._idempotency.run(caller.client, request, action, replay)
+
+    async def get(self, caller: Caller, resource: bytes) -> Identity:
+        """Read an identity.
+
+        Raises
+        ------
+        NotFound
+            When the client has none of this id.
+        """
+        async with self._store.reading() as reader:
+            found = await reader.identity_and_key(caller.client, resource)
+        if found is None:
+            raise NotFound
+        return self._persons.identity(*found)
+
+    async def erase(self, caller: Caller, resource: bytes) -> Identity:
+        """Erase the person of an identity; doing it again answers the same."""
+        done = await self._queue.change(
+            caller, lambda transaction: self._redact(transaction, caller, resource)
+        )
+        return done.value
+
+    async def _insert(
+        self, transaction: Transaction, caller: Caller, values: Mapping[str, object]
+    ) -> Done[Identity]:
+        now = self._clock.now()
+        status, errors = assess(values, now)
+        resource = ids.new_id(now)
+        person = self._linker.link(caller.history_scope, caller.client, values).person
+        known = {} if person is None else await transaction.persons([(caller.client, person)])
+        if known:
+            (key_row,) = known.values()
+            key = self._persons.open_key(key_row)
+        else:
+            key_row, key = self._vault.new_key(caller.client, person, now)
+            await transaction.insert([key_row])
+        sealed = key.seal(pack_identity(values, errors), table="identities", column="payload", row=resource)
+        row = IdentityRow(resource, caller.client, key_row.key_id, status.value, sealed, now, now)
+        await transaction.insert([row])
+        await write_events(transaction, events_of_identity(row, now))
+        return Done(shown(row, values, errors), resource)
+
+    async def _redact(self, transaction: Transaction, caller: Caller, resource: bytes) -> Done[Identity]:
+        row = await transaction.identity(caller.client, resource)
+        if row is None:
+            raise NotFound
+        if row.status != IdentityStatus.REDACTED:
+            await erase(transaction, row.key_id, self._clock.now())
+            row = await transaction.identity(caller.client, resource)
+            if row is None:
+                raise NotFound
+        return Done(shown(row, {}), resource, 200)

@@ -1,1 +1,0 @@
-"""Webhooks, events and what becomes of their deliveries."""
