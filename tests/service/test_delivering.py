@@ -20,7 +20,7 @@ from scoring_model.service.core.store import Store
 from scoring_model.service.delivering import delivering
 from scoring_model.service.delivery import deliverer as deliverers
 from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
-from scoring_model.service.egress import Egress
+from scoring_model.service.delivery.egress import Egress
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create

@@ -10,8 +10,7 @@ from starlette.types import ASGIApp
 
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.verification import VerificationStatus
-from scoring_model.records import RecordSchema
+from scoring_model.contract.verification import VerificationInput, VerificationStatus
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,
     IdentityNotValidated,
@@ -19,6 +18,7 @@ from scoring_model.service.core.errors import (
     NotFound,
     Overloaded,
     WebhookLimit,
+    parsed,
 )
 from scoring_model.service.core.ids import new_id
 from scoring_model.service.core.resources import (
@@ -33,9 +33,7 @@ from scoring_model.service.core.store import Bucket
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.idempotency import IdempotentRequest
 from scoring_model.service.identities.identity import assess, parse_identity
-from scoring_model.service.scoring.readiness import Readiness
-from scoring_model.service.scoring.request import parse_request
-from scoring_model.service.service import Service
+from scoring_model.service.service import Readiness, Service
 from scoring_model.service.webhooks.webhook import parse_new_webhook, parse_webhook_update
 
 T = TypeVar("T")
@@ -219,12 +217,12 @@ class _Verifications:
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Verification]:
         async def create() -> Answer[Verification]:
-            parsed = parse_request(body, RecordSchema())
-            if parsed.identity_id is not None:
-                identity = self._service.found(caller, parsed.identity_id, Identity)
+            found = parsed(VerificationInput, body)
+            if found.identity_id is not None:
+                identity = self._service.found(caller, found.identity_id, Identity)
                 if identity.status is not IdentityStatus.VALIDATED:
                     raise IdentityNotValidated
-            made = self._verification(parsed.identity_id, parsed.subject_id)
+            made = self._verification(found.identity_id, found.subject_id)
             return Answer(self._service.keep(caller, made), pending=self._service.pending)
 
         return await self._service.once(caller, request, create)

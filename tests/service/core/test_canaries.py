@@ -27,7 +27,7 @@ from scoring_model.service.identities.labels import import_labels
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.label_file import LabelLine
 from scoring_model.service.scoring.commit_queue import QueueLimits
-from scoring_model.service.scoring.replay import NotReplayable, replay
+from scoring_model.service.scoring.verifications import NotReplayable, replay
 from service_use import (
     MASTERS,
     START,

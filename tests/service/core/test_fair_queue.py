@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from scoring_model.service.scoring.fair_queue import FairQueue
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scoring_model.contract.ids import to_text
 from scoring_model.records import RecordSchema, SignalType, parse_record
 from scoring_model.service.core.errors import Invalid
-from scoring_model.service.scoring.request import (
+from scoring_model.service.scoring.payload import (
     VerificationRequest,
     canonical_values,
     not_to_be_followed,

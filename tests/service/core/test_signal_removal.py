@@ -18,7 +18,7 @@ from scoring_model.service.retention import signal_removal
 from scoring_model.service.retention.pruning import OldSignals, Pruned, prune
 from scoring_model.service.retention.signal_removal import Removed, remove_signals
 from scoring_model.service.retention.sweep import Ages
-from scoring_model.service.scoring.replay import Replay, replay
+from scoring_model.service.scoring.verifications import Replay, replay
 from service_use import (
     HOUR,
     MASTERS,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.address_policy import (
+from scoring_model.service.delivery.egress import (
     SPECIAL_IPV4,
     SPECIAL_IPV6,
     AddressPolicy,

@@ -10,9 +10,9 @@ import pytest
 
 from delivery_use import OK, Sent, World, WrittenSender, never, running, tell
 from scoring_model.service.core.rows import DeliveryStatus
+from scoring_model.service.delivering import WatchedStore
 from scoring_model.service.delivery.deliverer import LEASE, DeliveryLimits
 from scoring_model.service.delivery.sender import Reply
-from scoring_model.service.delivery.watched_store import WatchedStore
 from service_use import START, eventually
 from stored_rows import event_row
 

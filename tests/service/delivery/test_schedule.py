@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.delivery.schedule import (
+from scoring_model.service.delivery.results import (
     DELAYS,
     DISABLE_AFTER,
     HOUR,

@@ -7,7 +7,7 @@ import pytest
 
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.store import Transaction
-from scoring_model.service.delivery.watched_store import WatchedStore
+from scoring_model.service.delivering import WatchedStore
 from scoring_model.service.store import open_store
 from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from stored_rows import client_row, new_id, webhook_row

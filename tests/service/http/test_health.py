@@ -2,7 +2,7 @@
 
 from fake_service import Client
 from scoring_model.service.core.store import StoreUnavailable
-from scoring_model.service.scoring.readiness import Readiness
+from scoring_model.service.service import Readiness
 from service_use import START
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from scoring_model.service.delivery.address_policy import AddressPolicy
+from scoring_model.service.delivery.egress import AddressPolicy
 
 MOST_LOOKUPS: Final = 128
 """The most look-ups under way; each occupies a thread as long as a DNS server hangs."""

@@ -13,7 +13,7 @@ from scoring_model.service.core import ids
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.core.store import Transaction
 from scoring_model.service.delivery.fair_queue import in_turn
-from scoring_model.service.delivery.schedule import DELAYS
+from scoring_model.service.delivery.results import DELAYS
 from scoring_model.service.webhooks.webhook import unpack_event_types, wants
 
 MOST_CLIENTS: Final = 32

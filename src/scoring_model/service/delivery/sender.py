@@ -12,7 +12,6 @@ from typing import Final, Protocol, Self
 import aiohttp
 from yarl import URL
 
-from scoring_model.service.delivery.address_policy import AddressPolicy, IpNetwork
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     CheckedNames,
@@ -23,6 +22,7 @@ from scoring_model.service.delivery.dialling import (
     checked_sockets,
     system_lookup,
 )
+from scoring_model.service.delivery.egress import AddressPolicy, IpNetwork
 
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 15.0

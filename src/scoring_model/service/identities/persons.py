@@ -11,7 +11,7 @@ from scoring_model.service.core.store import Reader, Transaction
 from scoring_model.service.identities.identity import unpack_identity
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import UnknownMasterKey
-from scoring_model.service.scoring.request import unpack_payload
+from scoring_model.service.scoring.payload import unpack_payload
 from scoring_model.service.webhooks.events import NewEvent, identity_data, write_events
 
 

@@ -12,7 +12,7 @@ from scoring_model.service.core.store import Store
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.retention.sweep import PAUSE
-from scoring_model.service.scoring.request import pack_stored, signals_are_gone, unpack_payload
+from scoring_model.service.scoring.payload import pack_stored, signals_are_gone, unpack_payload
 
 BATCH: Final = 250
 """Verifications per transaction: each that had signals is rewritten, about a kilobyte."""

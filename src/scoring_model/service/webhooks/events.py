@@ -1,8 +1,10 @@
 """Events: thin, without personal data, and written in the transaction of the change that they report (outbox)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
+
+from pydantic_core import to_json
 
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
@@ -10,7 +12,6 @@ from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
-from scoring_model.service.core.compact import to_json
 from scoring_model.service.core.rows import EventRow, VerificationRow
 from scoring_model.service.core.store import Transaction
 
@@ -19,7 +20,7 @@ _OF_IDENTITY: Final = {
     IdentityStatus.VALIDATED: (EventType.IDENTITY_CREATED, EventType.IDENTITY_VALIDATED),
     IdentityStatus.INVALID: (EventType.IDENTITY_CREATED, EventType.IDENTITY_INVALID),
 }
-_OF_OUTCOME: Final[Mapping[Outcome | None, EventType]] = {
+_OF_OUTCOME: Final = {
     Outcome.PASSED: EventType.VERIFICATION_PASSED,
     Outcome.STEPPED_UP: EventType.VERIFICATION_STEPPED_UP,
     Outcome.FAILED: EventType.VERIFICATION_FAILED,
@@ -78,38 +79,17 @@ def events_of_new_identity(status: IdentityStatus) -> tuple[EventType, ...]:
     return _OF_IDENTITY[status]
 
 
-def events_of_verification(status: VerificationStatus, outcome: Outcome | None) -> tuple[EventType, ...]:
-    """Return the events of a verification that has reached a status, in their order.
+def events_of_verification(row: VerificationRow) -> list[NewEvent]:
+    """Make the events of a verification that has reached a status, in their order; one that is PENDING has none.
 
-    Parameters
-    ----------
-    outcome : Outcome or None
-        Set where the status is COMPLETED.
-
-    Returns
-    -------
-    tuple of EventType
-        None while it is PENDING. Two when it is COMPLETED: a webhook gets that of the outcome, unless it names
-        `verification.completed` exactly.
-
-    Raises
-    ------
-    KeyError
-        If a COMPLETED one has no outcome.
+    A COMPLETED one has two: a webhook gets that of the outcome, unless it names `verification.completed` exactly.
     """
-    if status is VerificationStatus.COMPLETED:
-        return (EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[outcome])
-    return (EventType.VERIFICATION_ERROR,) if status is VerificationStatus.ERROR else ()
-
-
-def identity_data(resource: bytes, status: IdentityStatus) -> str:
-    """Write the data of an event of an identity: a JSON object without the sequence."""
-    return to_json({"id": to_text(resource), "status": status.value}).decode()
-
-
-def verification_data(row: VerificationRow) -> str:
-    """Write the data of an event of a verification: a JSON object without the sequence."""
-    return to_json(
+    if row.status == VerificationStatus.PENDING:
+        return []
+    kinds: tuple[EventType, ...] = (EventType.VERIFICATION_ERROR,)
+    if row.outcome is not None:
+        kinds = (EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[Outcome(row.outcome)])
+    data = to_json(
         {
             "id": to_text(row.id),
             "identityId": None if row.identity_id is None else to_text(row.identity_id),
@@ -119,6 +99,12 @@ def verification_data(row: VerificationRow) -> str:
             "modelVersion": row.model_version,
         }
     ).decode()
+    return [NewEvent(row.client, kind, row.id, row.completed_at or row.created_at, data) for kind in kinds]
+
+
+def identity_data(resource: bytes, status: IdentityStatus) -> str:
+    """Write the data of an event of an identity: a JSON object without the sequence."""
+    return to_json({"id": to_text(resource), "status": status.value}).decode()
 
 
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
