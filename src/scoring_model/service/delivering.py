@@ -118,7 +118,7 @@ async def delivering(
 
     secrets = await load_or_create(store, load_master_keys(master_source))
     await seal_migrated(store, secrets)
-    async with AiohttpSender(egress.networks, development=egress.development, proxy=egress.proxy) as sender:
+    async with AiohttpSender(egress) as sender:
         limits = DeliveryLimits(grace=grace_seconds, floor=None if beside is None else FLOOR)
         deliverer = Deliverer(
             store=store,

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
+from scoring_model.service.delivery.egress import Egress
 from scoring_model.service.delivery.sender import AiohttpSender, Reply
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "receiver.py"
@@ -139,7 +140,7 @@ def test_the_sender_of_the_service_gets_through(tmp_path: Path) -> None:
     """What the service's own sender posts is taken, over one connection."""
 
     async def run(port: int) -> list[Reply]:
-        async with AiohttpSender(development=True) as sender:
+        async with AiohttpSender(Egress(development=True)) as sender:
             return [
                 await sender.send(f"http://127.0.0.1:{port}/hook", *signed(f"msg_{number}"), client=1)
                 for number in range(5)

@@ -54,11 +54,6 @@ class Lookups:
     them, and a client that begins to deliver finds some free. Others wait. The threads are daemons, so that
     a service that stops does not wait for them.
 
-    Parameters
-    ----------
-    most : int
-        Look-ups under way at once, at least 1.
-
     References
     ----------
     Choudhury, Hahne: Dynamic Queue Length Thresholds for Shared-Memory Packet Switches. IEEE/ACM Transactions on
@@ -138,10 +133,7 @@ class CheckedNames(AbstractResolver):
     async def permitted(self, host: str) -> list[str]:
         """Return the addresses of a host that may be dialled, at least one.
 
-        Parameters
-        ----------
-        host : str
-            A name, resolved in the share of `CLIENT`; or an address, which is only checked.
+        A name is resolved in the share of `CLIENT`; an address is only checked.
 
         Raises
         ------

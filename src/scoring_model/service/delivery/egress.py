@@ -80,41 +80,29 @@ _PROXY: Final = "must be a URL such as http://proxy.example:3128"
 _PREFIX_LENGTHS: Final = (48, 56, 64, 96)  # of RFC 6052, section 2.2, that fit into `LOCAL_NAT64`
 
 
-def is_special(address: IpAddress) -> bool:
-    """Whether an address is not that of a public host.
-
-    One that embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo) is special if any of these is.
-
-    Examples
-    --------
-    >>> is_special(ip_address("2002:7f00:1::")), is_special(ip_address("64:ff9b::8.8.8.8"))
-    (True, False)
-    """
-    return not AddressPolicy().permits(address)
-
-
 @dataclass(frozen=True)
 class AddressPolicy:
     """Permits public hosts and configured networks.
+
+    An address that embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo) is permitted if all of these are.
 
     Parameters
     ----------
     named : tuple of networks
         Special networks that may be dialled nevertheless. A network within `LOCAL_NAT64` is the prefix of a
         translator: the IPv4 address behind it, at the position that its length implies, must be permitted too.
+
+    Examples
+    --------
+    >>> AddressPolicy().permits("2002:7f00:1::"), AddressPolicy().permits("64:ff9b::8.8.8.8")
+    (False, True)
     """
 
     named: tuple[IpNetwork, ...] = ()
 
     @classmethod
     def of(cls, networks: Iterable[str | IpNetwork] = (), *, development: bool = False) -> AddressPolicy:
-        """Make a policy from settings; development permits loopback.
-
-        Raises
-        ------
-        ValueError
-            If a text is no network.
-        """
+        """Make a policy from networks, else `ValueError`; development permits loopback."""
         named = tuple(ip_network(network) for network in networks)
         return cls(named + LOOPBACK if development else named)
 
@@ -161,7 +149,7 @@ def _translated(octets: bytes, length: int) -> IPv4Address:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Egress:
-    """What a deliverer may dial, and through which proxy.
+    """The settings of outgoing connections; `ValueError` names every field that breaks its rule.
 
     Parameters
     ----------
@@ -171,11 +159,6 @@ class Egress:
         ``http://[user:password@]host:port``, which gets CONNECT to checked addresses. Never shown.
     development : bool
         Whether plain http and loopback may be dialled.
-
-    Raises
-    ------
-    ValueError
-        With every field that breaks its rule.
     """
 
     networks: tuple[str, ...] = ()

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.egress import (
-    SPECIAL_IPV4,
-    SPECIAL_IPV6,
-    AddressPolicy,
-    IpAddress,
-    is_special,
-)
+from scoring_model.service.delivery.egress import SPECIAL_IPV4, SPECIAL_IPV6, AddressPolicy, Egress, IpAddress
 
 # Every row of IANA's two special-purpose registries but those that stand for IPv4 addresses, and multicast.
 REGISTERED = """
@@ -32,6 +26,11 @@ PUBLIC = [
     "2000::", "2001:200::", "2001:4860:4860::8888", "2001:db7:ffff::", "2001:db9::", "2606:4700::1111",
     "2a00:1450::1", "3ffe:ffff::", "3fff:1000::",
 ]  # fmt: skip
+
+
+def is_special(address: IpAddress) -> bool:
+    """Whether nobody may dial an address without a setting."""
+    return not AddressPolicy().permits(address)
 
 
 def embeddings(inner: IPv4Address) -> list[IPv6Address]:
@@ -132,11 +131,20 @@ def test_zones_and_words_are_no_way_around() -> None:
     assert AddressPolicy.of(["fe80::/10"]).permits("fe80::1%1")
 
 
-def test_bad_networks_are_refused() -> None:
+@pytest.mark.parametrize("network", ["10.0.0.1/8", "private", ""])
+def test_bad_networks_are_refused(network: str) -> None:
     """A text that is no network, or has bits beyond its length, is no setting."""
-    for text in ("10.0.0.1/8", "private", ""):
-        with pytest.raises(ValueError, match=r"network|has host bits"):
-            AddressPolicy.of([text])
+    with pytest.raises(ValueError, match=r"egress_networks\.0 must be an address or a network"):
+        Egress(networks=(network,))
+
+
+@pytest.mark.parametrize(
+    "proxy", ["https://proxy.example", "socks5://proxy.example", "proxy.example:3128", "http:///"]
+)
+def test_other_proxies_are_refused_at_once(proxy: str) -> None:
+    """A proxy that could not be used is no setting; it is not shown, since it may hold a password."""
+    with pytest.raises(ValueError, match="^egress_proxy must be a URL such as http://proxy.example:3128$"):
+        Egress(proxy=proxy)
 
 
 @pytest.mark.parametrize("blocks", [SPECIAL_IPV4, SPECIAL_IPV6])
@@ -146,9 +154,3 @@ def test_blocks_of_the_table_do_not_overlap(blocks: dict[str, str]) -> None:
     assert not [
         (one, other) for one in networks for other in networks if one is not other and one.overlaps(other)
     ]
-
-
-def test_multicast_is_special_whatever_its_scope() -> None:
-    """Webhooks, delivery: multicast is never dialled."""
-    addresses: list[IpAddress] = [IPv4Address("224.0.0.1"), IPv4Address("239.1.1.1"), IPv6Address("ff0e::1")]
-    assert all(map(is_special, addresses))
