@@ -27,17 +27,6 @@ def methods(kind: type) -> dict[str, Callable[..., object]]:
 OPERATIONS = [(group, name) for group in GROUPS for name in methods(getattr(package, group))]
 
 
-def test_the_whole_interface_is_there() -> None:
-    """Every operation of the interface and beyond has a method."""
-    expected = {
-        "Identities": {"create", "get", "erase"},
-        "Verifications": {"create", "get", "wait", "erase_signals"},
-        "Webhooks": {"create", "get", "update", "delete", "list", "test", "rotate_secret"},
-        "Health": {"live", "ready"},
-    }
-    assert {group: set(methods(getattr(package, group))) for group in GROUPS} == expected
-
-
 @pytest.mark.parametrize(("group", "name"), OPERATIONS)
 def test_both_clients_are_of_one_mould(group: str, name: str) -> None:
     """The same names, parameters and words; one awaits, the other does not."""

@@ -100,24 +100,6 @@ def test_a_signal_cuts_attempts_off_that_are_ending(
     assert (row.status, row.attempts, row.leased_until is None) == ("WAITING", 0, False)
 
 
-def test_attempts_get_their_grace(sqlite_url: str, key: str, receiver: Receiver) -> None:
-    """Left without a signal, the context waits for the answer and writes it down."""
-
-    async def story() -> DeliveryRow:
-        store = await open_store(sqlite_url)
-        try:
-            await write_test(store, key, receiver)
-            async with delivering(store, key, HERE, grace_seconds=MANY):
-                await attempt(receiver)
-                asyncio.get_running_loop().call_later(0.1, receiver.open.set)
-            return await kept(store)
-        finally:
-            await store.close()
-
-    row = asyncio.run(story())
-    assert (row.status, row.attempts, row.answered) == ("DELIVERED", 1, 200)
-
-
 def test_an_error_that_ends_a_deliverer_is_logged(
     sqlite_url: str, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

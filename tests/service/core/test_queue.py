@@ -168,20 +168,6 @@ def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, se
     tell(store_url, sealed, story)
 
 
-def test_a_request_is_refused_at_arrival_when_too_many_are_under_way(store_url: str, sealed: Path) -> None:
-    """One more than the limit; the places of those that were answered are free again."""
-
-    async def story(world: World) -> None:
-        for _ in range(3):
-            world.queue.enter(1)
-        with pytest.raises(Overloaded):
-            world.queue.enter(1)
-        world.queue.leave(1)
-        world.queue.enter(1)
-
-    tell(store_url, sealed, story, limits=QueueLimits(waiting=3))
-
-
 def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_url: str, sealed: Path) -> None:
     """The client whose oldest request has waited longer than the limit is refused, another one is not."""
 
@@ -197,28 +183,6 @@ def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_ur
         world.queue.enter(1)
 
     tell(store_url, sealed, story, limits=QueueLimits(wait_seconds=0.01))
-
-
-def test_clients_take_turns(store_url: str, sealed: Path) -> None:
-    """A client with one change is not behind all those of another one that came before."""
-
-    async def story(world: World) -> None:
-        made: list[str] = []
-
-        def noted(name: str) -> Change:
-            async def change(transaction: Transaction) -> Done[str]:
-                made.append(name)
-                return await set_fact(name)(transaction)
-
-            return change
-
-        flood = [world.queue.change(Owner("p", 1), noted(f"flood {i}")) for i in range(9)]
-        other = world.queue.change(Owner("p", 2), noted("other"))
-        await together(world, *flood, other)
-        assert made.index("other") == 1
-        assert [name for name in made if name != "other"] == [f"flood {i}" for i in range(9)]
-
-    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
 
 
 def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None:

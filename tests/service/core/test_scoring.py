@@ -152,25 +152,6 @@ def test_a_clock_that_is_far_behind_is_unavailable(store_url: str, sealed: Path)
     tell(store_url, sealed, story)
 
 
-def test_privacy_history_never_crosses_clients(store_url: str, sealed: Path) -> None:
-    """Person, address and device of another client are new; those of a client of the same history scope are not."""
-
-    async def story(world: World) -> None:
-        alone, other = await world.client(), await world.client()
-        pooled, mate = await world.client("bank"), await world.client("bank")
-        person = applicants(sealed)[0]
-        rows = []
-        for caller in (alone, other, pooled, mate):
-            identity = await world.identity(caller, person.identity)
-            found = await verified(world, caller, identity=identity, signals=person.signals)
-            row = await world.features(found.id)
-            rows.append([row[f"link_{key}_1d_records"] for key in ("person", "address", "device", "image")])
-        assert rows == [[0] * 4, [0] * 4, [0] * 4, [1] * 4]
-        assert len(await world.link_rows()) == 16
-
-    tell(store_url, sealed, story)
-
-
 def test_privacy_references_of_two_clients_of_a_history_scope_are_two_persons(
     store_url: str, sealed: Path
 ) -> None:

@@ -10,11 +10,9 @@ import pytest
 
 from delivery_use import OK, Sent, World, WrittenSender, never, running, tell
 from scoring_model.service.core.rows import DeliveryStatus
-from scoring_model.service.delivering import WatchedStore
 from scoring_model.service.delivery.deliverer import LEASE, DeliveryLimits
 from scoring_model.service.delivery.sender import Reply
 from service_use import START, eventually
-from stored_rows import event_row
 
 
 def test_webhooks_several_processes_send_everything_once(store_url: str) -> None:
@@ -139,26 +137,6 @@ def test_webhooks_stopping_does_not_wait_for_ever(store_url: str) -> None:
         assert (row.status, row.attempts, row.leased_until) == (DeliveryStatus.WAITING, 0, START + LEASE)
 
     tell(store_url, story, limits=limits)
-
-
-def test_webhooks_an_event_is_sent_at_its_commit(store_url: str) -> None:
-    """An event of the same process does not wait for the next poll, which would come in an hour."""
-    limits = DeliveryLimits(interval=3_600, gather=0.0)
-
-    async def story(world: World) -> None:
-        await world.hook()
-        woken = asyncio.Event()
-        async with running(world.another(limits=limits, woken=woken)):
-            await eventually(lambda: woken.is_set() is False and not world.store.knocking)
-            store = WatchedStore(world.store, woken.set)
-            for count in range(1, 4):
-                async with store.writing([]) as transaction:
-                    row = event_row(client=world.client, data='{"id":"x"}', created_at=START)
-                    await transaction.insert([row])
-                await eventually(lambda count=count: len(world.sender.sent) == count)
-        assert await world.statuses() == {"DELIVERED": 3}
-
-    tell(store_url, story)
 
 
 @contextlib.asynccontextmanager
