@@ -1,9 +1,9 @@
 """Admission by estimated wait: who is refused at arrival, and when to come back."""
 
 import pytest
-from scoring_model.service.scoring.commit_queue import LONGEST_RETRY, Admission
 
 from scoring_model.service.core.errors import Overloaded
+from scoring_model.service.scoring.commit_queue import LONGEST_RETRY, Admission
 
 FLOODING, OTHER = 1, 2
 

@@ -7,43 +7,19 @@ import pytest
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.ids import to_text
-from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.verification import VerificationStatus
-from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.webhooks.events import (
     events_of_new_identity,
     events_of_verification,
     identity_data,
     numbered,
-    verification_data,
     webhook_data,
 )
+from stored_rows import verification_row
 
 NAMES = (
     "identity.created identity.validated identity.invalid identity.redacted verification.completed "
     "verification.passed verification.stepped_up verification.failed verification.error webhook.test "
     "webhook.disabled"
-)
-ROW = VerificationRow(
-    id=bytes(range(16)),
-    client=1,
-    identity_id=bytes(16),
-    previous_id=None,
-    key_id=b"key",
-    status="COMPLETED",
-    outcome="STEPPED_UP",
-    score=512,
-    reasons="NAME_REPEATED",
-    model_version="m-1",
-    policy_version="p-1",
-    created_at=1,
-    completed_at=2,
-    row_digest=b"canary",
-    payload=b"canary",
-    links=b"canary",
-    attempts=0,
-    leased_until=None,
-    reference="canary",
 )
 
 
@@ -82,29 +58,20 @@ def test_webhooks_nothing_is_created_redacted() -> None:
     ],
 )
 def test_webhooks_events_of_a_verification(status: str, outcome: str | None, names: str) -> None:
-    """A verdict is told twice, a fault once, and what is pending not at all."""
-    found = events_of_verification(VerificationStatus(status), Outcome(outcome) if outcome else None)
-    assert list(found) == names.split()
-
-
-def test_webhooks_a_completed_verification_has_an_outcome() -> None:
-    """Without one there is no event that could tell of it."""
-    with pytest.raises(KeyError):
-        events_of_verification(VerificationStatus.COMPLETED, None)
-
-
-def test_webhooks_what_a_verification_lacks_is_null() -> None:
-    """A fault has all members, those without a value null."""
-    row = ROW._replace(identity_id=None, status="ERROR", outcome=None, score=None, model_version=None)
-    data = json.loads(verification_data(row))
-    assert data == {
-        "id": to_text(ROW.id),
-        "identityId": None,
-        "status": "ERROR",
-        "scoringOutcome": None,
-        "scoringScore": None,
-        "modelVersion": None,
-    }
+    """A verdict has two events, a fault one, and what is pending none; members without a value are null."""
+    row = verification_row(status=status, outcome=outcome, score=None, model_version=None)
+    found = events_of_verification(row)
+    assert [event.type for event in found] == names.split()
+    for event in found:
+        assert (event.client, event.resource, event.at) == (row.client, row.id, row.completed_at)
+        assert json.loads(event.data) == {
+            "id": to_text(row.id),
+            "identityId": None,
+            "status": status,
+            "scoringOutcome": outcome,
+            "scoringScore": None,
+            "modelVersion": None,
+        }
 
 
 def test_webhooks_other_payloads_name_the_resource() -> None:

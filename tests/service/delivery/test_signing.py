@@ -15,7 +15,7 @@ from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
 from scoring_model.service.keys.keyring import Unreadable
 from scoring_model.service.keys.secrets import Secrets
-from scoring_model.service.webhooks.events import identity_data, verification_data, webhook_data
+from scoring_model.service.webhooks.events import events_of_verification, identity_data, webhook_data
 from scoring_model.service.webhooks.webhook import associated_data, new_secret
 from service_use import START
 from stored_rows import event_row, new_id, verification_row, webhook_row
@@ -83,9 +83,8 @@ def test_webhooks_secrets_open_for_their_webhook_only() -> None:
 def test_webhooks_payload_of_a_verification() -> None:
     """Type, timestamp and data with exactly the fields of the contract, in its order."""
     row = verification_row(identity_id=new_id())
-    event = event_row(
-        type="verification.passed", data=verification_data(row), sequence=7, created_at=START + 1
-    )
+    _, passed = events_of_verification(row)
+    event = event_row(type=passed.type.value, data=passed.data, sequence=7, created_at=START + 1)
     body = payload(event)
     read = json.loads(body)
     assert list(read) == ["type", "timestamp", "data"]

@@ -87,8 +87,8 @@ def events_of_verification(row: VerificationRow) -> list[NewEvent]:
     if row.status == VerificationStatus.PENDING:
         return []
     kinds: tuple[EventType, ...] = (EventType.VERIFICATION_ERROR,)
-    if row.outcome is not None:
-        kinds = (EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[Outcome(row.outcome)])
+    if row.status == VerificationStatus.COMPLETED:
+        kinds = (EventType.VERIFICATION_COMPLETED, _OF_OUTCOME[Outcome(row.outcome or "")])
     data = to_json(
         {
             "id": to_text(row.id),
