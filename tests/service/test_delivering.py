@@ -17,7 +17,7 @@ from scoring_model.service.clients.clients import create_client
 from scoring_model.service.core.resources import Permission
 from scoring_model.service.core.rows import DeliveryRow
 from scoring_model.service.core.store import Store
-from scoring_model.service.delivering import delivering
+from scoring_model.service.delivering import WatchedStore, delivering
 from scoring_model.service.delivery import deliverer as deliverers
 from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
 from scoring_model.service.delivery.egress import Egress
@@ -28,9 +28,10 @@ from scoring_model.service.process import open_application
 from scoring_model.service.run import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import open_store
-from scoring_model.service.webhooks.events import webhook_data
+from scoring_model.service.webhooks.events import NewEvent, webhook_data, write_events
 from scoring_model.service.webhooks.webhook import associated_data, new_secret
-from stored_rows import event_row, new_id, webhook_row
+from store_story import tell
+from stored_rows import client_row, event_row, new_id, webhook_row
 from webhook_receiver import Receiver, receiving
 
 HERE: Final = Egress(development=True)
@@ -161,3 +162,36 @@ async def credentials(url: str) -> dict[str, str]:
     finally:
         await store.close()
     return {"x-client-id": made.client_id, "x-api-key": made.api_key}
+
+
+async def write_event(store: Store, client: int, error: Exception | None = None) -> None:
+    """Write an event as the service does, in a transaction of its own, which an error may end."""
+    resource = new_id()
+    async with store.writing([]) as transaction:
+        event = NewEvent(client, EventType.IDENTITY_CREATED, resource, 10, webhook_data(resource))
+        await write_events(transaction, [event])
+        if error is not None:
+            raise error
+
+
+def test_a_waiting_event_is_reported_once_it_is_committed(store_url: str) -> None:
+    """Once for all of a transaction. Neither events that nobody waits for are reported, nor what is rolled back."""
+
+    async def story(store: Store) -> None:
+        reported: list[str] = []
+        watched = WatchedStore(store, lambda: reported.append("committed"))
+        async with watched.writing([]) as transaction:
+            client = await transaction.new_client(client_row())
+        await write_event(watched, client)
+        async with watched.writing([]) as transaction:
+            await transaction.insert([webhook_row(client=client)])
+        assert reported == []
+        with pytest.raises(ZeroDivisionError):
+            await write_event(watched, client, ZeroDivisionError())
+        async with watched.writing([]) as transaction:
+            await transaction.insert([event_row(client=client), event_row(client=client)])
+            assert reported == []
+        await write_event(watched, client)
+        assert reported == ["committed"] * 2
+
+    tell(store_url, story)

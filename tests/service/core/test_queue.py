@@ -73,42 +73,6 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
     tell(store_url, sealed, story)
 
 
-def test_the_queue_reports_how_long_its_oldest_request_has_waited(store_url: str, sealed: Path) -> None:
-    """From when it came until its transaction holds the lock; nothing waits afterwards."""
-
-    async def story(world: World) -> None:
-        assert world.queue.oldest_waits == 0.0
-        began = asyncio.get_running_loop().time()
-        first = await blocked(world)
-        second = asyncio.ensure_future(world.queue.change(Owner("p"), set_fact("second")))
-        await asyncio.sleep(0.05)
-        assert 0.04 <= world.queue.oldest_waits <= asyncio.get_running_loop().time() - began
-        world.store.gate.set()
-        await asyncio.gather(first, second)
-        assert world.queue.oldest_waits == 0.0
-
-    tell(store_url, sealed, story)
-
-
-def test_changes_are_made_in_the_order_in_which_they_came(store_url: str, sealed: Path) -> None:
-    """Within a batch and from batch to batch the first to come is the first to be made."""
-
-    async def story(world: World) -> None:
-        made: list[int] = []
-
-        def noted(number: int) -> Change:
-            async def change(transaction: Transaction) -> Done[str]:
-                made.append(number)
-                return await set_fact(str(number))(transaction)
-
-            return change
-
-        await together(world, *(world.queue.change(Owner("p"), noted(i)) for i in range(30)))
-        assert made == list(range(30))
-
-    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
-
-
 def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> None:
     """The transaction that scores ends after so many, so that nobody waits for a crowd."""
 

@@ -152,26 +152,6 @@ def test_a_clock_that_is_far_behind_is_unavailable(store_url: str, sealed: Path)
     tell(store_url, sealed, story)
 
 
-def test_privacy_references_of_two_clients_of_a_history_scope_are_two_persons(
-    store_url: str, sealed: Path
-) -> None:
-    """A history scope shares a device, but the same `subjectId` of another client is somebody else."""
-
-    async def story(world: World) -> None:
-        first, second = await world.client("bank"), await world.client("bank")
-        for caller, seen in (
-            (first, (0, 0, 0)),
-            (first, (1, 1, 1)),
-            (second, (2, 1, 0)),
-            (second, (3, 2, 1)),
-        ):
-            found = await verified(world, caller, signals={"deviceId": "d"}, subject="same")
-            row = await world.features(found.id)
-            assert (row[DEVICE], row["link_device_1d_persons"], row[PERSON]) == seen
-
-    tell(store_url, sealed, story)
-
-
 def test_nobody_known_is_a_person_of_their_own(store_url: str, sealed: Path) -> None:
     """Signals without a subject link by the device, each as another person, under a key of its own."""
 
