@@ -118,29 +118,6 @@ def test_a_verification_of_an_identity(client: Either, peer: Peer) -> None:
     assert client.do(lambda c: c.verifications.get(found.id)) == found
 
 
-def test_the_life_of_a_webhook(client: Either, peer: Peer) -> None:
-    """Create, read, update, test, rotate and delete; the secret is shown by creation and rotation alone."""
-    made = client.do(
-        lambda c: c.webhooks.create(destination_url="https://x.example/h", event_types=["verification.*"])
-    )
-    assert (made.secret, made.active, made.event_types) == (SECRET, True, ("verification.*",))
-    assert client.do(lambda c: c.webhooks.get(made.id)).secret is None
-    updated = client.do(
-        lambda c: c.webhooks.update(made.id, destination_url="https://y.example/h", active=False)
-    )
-    assert (updated.destination_url, updated.active) == ("https://y.example/h", False)
-    assert json.loads(peer.seen[-1].body) == {"destinationUrl": "https://y.example/h", "active": False}
-    assert client.do(lambda c: c.webhooks.test(made.id)).id == made.id
-    assert client.do(lambda c: c.webhooks.rotate_secret(made.id)).secret == SECRET
-    assert client.do(lambda c: c.webhooks.delete(made.id)).id == made.id
-    tail = [f"{seen.method} {seen.path.removeprefix('/scoring/v1')}" for seen in peer.seen[-3:]]
-    assert tail == [
-        f"POST /webhooks/{made.id}/test",
-        f"POST /webhooks/{made.id}/rotate-secret",
-        f"DELETE /webhooks/{made.id}",
-    ]
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 def test_every_page_of_webhooks_is_read(size: int, client: Either, peer: Peer) -> None:
     """All webhooks, in order, each once, whatever the pages; only the base URL is ever asked."""

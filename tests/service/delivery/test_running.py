@@ -32,31 +32,6 @@ def test_webhooks_several_processes_send_everything_once(store_url: str) -> None
     tell(store_url, story)
 
 
-def test_webhooks_no_more_at_once_than_allowed(store_url: str) -> None:
-    """Attempts are bounded per destination and in all, and everything is sent in the end."""
-    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=9, per_destination=5, taken=60, batch=30)
-
-    async def story(world: World) -> None:
-        async def soon(_: Sent) -> Reply:
-            await asyncio.sleep(0.001)
-            return OK
-
-        world.sender.reply = soon
-        for place in range(2):
-            await world.hook(f"{place}.example")
-        await world.events(100)
-        async with running(world.deliverer):
-            await eventually(lambda: len(world.sender.sent) == 200)
-        # A single client begins while less is under way than is free.
-        most = world.sender.most
-        assert 2 <= most["0.example"] <= 3
-        assert 2 <= most["1.example"] <= 3
-        assert most["0.example"] < most[""] <= 5
-        assert await world.statuses() == {"DELIVERED": 200}
-
-    tell(store_url, story, limits=limits)
-
-
 def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
     """What one process has no room for is leased by nobody, so that another can."""
     limits = DeliveryLimits(interval=0.01, gather=0.0, grace=0.0, taken=12, batch=80)

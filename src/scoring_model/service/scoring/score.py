@@ -31,6 +31,7 @@ LONGEST_RETRY: Final = 60
 """The most seconds of `Retry-After` when a history is ahead of the clock: an operator may repair it sooner."""
 
 
+@dataclass(slots=True)
 class History:
     """Earlier events by link hash: the committed ones, and the candidates that come earlier in the batch.
 
@@ -40,10 +41,9 @@ class History:
         The latest first; amounts are unmasked.
     """
 
-    def __init__(self, events: dict[bytes, list[Past]], spec: WindowSpec, masks: Masks) -> None:
-        self._events = events
-        self._spec = spec
-        self._masks = masks
+    events: dict[bytes, list[Past]]
+    spec: WindowSpec
+    masks: Masks
 
     @classmethod
     async def read(
@@ -73,13 +73,13 @@ class History:
         Unavailable
             When its history is too far ahead of the present.
         """
-        seen = {name: self._events[value] for name, value in candidate.links.hashes}
+        seen = {name: self.events[value] for name, value in candidate.links.hashes}
         newest = max((events[0][0] for events in seen.values() if events), default=present - 1)
         if newest - present > SKEW:
             raise Unavailable(min(math.ceil((newest - present) / 1_000_000), LONGEST_RETRY))
         instant = max(present, newest + 1)
         return instant, {
-            name: count_before(events, at=instant, spec=self._spec) for name, events in seen.items()
+            name: count_before(events, at=instant, spec=self.spec) for name, events in seen.items()
         }
 
     def add(self, candidate: Candidate, instant: int) -> list[LinkRow]:
@@ -95,14 +95,14 @@ class History:
         )
         event: Past = (instant, person, None)
         masked: Sequence[int | None] = [None] * len(hashes)
-        amount = self._spec.amount
+        amount = self.spec.amount
         if amount is not None:
             # The signal is a number: its canonical value is a float.
             units = amount.units(cast("float | None", candidate.values.get(amount.field)))
             event = (instant, person, None, units)
-            masked = self._masks.mask(candidate.history_scope, hashes, instant, units)
+            masked = self.masks.mask(candidate.history_scope, hashes, instant, units)
         for value in hashes:
-            self._events[value].insert(0, event)
+            self.events[value].insert(0, event)
         return [
             LinkRow(value, instant, person, None, hidden)
             for value, hidden in zip(hashes, masked, strict=True)

@@ -48,8 +48,10 @@ class _Batch:
 
     Parameters
     ----------
+    open : list of Candidate
+        Those that can be scored.
     keys : dict of bytes to PersonKey
-        By the id of the candidate, of those that can be scored.
+        Of these, by the id of the candidate.
     new_keys : list of PersonKeyRow
         Keys of persons without one; not written yet.
     results : dict of bytes to VerificationRow or RequestError
@@ -59,15 +61,11 @@ class _Batch:
     """
 
     candidates: list[Candidate]
+    open: list[Candidate] = field(default_factory=list)
     keys: dict[bytes, PersonKey] = field(default_factory=dict)
     new_keys: list[PersonKeyRow] = field(default_factory=list)
     results: dict[bytes, Result] = field(default_factory=dict)
     links: dict[bytes, list[LinkRow]] = field(default_factory=dict)
-
-    @property
-    def open(self) -> list[Candidate]:
-        """The candidates that can be scored."""
-        return [candidate for candidate in self.candidates if candidate.id in self.keys]
 
 
 class Scoring:
@@ -90,11 +88,10 @@ class Scoring:
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in their order."""
         batch = await self._read(transaction, candidates)
-        waiting = batch.open
         spec, masks = self.scorer.matrix.spec, self._masks
-        history = await History.read(transaction, waiting, spec=spec, masks=masks, clock=self._clock)
-        scores = score(waiting, history, scorer=self.scorer, clock=self._clock)
-        for candidate in waiting:
+        history = await History.read(transaction, batch.open, spec=spec, masks=masks, clock=self._clock)
+        scores = score(batch.open, history, scorer=self.scorer, clock=self._clock)
+        for candidate in batch.open:
             found = scores[candidate.id]
             if isinstance(found, Score):
                 batch.results[candidate.id] = self._completed(candidate, batch.keys[candidate.id], found)
@@ -176,6 +173,7 @@ class Scoring:
                 batch.new_keys.append(row)
                 if person is not None:
                     persons[candidate.client, person] = row
+        batch.open = [candidate for candidate in waiting if candidate.id in batch.keys]
 
     def _completed(self, candidate: Candidate, key: PersonKey, found: Score) -> VerificationRow:
         manifest = self.scorer.manifest
@@ -251,10 +249,10 @@ async def _write(transaction: Transaction, batch: _Batch) -> Results:
     written = [row for c, row in rows if c.pending is None or c.id in settled]
     await transaction.insert([link for row in written for link in batch.links.get(row.id, ())])
     await write_events(transaction, [event for row in written for event in events_of_verification(row)])
-    return [_done(batch.results[candidate.id]) for candidate in batch.candidates]
-
-
-def _done(result: Result) -> Done[VerificationRow] | RequestError:
-    if isinstance(result, RequestError):
-        return result
-    return Done(result, result.id, 202 if result.status == VerificationStatus.PENDING else 201)
+    results = [batch.results[candidate.id] for candidate in batch.candidates]
+    return [
+        Done(result, result.id, 202 if result.status == VerificationStatus.PENDING else 201)
+        if isinstance(result, VerificationRow)
+        else result
+        for result in results
+    ]

@@ -63,7 +63,7 @@ class Verifications:
     async def create(
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Verification]:
-        """Score an identity, or signals alone; see `parse_request` for the rules of the body.
+        """Score an identity, or signals alone; see `VerificationInput` for the rules of the body.
 
         Raises
         ------
