@@ -79,7 +79,8 @@ class _WatchedTransaction:
     async def insert(self, rows: Sequence[Row]) -> None:
         """See `Transaction.insert`."""
         await self._transaction.insert(rows)
-        self.has_events = self.has_events or any(isinstance(row, EventRow) and row.waiting for row in rows)
+        if rows and isinstance(rows[0], EventRow):  # all are of one kind
+            self.has_events |= any(isinstance(row, EventRow) and row.waiting for row in rows)
 
 
 @contextlib.asynccontextmanager
