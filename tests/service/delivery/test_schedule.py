@@ -1,6 +1,5 @@
 """Contract, "Webhooks", Delivery: when attempts are made, and when a delivery or its webhook is given up."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from random import Random
@@ -56,6 +55,7 @@ def test_webhooks_ten_attempts_in_75_hours() -> None:
     minutes = (0, 5 / 60, 5, 30, 120, 300, 600, 840, 1200, 1440)
     assert tuple(round(minute * MINUTE) for minute in minutes) == DELAYS
     assert sum(DELAYS) == 75 * HOUR + 35 * MINUTE + 5 * SECOND
+    assert DISABLE_AFTER == 120 * HOUR
     assert verdict(Reply(None), attempts=LAST - 1).status is DeliveryStatus.WAITING
     assert verdict(Reply(None), attempts=LAST).status is DeliveryStatus.DEAD
 
@@ -132,14 +132,6 @@ def test_webhooks_410_disables_at_once() -> None:
     found = verdict(Reply(410))
     assert (found.status, found.disable) == (DeliveryStatus.WAITING, DisabledReason.GONE)
     assert verdict(Reply(410), attempts=LAST).status is DeliveryStatus.DEAD
-
-
-def test_webhooks_120_hours_without_success_disable() -> None:
-    """A failure disables from 120 h after the last success on, and no microsecond before."""
-    assert verdict(FAILED, idle=DISABLE_AFTER - 1).disable is None
-    assert verdict(FAILED, idle=DISABLE_AFTER).disable is DisabledReason.FAILING
-    assert replace(verdict(FAILED, idle=DISABLE_AFTER), disable=None) == verdict(FAILED)
-    assert DISABLE_AFTER == 120 * HOUR
 
 
 def test_webhooks_a_test_of_an_inactive_one_disables_nothing() -> None:
