@@ -21,6 +21,7 @@ from benchmarks.load import Load
 
 from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationContext, VerificationInput
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
 from scoring_model.service.identities import Persons
@@ -28,7 +29,6 @@ from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import Keyring
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.keys.secrets import load_or_create
-from scoring_model.service.scoring.request import canonical_values
 from scoring_model.service.store import Past, Reader, open_store
 
 
@@ -88,7 +88,9 @@ class _Checker:
         if key is None:
             raise SystemExit("a verification that was answered has no key")
         signals, subject, stored = self._persons.verification_payload(row, key)
-        values = canonical_values(signals, subject, self._scorer.contents.schema)
+        body = {"signals": signals, "subjectId": subject}
+        context = VerificationContext(self._scorer.contents.schema.signals)
+        values = VerificationInput.parse(body, context).values()
         if row.identity_id is not None:
             identity = await reader.identity(row.client, row.identity_id)
             if identity is None:

@@ -20,7 +20,13 @@ import uvloop
 from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.resource import instant
-from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
+from scoring_model.contract.verification import (
+    ReasonCode,
+    Verification,
+    VerificationContext,
+    VerificationInput,
+    VerificationStatus,
+)
 from scoring_model.features import StartedRow
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer
@@ -35,7 +41,6 @@ from scoring_model.service.keys.link_hashes import Linker, Links
 from scoring_model.service.keys.secrets import Secrets
 from scoring_model.service.process import freeze_gc
 from scoring_model.service.run import base_url, listen
-from scoring_model.service.scoring.request import parse_request
 from scoring_model.service.store import Bucket, Past
 from scoring_model.service.store.buckets import MemoryBuckets
 
@@ -92,12 +97,12 @@ class MemoryService:
         self, caller: Caller, body: Mapping[str, object], _request: IdempotentRequest | None
     ) -> Answer[Verification]:
         """Score together what has come together."""
-        request = parse_request(body, self._scorer.contents.schema)
-        links = self._linker.link(caller.history_scope, caller.client, request.values)
+        context = VerificationContext(self._scorer.contents.schema.signals)
+        request = VerificationInput.parse(body, context)
+        values = request.values()
+        links = self._linker.link(caller.history_scope, caller.client, values)
         loop = asyncio.get_running_loop()
-        asked = _Asked(
-            request.subject_id, links, self._scorer.matrix.start(request.values), loop.create_future()
-        )
+        asked = _Asked(request.subject_id, links, self._scorer.matrix.start(values), loop.create_future())
         if not self._asked:
             loop.call_soon(self._score)
         self._asked.append(asked)

@@ -58,7 +58,7 @@ from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.errors import AT_ONCE, PER_SECOND
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
-from scoring_model.service.scoring.admission import Admission
+from scoring_model.service.scoring.commit_queue import Admission
 from scoring_model.service.store.postgres import lock_number
 
 CONNECTIONS: Final = 200

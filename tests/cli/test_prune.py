@@ -21,7 +21,7 @@ from scoring_model.service.core.rows import DeliveryRow, EventRow, LinkRow, Row,
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.retention import note_window
-from scoring_model.service.scoring.request import pack_stored
+from scoring_model.service.scoring.payload import pack_stored
 from service_use import table
 from store_story import tell, write_to
 from stored_rows import (

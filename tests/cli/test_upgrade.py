@@ -28,7 +28,7 @@ from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import Purpose
-from scoring_model.service.scoring.request import pack_stored
+from scoring_model.service.scoring.payload import pack_stored
 from scoring_model.service.store import open_store
 from service_use import blob, opened
 

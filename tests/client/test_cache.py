@@ -4,8 +4,6 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from starlette.responses import JSONResponse, Response
 
 from either_client import Either
@@ -162,14 +160,3 @@ def test_an_answer_from_before_an_erasure_is_not_kept() -> None:
     assert kept is not None
     assert kept.value == "new"
     assert "new" not in repr(kept)
-
-
-@given(paths=st.lists(st.sampled_from("abcdef"), max_size=50), entries=st.integers(0, 4))
-def test_the_cache_holds_the_latest_paths(paths: list[str], entries: int) -> None:
-    """Whatever was put in: the distinct latest ones, no more than there is room for."""
-    cache = Cache(entries)
-    response = httpx.Response(200, headers={"Cache-Control": "max-age=60"})
-    for path in paths:
-        cache.put(path, path, response, now=0, age=cache.age)
-    latest = list(dict.fromkeys(reversed(paths)))[:entries]
-    assert {path for path in "abcdef" if cache.get(path) is not None} == set(latest)

@@ -98,15 +98,6 @@ def test_every_request_carries_both_credentials(client: Either, peer: Peer) -> N
     assert sent == [(CLIENT_ID, API_KEY), (CLIENT_ID, API_KEY), (None, None)]
 
 
-def test_erasure_gives_the_redacted_identity(client: Either) -> None:
-    """Nothing of the person is left, and a second erasure answers the same."""
-    identity = person(client)
-    redacted = client.do(lambda c: c.identities.erase(identity.id))
-    assert (redacted.id, redacted.status) == (identity.id, "REDACTED")
-    assert {getattr(redacted, name) for name in PERSON} == {None}
-    assert client.do(lambda c: c.identities.erase(identity.id)) == redacted
-
-
 def test_a_verification_of_an_identity(client: Either, peer: Peer) -> None:
     """Outcome, score and reasons are typed."""
     identity = person(client)
@@ -125,37 +116,6 @@ def test_a_verification_of_an_identity(client: Either, peer: Peer) -> None:
     assert [reason.code for reason in found.reason_codes] == ["NAME_UNUSUAL"]
     assert found.completed_at == MOMENT
     assert client.do(lambda c: c.verifications.get(found.id)) == found
-
-
-def test_erasing_signals_keeps_the_verdict(client: Either) -> None:
-    """The subject goes, the score stays."""
-    found = client.do(lambda c: c.verifications.create(signals={"a": 1.5}, subject_id="me"))
-    assert found.subject_id == "me"
-    erased = client.do(lambda c: c.verifications.erase_signals(found.id))
-    assert (erased.subject_id, erased.scoring_score) == (None, 612)
-
-
-def test_the_life_of_a_webhook(client: Either, peer: Peer) -> None:
-    """Create, read, update, test, rotate and delete; the secret is shown by creation and rotation alone."""
-    made = client.do(
-        lambda c: c.webhooks.create(destination_url="https://x.example/h", event_types=["verification.*"])
-    )
-    assert (made.secret, made.active, made.event_types) == (SECRET, True, ("verification.*",))
-    assert client.do(lambda c: c.webhooks.get(made.id)).secret is None
-    updated = client.do(
-        lambda c: c.webhooks.update(made.id, destination_url="https://y.example/h", active=False)
-    )
-    assert (updated.destination_url, updated.active) == ("https://y.example/h", False)
-    assert json.loads(peer.seen[-1].body) == {"destinationUrl": "https://y.example/h", "active": False}
-    assert client.do(lambda c: c.webhooks.test(made.id)).id == made.id
-    assert client.do(lambda c: c.webhooks.rotate_secret(made.id)).secret == SECRET
-    assert client.do(lambda c: c.webhooks.delete(made.id)).id == made.id
-    tail = [f"{seen.method} {seen.path.removeprefix('/scoring/v1')}" for seen in peer.seen[-3:]]
-    assert tail == [
-        f"POST /webhooks/{made.id}/test",
-        f"POST /webhooks/{made.id}/rotate-secret",
-        f"DELETE /webhooks/{made.id}",
-    ]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -212,12 +211,3 @@ def test_one_changed_character_is_refused_by_both(where: str, data: st.DataObjec
     assert not accepted(parts["body"], changed, secret(parts["key"]))
     if where != "webhook-signature":  # of whose base64 the library does not read every bit
         assert not accepted_by_the_library(parts["body"], changed, secret(parts["key"]))
-
-
-def test_a_signature_of_another_key_is_refused_by_both() -> None:
-    """A thousand keys, none fits."""
-    headers = signed(RAW, NEW, at=int(time.time()))
-    for _ in range(1000):
-        other = secret(os.urandom(32))
-        assert not accepted(RAW, headers, other)
-        assert not accepted_by_the_library(RAW, headers, other)

@@ -1,6 +1,5 @@
 """What a program sees of the client: both of one mould, light, and with nothing of the model in it."""
 
-import ast
 import inspect
 import json
 import subprocess
@@ -27,17 +26,6 @@ def methods(kind: type) -> dict[str, Callable[..., object]]:
 OPERATIONS = [(group, name) for group in GROUPS for name in methods(getattr(package, group))]
 
 
-def test_the_whole_interface_is_there() -> None:
-    """Every operation of the interface and beyond has a method."""
-    expected = {
-        "Identities": {"create", "get", "erase"},
-        "Verifications": {"create", "get", "wait", "erase_signals"},
-        "Webhooks": {"create", "get", "update", "delete", "list", "test", "rotate_secret"},
-        "Health": {"live", "ready"},
-    }
-    assert {group: set(methods(getattr(package, group))) for group in GROUPS} == expected
-
-
 @pytest.mark.parametrize(("group", "name"), OPERATIONS)
 def test_both_clients_are_of_one_mould(group: str, name: str) -> None:
     """The same names, parameters and words; one awaits, the other does not."""
@@ -54,21 +42,6 @@ def test_both_clients_are_of_one_mould(group: str, name: str) -> None:
 def test_both_clients_are_opened_alike() -> None:
     """The same options under the same names."""
     assert list(inspect.signature(Client).parameters) == list(inspect.signature(AsyncClient).parameters)
-
-
-@pytest.mark.parametrize(
-    "path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.relative_to(FOLDER).as_posix()
-)
-def test_it_imports_three_libraries_the_contract_and_itself(path: Path) -> None:
-    """Nothing else of the project, and no other library."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
-        for name in names:
-            root = name.partition(".")[0]
-            assert root in {"httpx", "pydantic", "tenacity"} | sys.stdlib_module_names or name.startswith(
-                OURS
-            )
 
 
 def test_importing_it_brings_no_model() -> None:

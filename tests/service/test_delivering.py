@@ -15,11 +15,11 @@ from outside_client import IDENTITIES, PERSON, WEBHOOKS
 from scoring_model.contract.event import EventType
 from scoring_model.service.clients import Permission, create_client
 from scoring_model.service.core.rows import DeliveryRow
-from scoring_model.service.delivering import delivering
+from scoring_model.service.delivering import WatchedStore, delivering
 from scoring_model.service.delivery import deliverer as deliverers
 from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
-from scoring_model.service.egress import Egress
-from scoring_model.service.events import webhook_data
+from scoring_model.service.delivery.egress import Egress
+from scoring_model.service.events import NewEvent, webhook_data, write_events
 from scoring_model.service.http.settings import HttpSettings
 from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
@@ -28,7 +28,8 @@ from scoring_model.service.run import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import Store, open_store
 from scoring_model.service.webhooks import associated_data, new_secret
-from stored_rows import event_row, new_id, webhook_row
+from store_story import tell
+from stored_rows import client_row, event_row, new_id, webhook_row
 from webhook_receiver import Receiver, receiving
 
 HERE: Final = Egress(development=True)
@@ -98,24 +99,6 @@ def test_a_signal_cuts_attempts_off_that_are_ending(
     assert (row.status, row.attempts, row.leased_until is None) == ("WAITING", 0, False)
 
 
-def test_attempts_get_their_grace(sqlite_url: str, key: str, receiver: Receiver) -> None:
-    """Left without a signal, the context waits for the answer and writes it down."""
-
-    async def story() -> DeliveryRow:
-        store = await open_store(sqlite_url)
-        try:
-            await write_test(store, key, receiver)
-            async with delivering(store, key, HERE, grace_seconds=MANY):
-                await attempt(receiver)
-                asyncio.get_running_loop().call_later(0.1, receiver.open.set)
-            return await kept(store)
-        finally:
-            await store.close()
-
-    row = asyncio.run(story())
-    assert (row.status, row.attempts, row.answered) == ("DELIVERED", 1, 200)
-
-
 def test_an_error_that_ends_a_deliverer_is_logged(
     sqlite_url: str, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -177,3 +160,36 @@ async def credentials(url: str) -> dict[str, str]:
     finally:
         await store.close()
     return {"x-client-id": made.client_id, "x-api-key": made.api_key}
+
+
+async def write_event(store: Store, client: int, error: Exception | None = None) -> None:
+    """Write an event as the service does, in a transaction of its own, which an error may end."""
+    resource = new_id()
+    async with store.writing([]) as transaction:
+        event = NewEvent(client, EventType.IDENTITY_CREATED, resource, 10, webhook_data(resource))
+        await write_events(transaction, [event])
+        if error is not None:
+            raise error
+
+
+def test_a_waiting_event_is_reported_once_it_is_committed(store_url: str) -> None:
+    """Once for all of a transaction. Neither events that nobody waits for are reported, nor what is rolled back."""
+
+    async def story(store: Store) -> None:
+        reported: list[str] = []
+        watched = WatchedStore(store, lambda: reported.append("committed"))
+        async with watched.writing([]) as transaction:
+            client = await transaction.new_client(client_row())
+        await write_event(watched, client)
+        async with watched.writing([]) as transaction:
+            await transaction.insert([webhook_row(client=client)])
+        assert reported == []
+        with pytest.raises(ZeroDivisionError):
+            await write_event(watched, client, ZeroDivisionError())
+        async with watched.writing([]) as transaction:
+            await transaction.insert([event_row(client=client), event_row(client=client)])
+            assert reported == []
+        await write_event(watched, client)
+        assert reported == ["committed"] * 2
+
+    tell(store_url, story)

@@ -106,15 +106,6 @@ def test_a_taken_port_is_reported_before_anything_is_made(sealed: Path, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_settings_come_from_the_environment_too(sealed: Path, tmp_path: Path) -> None:
-    """A variable sets what no flag does, and an unknown one stops the start by its name."""
-    with running(tmp_path, *arguments(sealed), environment={"SCORING_MODEL_HOST": "localhost"}) as service:
-        assert service.url.split(":")[1] in ("//127.0.0.1", "//[")
-    process = start(tmp_path, *arguments(sealed), environment={"SCORING_MODEL_PROT": "1"})
-    assert "did you mean SCORING_MODEL_PORT?" in process.communicate(timeout=60)[1]
-    assert process.returncode == 1
-
-
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
     """A killed worker is logged and another takes its place, while requests are answered all along."""
     before = two.workers()

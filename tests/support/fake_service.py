@@ -12,9 +12,13 @@ from scoring_model.contract.identity import Identity, IdentityStatus
 from scoring_model.contract.ids import from_text, to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import instant
-from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
+from scoring_model.contract.verification import (
+    ReasonCode,
+    Verification,
+    VerificationInput,
+    VerificationStatus,
+)
 from scoring_model.contract.webhook import Webhook, WebhookContext, WebhookInput, WebhookUpdate
-from scoring_model.records import RecordSchema
 from scoring_model.service.clients import Caller, Permission
 from scoring_model.service.core.errors import (
     IdempotencyMismatch,
@@ -30,9 +34,7 @@ from scoring_model.service.core.rows import IdentityRow
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.idempotency import Answer, IdempotentRequest
 from scoring_model.service.identities import assess, parse_identity, shown
-from scoring_model.service.scoring.readiness import Readiness
-from scoring_model.service.scoring.request import parse_request
-from scoring_model.service.service import Service
+from scoring_model.service.service import Readiness, Service
 from scoring_model.service.store import Bucket
 
 T = TypeVar("T")
@@ -217,7 +219,7 @@ class _Verifications:
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Verification]:
         async def create() -> Answer[Verification]:
-            wanted = parse_request(body, RecordSchema())
+            wanted = parsed(VerificationInput, body)
             if wanted.identity_id is not None:
                 identity = self._service.found(caller, wanted.identity_id, Identity)
                 if identity.status != IdentityStatus.VALIDATED:

@@ -134,7 +134,7 @@ def deliver(
     """
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.delivering import deliver as run
-    from scoring_model.service.egress import Egress
+    from scoring_model.service.delivery.egress import Egress
     from scoring_model.service.settings import items, master_source
 
     egress = Egress(

@@ -12,7 +12,7 @@ from scoring_model.cli.database import Database, Json, MasterKey, masters_of, wi
 
 if TYPE_CHECKING:
     from scoring_model.service.keys.keyring import Keyring
-    from scoring_model.service.scoring.replay import Replay
+    from scoring_model.service.scoring.verifications import Replay
     from scoring_model.service.store import Store
 
 CODES = {"same": 0, "different": 3, "erased": 4}
@@ -56,7 +56,7 @@ def replay(
 
 async def _replay(store: Store, keyring: Keyring, resource: bytes, bundles: Path | None) -> Replay:
     from scoring_model.service.bundles import BundleShelf, BundlesMissing, read_bundle_directory
-    from scoring_model.service.scoring.replay import replay as decide_again
+    from scoring_model.service.scoring.verifications import replay as decide_again
 
     directory = bundles or await read_bundle_directory(store) or Path("bundles")
 

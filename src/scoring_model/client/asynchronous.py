@@ -23,13 +23,7 @@ T = TypeVar("T")
 
 
 class AsyncRunner:
-    """Sends requests and retries.
-
-    Parameters
-    ----------
-    sleep : callable
-        Waits for so many seconds. Awaited.
-    """
+    """Sends requests and retries."""
 
     def __init__(
         self, session: Session, http: httpx.AsyncClient, sleep: Callable[[float], Awaitable[None]]
@@ -56,10 +50,10 @@ class AsyncRunner:
             return polling.finished
         await self.sleep(polling.first_delay)
 
-        async def poll() -> tuple[Verification, float | None]:
+        async def poll() -> Verification:
             return await self.run(polling.request, polling.left)
 
-        return (await AsyncRetrying(sleep=self.sleep, **polling.retrying())(poll))[0]
+        return await AsyncRetrying(sleep=self.sleep, **polling.retrying())(poll)
 
     async def _attempt(self, prepared: PreparedRequest[Any]) -> httpx.Response:
         request = prepared.request
@@ -147,32 +141,7 @@ class AsyncHealth(_Group):
 class AsyncClient:
     """A client of the scoring service for asyncio. Tasks may share it; connections are used again.
 
-    Parameters
-    ----------
-    base_url : str
-        Where the service is reached, such as ``https://scoring.example.com``.
-    client_id, api_key : str
-        The credentials.
-    timeout : float
-        Seconds to connect, and between two signs of life of an answer.
-    retry : RetryPolicy or None
-        None for the default policy.
-    cache_entries : int
-        How many answers are cached at most; 0 caches none.
-    idempotency : bool
-        Whether every POST without an idempotency key gets one. Without keys a POST whose answer was lost is
-        not sent again.
-    transport : httpx.AsyncBaseTransport or None
-        For certificates, proxies or connection limits of your own.
-    sleep : callable
-        Waits for so many seconds. Awaited.
-    monotonic : callable
-        Seconds of a clock that never goes back.
-
-    Raises
-    ------
-    ValueError
-        If the address or a credential can't be one.
+    Its parameters are those of `Client`; `sleep` is awaited.
     """
 
     def __init__(

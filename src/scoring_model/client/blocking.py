@@ -22,13 +22,7 @@ T = TypeVar("T")
 
 
 class Runner:
-    """Sends requests and retries.
-
-    Parameters
-    ----------
-    sleep : callable
-        Waits for so many seconds.
-    """
+    """Sends requests and retries."""
 
     def __init__(self, session: Session, http: httpx.Client, sleep: Callable[[float], None]) -> None:
         self.session = session
@@ -53,10 +47,10 @@ class Runner:
             return polling.finished
         self.sleep(polling.first_delay)
 
-        def poll() -> tuple[Verification, float | None]:
+        def poll() -> Verification:
             return self.run(polling.request, polling.left)
 
-        return (Retrying(sleep=self.sleep, **polling.retrying())(poll))[0]
+        return Retrying(sleep=self.sleep, **polling.retrying())(poll)
 
     def _attempt(self, prepared: PreparedRequest[Any]) -> httpx.Response:
         request = prepared.request

@@ -14,17 +14,7 @@ _NO: Final = re.compile(r"(?:^|[,\s])no-(?:store|cache)(?=$|[,\s=])", re.ASCII |
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A cached answer.
-
-    Parameters
-    ----------
-    value : object
-        What was read from it. Not shown by `repr`.
-    etag : str or None
-        By which the service is asked whether it is still so.
-    fresh_until : float
-        On the clock of the session, seconds.
-    """
+    """What was read from an answer, and its entity tag; fresh until an instant on the clock of the session."""
 
     value: Any = field(repr=False)
     etag: str | None
@@ -32,13 +22,7 @@ class Kept:
 
 
 class Cache:
-    """The latest answers by path, for one pair of credentials. Threads may share it.
-
-    Parameters
-    ----------
-    entries : int
-        How many are kept at most; 0 keeps none.
-    """
+    """The latest answers by path, at most `entries`, for one pair of credentials. Threads may share it."""
 
     def __init__(self, entries: int) -> None:
         self._entries = entries
@@ -60,18 +44,9 @@ class Cache:
             return kept
 
     def put(self, path: str, value: object, response: httpx.Response, *, now: float, age: int) -> None:
-        """Cache the value of an answer, if the answer allows it.
+        """Cache the value of an answer, or of the 304 that confirmed an earlier one, if the answer allows it.
 
-        Parameters
-        ----------
-        value : object
-            What was read.
-        response : httpx.Response
-            The answer, or the 304 that confirmed an earlier one.
-        now : float
-            When it was asked for, on the clock of the session.
-        age : int
-            The cache's when it was asked for.
+        `now` and the `age` of the cache are those of the request.
         """
         with self._lock:
             if age != self._age:

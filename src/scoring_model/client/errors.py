@@ -144,11 +144,14 @@ class StillPending(ScoringError):
     ----------
     verification : Verification
         As it was last seen.
+    retry_after : float or None
+        Seconds after which the service asks to read it again.
     """
 
-    def __init__(self, verification: "Verification") -> None:
-        super().__init__(verification)
+    def __init__(self, verification: "Verification", retry_after: float | None = None) -> None:
+        super().__init__(verification, retry_after)
         self.verification = verification
+        self.retry_after = retry_after
 
     def __str__(self) -> str:
         return f"verification {self.verification.id} is still pending"
@@ -178,12 +181,7 @@ ERRORS: Final[Mapping[int, type[ApiError]]] = MappingProxyType(
 
 
 def retry_after(response: httpx.Response) -> float | None:
-    """Seconds after which the service asks to try again.
-
-    Returns
-    -------
-    float or None
-        At least 0; None where the header is missing or malformed.
+    """Seconds, at least 0, after which the service asks to try again; None without a well-formed header.
 
     References
     ----------
@@ -207,26 +205,24 @@ def problem(response: httpx.Response) -> ApiError:
     Texts are taken from `application/problem+json` alone: what a proxy writes may repeat what was sent.
     """
     fields = _problem_fields(response)
-    kind = ERRORS.get(response.status_code, ApiError)
-    return kind(
+    omitted = fields.get("errorsOmitted")
+    try:
+        violations = _VIOLATIONS.validate_python(fields.get("errors", ()))
+    except ValidationError:
+        violations = ()
+    return ERRORS.get(response.status_code, ApiError)(
         response.status_code,
         _text(fields, "code"),
         _text(fields, "detail"),
         _request_id(response),
-        _violations(fields),
+        violations,
         retry_after(response),
-        _errors_omitted(fields),
+        max(0, omitted) if type(omitted) is int else 0,
     )
 
 
 def unreadable(response: httpx.Response, why: str) -> UnreadableAnswer:
-    """Make the error of an answer that breaks the interface.
-
-    Parameters
-    ----------
-    why : str
-        The field and the rule.
-    """
+    """Make the error of an answer that breaks the interface; `why` names the field and the rule."""
     return UnreadableAnswer(response.status_code, "unreadable_answer", why, _request_id(response))
 
 
@@ -249,15 +245,3 @@ def _text(fields: Mapping[str, object], name: str) -> str | None:
 def _request_id(response: httpx.Response) -> str | None:
     text = response.headers.get("X-Request-Id", "")
     return text if _REQUEST_ID.fullmatch(text) else None
-
-
-def _violations(fields: Mapping[str, object]) -> tuple[Violation, ...]:
-    try:
-        return _VIOLATIONS.validate_python(fields.get("errors", ()))
-    except ValidationError:
-        return ()
-
-
-def _errors_omitted(fields: Mapping[str, object]) -> int:
-    value = fields.get("errorsOmitted")
-    return max(0, value) if type(value) is int else 0

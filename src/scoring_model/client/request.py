@@ -1,7 +1,6 @@
 """A request to the service and how its answer is read, without sending anything."""
 
 import inspect
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from scoring_model.contract.resource import Resource
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
-_KEY: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +23,12 @@ class Request(Generic[T]):
 
     Parameters
     ----------
-    method, path : str
-        The path is relative to the base URL and starts with a slash; a query may follow.
+    path : str
+        Relative to the base URL, with a slash in front; a query may follow.
     read : callable
         Reads an answer; raises `ValueError` where it is not what the interface promises.
     body : mapping of str to object, or None
-        JSON. Not shown by `repr`.
+        JSON.
     idempotency_key : str or None
         For a POST; None makes one.
     repeatable : bool
@@ -60,42 +58,11 @@ class Request(Generic[T]):
     retried: bool = True
 
 
-def in_path(id: str) -> str:  # noqa: A002 - as the field is called
-    """An identifier that may stand in a path.
-
-    Raises
-    ------
-    ValueError
-        If it is none that a service could have given, such as one with a slash.
-    """
+def path_of(collection: str, id: str) -> str:  # noqa: A002 - as the field is called
+    """The path of a resource; raises `ValueError` for an identifier that would change it, such as one with a slash."""
     if not _ID.fullmatch(id):
         raise ValueError("an identifier must be 1 to 128 ASCII letters, digits, hyphens or underscores")
-    return id
-
-
-def checked_key(key: str) -> str:
-    """An idempotency key.
-
-    Raises
-    ------
-    ValueError
-        If it is not 1 to 255 printable ASCII characters, or has a space at an end.
-    """
-    if not _KEY.fullmatch(key):
-        raise ValueError("idempotency_key must be 1 to 255 printable ASCII characters without outer spaces")
-    return key
-
-
-def encoded(body: Mapping[str, object]) -> bytes:
-    """JSON of what is given; what is None is left out.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is none of JSON (RFC 8259), such as NaN.
-    """
-    given = {name: value for name, value in body.items() if value is not None}
-    return json.dumps(given, allow_nan=False, separators=(",", ":")).encode()
+    return f"{collection}/{id}"
 
 
 def resource(kind: type[R]) -> Callable[[httpx.Response], R]:

@@ -4,11 +4,9 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from tenacity import RetryCallState, retry_if_exception
-
-from scoring_model.client.errors import ApiError, Conflict, RateLimited, TransportError, Unavailable
+from scoring_model.client.errors import Conflict, RateLimited, TransportError, Unavailable
 
 _MANY_DOUBLINGS: Final = 64
 
@@ -52,51 +50,9 @@ class RetryPolicy:
             raise ValueError("; ".join(broken))
 
     def backoff(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
-        """Seconds to wait after an attempt without `Retry-After`.
-
-        Parameters
-        ----------
-        attempt : int
-            From 1.
-        chance : callable
-            Gives a number in [0, 1).
-
-        Returns
-        -------
-        float
-            In (0, longest_delay].
-        """
+        """Seconds to wait after an attempt, counted from 1, without `Retry-After`; `chance` is in [0, 1)."""
         longest = min(self.longest_delay, self.first_delay * 2.0 ** min(attempt - 1, _MANY_DOUBLINGS))
         return longest * (1.0 - 0.5 * chance())
-
-    def retrying(
-        self, now: Callable[[], float], *, repeatable: bool, idempotent: bool, seconds: float | None
-    ) -> dict[str, Any]:
-        """Give tenacity's options for one call.
-
-        Parameters
-        ----------
-        now : callable
-            Seconds of a clock that never goes back.
-        repeatable, idempotent : bool
-            See `may_repeat`.
-        seconds : float or None
-            No attempt starts later than this from now; None for `total_seconds`.
-        """
-        last = now() + (self.total_seconds if seconds is None else seconds)
-
-        def wait(state: RetryCallState) -> float:
-            failure = None if state.outcome is None else state.outcome.exception()
-            stated = failure.retry_after if isinstance(failure, ApiError) else None
-            return self.backoff(state.attempt_number) if stated is None else stated
-
-        def stop(state: RetryCallState) -> bool:
-            return state.attempt_number >= self.attempts or now() + state.upcoming_sleep > last
-
-        def again(failure: BaseException) -> bool:
-            return may_repeat(failure, repeatable=repeatable, idempotent=idempotent)
-
-        return {"wait": wait, "stop": stop, "retry": retry_if_exception(again), "reraise": True}
 
 
 def may_repeat(failure: BaseException, *, repeatable: bool, idempotent: bool) -> bool:

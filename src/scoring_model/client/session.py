@@ -1,5 +1,6 @@
 """What both clients share: credentials, idempotency keys, retries and the cache, without sending or waiting."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,14 +9,16 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
+from tenacity import RetryCallState, retry_if_exception
 
 from scoring_model.client.cache import Cache, Kept
-from scoring_model.client.errors import TransportError, problem, unreadable
-from scoring_model.client.request import Request, broken_rules, checked_key, encoded
-from scoring_model.client.retry import RetryPolicy
+from scoring_model.client.errors import ApiError, TransportError, problem, unreadable
+from scoring_model.client.request import Request, broken_rules
+from scoring_model.client.retry import RetryPolicy, may_repeat
 
 T = TypeVar("T")
 _CREDENTIAL: Final = re.compile(r"[\x21-\x7e]{1,1024}", re.ASCII)
+_KEY: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?", re.ASCII)
 _NEVER_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _IDEMPOTENT: Final = frozenset({"GET", "PUT", "DELETE"})
 
@@ -26,10 +29,6 @@ class PreparedRequest(Generic[T]):
 
     Parameters
     ----------
-    headers : mapping of str to str
-        Not shown by `repr`: they hold the credentials.
-    content : bytes or None
-        Not shown by `repr`.
     kept : Kept or None
         The cached answer.
     age : int
@@ -62,26 +61,7 @@ class PreparedRequest(Generic[T]):
 
 
 class Session:
-    """The state of one client of one service. Threads may share it.
-
-    Parameters
-    ----------
-    base_url : str
-        http or https, perhaps with a path.
-    client_id, api_key : str
-        The credentials.
-    cache_entries : int
-        How many answers are kept at most; 0 keeps none.
-    idempotency : bool
-        Whether a POST without an idempotency key gets one.
-    monotonic : callable
-        Seconds of a clock that never goes back.
-
-    Raises
-    ------
-    ValueError
-        If the address or a credential can't be one. The text does not repeat it.
-    """
+    """The state of one client of one service; see `Client` for the parameters. Threads may share it."""
 
     def __init__(
         self,
@@ -107,35 +87,38 @@ class Session:
         self._idempotency = idempotency
 
     def begin(self, request: Request[T]) -> PreparedRequest[T]:
-        """Prepare a request.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the body or the key can't be sent.
-        """
+        """Prepare a request; raises `TypeError` or `ValueError` if its body or key can't be sent."""
         kept = self._cache.get(request.path) if request.cached else None
-        content = None if request.body is None else encoded(request.body)
+        content = None
+        if request.body is not None:
+            given = {name: value for name, value in request.body.items() if value is not None}
+            content = json.dumps(given, allow_nan=False, separators=(",", ":")).encode()
         return PreparedRequest(
             request, self._headers(request, kept), content, kept, self._cache.age, self.now()
         )
 
     def retrying(self, prepared: PreparedRequest[Any], seconds: float | None = None) -> dict[str, Any]:
-        """Give tenacity's options for the attempts of an prepared; see `RetryPolicy.retrying`."""
-        request = prepared.request
+        """Give tenacity's options: no attempt starts later than `seconds` from now, by default those of the policy."""
+        request, policy = prepared.request, self.retry
         repeatable = request.repeatable or "Idempotency-Key" in prepared.headers or request.method == "GET"
         idempotent = repeatable or request.method in _IDEMPOTENT
-        seconds = seconds if request.retried else 0.0
-        return self.retry.retrying(self.now, repeatable=repeatable, idempotent=idempotent, seconds=seconds)
+        last = self.now() + (policy.total_seconds if seconds is None else seconds)
+
+        def wait(state: RetryCallState) -> float:
+            failure = None if state.outcome is None else state.outcome.exception()
+            stated = failure.retry_after if isinstance(failure, ApiError) else None
+            return policy.backoff(state.attempt_number) if stated is None else stated
+
+        def stop(state: RetryCallState) -> bool:
+            return state.attempt_number >= policy.attempts or self.now() + state.upcoming_sleep > last
+
+        def again(failure: BaseException) -> bool:
+            return request.retried and may_repeat(failure, repeatable=repeatable, idempotent=idempotent)
+
+        return {"wait": wait, "stop": stop, "retry": retry_if_exception(again), "reraise": True}
 
     def finish(self, prepared: PreparedRequest[T], response: httpx.Response) -> T:
-        """Read an answer, and cache it if it allows that.
-
-        Raises
-        ------
-        UnreadableAnswer
-            If it breaks the interface.
-        """
+        """Read an answer, and cache it if it allows that; raises `UnreadableAnswer` if it breaks the interface."""
         request, kept = prepared.request, prepared.kept
         if response.status_code == httpx.codes.NOT_MODIFIED and kept is not None:
             value = kept.value
@@ -157,18 +140,20 @@ class Session:
         headers = {"Accept": "application/json, application/problem+json"}
         if request.credentials:
             headers |= self._credentials
-        if request.method == "POST":
-            headers |= self._idempotency_key(request)
+        key = request.idempotency_key
+        if key is None and self._idempotency and request.method == "POST":
+            key = str(uuid4())
+        if key is not None:
+            if not _KEY.fullmatch(key):
+                raise ValueError(
+                    "idempotency_key must be 1 to 255 printable ASCII characters without outer spaces"
+                )
+            headers["Idempotency-Key"] = key
         if kept is not None and kept.etag is not None:
             headers["If-None-Match"] = kept.etag
         if request.body is not None:
             headers["Content-Type"] = "application/json"
         return headers
-
-    def _idempotency_key(self, request: Request[Any]) -> dict[str, str]:
-        if request.idempotency_key is not None:
-            return {"Idempotency-Key": checked_key(request.idempotency_key)}
-        return {"Idempotency-Key": str(uuid4())} if self._idempotency else {}
 
 
 def transport_error(error: httpx.RequestError) -> TransportError:
@@ -177,18 +162,14 @@ def transport_error(error: httpx.RequestError) -> TransportError:
 
 
 def _base(text: str) -> str:
-    if not _is_base(text):
-        raise ValueError("base_url must be http or https, with a host, without user, query and fragment")
-    return text
-
-
-def _is_base(text: str) -> bool:
     try:
         url, parts = httpx.URL(text), urlsplit(text)
+        sound = url.scheme in {"http", "https"} and parts.hostname and not url.userinfo
     except (httpx.InvalidURL, ValueError):
-        return False
-    sound = url.scheme in {"http", "https"} and parts.hostname and not url.userinfo
-    return bool(sound) and "?" not in text and "#" not in text
+        sound = False
+    if not sound or "?" in text or "#" in text:
+        raise ValueError("base_url must be http or https, with a host, without user, query and fragment")
+    return text
 
 
 def _credential(name: str, text: str) -> str:

@@ -160,7 +160,7 @@ class VerificationInput(Body):
     subject_id: Annotated[
         Reference | None, Field(repr=False, description="Your own reference for the person.")
     ] = None
-    signals: Annotated[Signals | None, *ruled(_signals, _SIGNALS_OR_NULL)] = None
+    signals: Annotated[Signals | None, *ruled(_signals, _SIGNALS_OR_NULL), Field(repr=False)] = None
 
     @classmethod
     def violations_of_whole(cls, body: Mapping[str, object]) -> tuple[Violation, ...]:

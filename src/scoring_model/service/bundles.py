@@ -20,13 +20,7 @@ _DIRECTORY_FACT: Final = "bundle_directory"
 
 
 class BundlesMissing(BundleError):
-    """Bundles that served the database are not in the directory.
-
-    Parameters
-    ----------
-    versions : tuple of (str, str)
-        Their model and policy versions, at least one.
-    """
+    """Bundles that served the database, by model and policy version, are not in the directory."""
 
     def __init__(self, directory: Path, versions: tuple[tuple[str, str], ...]) -> None:
         named = ", ".join(f"{model} with policy {policy}" for model, policy in versions)
@@ -38,13 +32,7 @@ class BundlesMissing(BundleError):
 
 
 class BundleShelf:
-    """The bundles in one directory.
-
-    Parameters
-    ----------
-    directory : Path
-        Need not exist before the first bundle is kept.
-    """
+    """The bundles in one directory, which need not exist before the first one is kept."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -52,12 +40,7 @@ class BundleShelf:
     def find(self, model_version: str, policy_version: str | None = None) -> Path | None:
         """Find a bundle by the versions in its manifest, whatever the name of its directory.
 
-        Only manifests are read: loading the bundle checks the rest.
-
-        Parameters
-        ----------
-        policy_version : str, optional
-            One model may have served under several policies. Without it any of them will do.
+        Only manifests are read: loading the bundle checks the rest. Without a policy version any of the model will do.
         """
         for path in self._directories():
             manifest = _manifest(path)
@@ -71,17 +54,8 @@ class BundleShelf:
         """Copy a bundle in under its versions, ``<model>.<policy>``, unless it is there already.
 
         A bundle of the shelf that stands under another name is copied too: a training may replace what stands
-        there. A directory that can't be written is taken as it is when it holds the bundle.
-
-        Parameters
-        ----------
-        public_key : Ed25519PublicKey, optional
-            Whose signature it must carry.
-
-        Returns
-        -------
-        Path
-            Where it is kept.
+        there. A directory that can't be written is taken as it is when it holds the bundle. With a public key the
+        bundle must carry its signature. Returns where the bundle is kept.
 
         Raises
         ------
@@ -109,18 +83,7 @@ class BundleShelf:
         return place
 
     def require(self, versions: Iterable[tuple[str, str]]) -> None:
-        """Check that bundles are there.
-
-        Parameters
-        ----------
-        versions : iterable of (str, str)
-            Model and policy version of each bundle that must be there.
-
-        Raises
-        ------
-        BundlesMissing
-            With all missing ones.
-        """
+        """Check that the bundles of these model and policy versions are there, else raise `BundlesMissing`."""
         present = {_versions(manifest) for path in self._directories() if (manifest := _manifest(path))}
         if missing := sorted(set(versions) - present):
             raise BundlesMissing(self.directory, tuple(missing))
@@ -165,13 +128,7 @@ def _manifest(path: Path) -> Manifest | None:
 
 
 async def write_bundle_directory(store: Store, directory: Path) -> None:
-    """Write the directory into the database; the server that started last decides.
-
-    Parameters
-    ----------
-    directory : Path
-        Holds every bundle that ever served the database. It is made absolute.
-    """
+    """Write the absolute path of the directory into the database; the server that started last decides."""
     value = os.fsencode(directory.resolve())
     async with store.writing([WHOLE_DATABASE]) as transaction:
         if await transaction.fact(_DIRECTORY_FACT) != value:

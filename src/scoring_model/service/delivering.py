@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, cast
 
-from scoring_model.service.egress import Egress
+from scoring_model.service.core.faults import log_fault
+from scoring_model.service.core.rows import EventRow, Row
+from scoring_model.service.delivery.egress import Egress
 from scoring_model.service.process import cancelled_by_signals
-
-if TYPE_CHECKING:
-    from scoring_model.service.store import Store
+from scoring_model.service.store import Bucket, Reader, Store, Transaction
 
 FLOOR: Final = 100.0
 """Attempts a second that a process which answers requests begins at least, however long those wait."""
@@ -34,6 +35,54 @@ class Requests:
     oldest_waits: Callable[[], float]
 
 
+class WatchedStore(Store):
+    """A store that calls `committed` after each commit of an event that waits for delivery."""
+
+    def __init__(self, store: Store, committed: Callable[[], None]) -> None:
+        self._store = store
+        self._committed = committed
+
+    def reading(self) -> AbstractAsyncContextManager[Reader]:
+        """See `Store.reading`."""
+        return self._store.reading()
+
+    @contextlib.asynccontextmanager
+    async def writing(
+        self, history_scopes: Sequence[str], *, wait: bool = True
+    ) -> AsyncIterator[Transaction]:
+        """See `Store.writing`."""
+        async with self._store.writing(history_scopes, wait=wait) as transaction:
+            watched = _WatchedTransaction(transaction)
+            yield cast(Transaction, watched)
+        if watched.has_events:
+            self._committed()
+
+    async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
+        """See `Store.take`."""
+        return await self._store.take(key, capacity=capacity, per_second=per_second, now=now)
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        await self._store.close()
+
+
+class _WatchedTransaction:
+    """A transaction that notes whether it inserts events that wait."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self.has_events = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transaction, name)
+
+    async def insert(self, rows: Sequence[Row]) -> None:
+        """See `Transaction.insert`."""
+        await self._transaction.insert(rows)
+        if rows and isinstance(rows[0], EventRow):  # all are of one kind
+            self.has_events |= any(isinstance(row, EventRow) and row.waiting for row in rows)
+
+
 @contextlib.asynccontextmanager
 async def delivering(
     store: Store,
@@ -49,11 +98,8 @@ async def delivering(
 
     Parameters
     ----------
-    store : Store
-        Closed by the caller, afterwards.
     master_source : str
         Where the master keys come from, which the secrets of webhooks are encrypted under.
-    egress : Egress
     grace_seconds : float
         Time that attempts get to end. One that does not is repeated when its lease is over.
     beside : Requests, optional
@@ -73,7 +119,7 @@ async def delivering(
 
     secrets = await load_or_create(store, load_master_keys(master_source))
     await seal_migrated(store, secrets)
-    async with AiohttpSender(egress.networks, development=egress.development, proxy=egress.proxy) as sender:
+    async with AiohttpSender(egress) as sender:
         limits = DeliveryLimits(grace=grace_seconds, floor=None if beside is None else FLOOR)
         deliverer = Deliverer(
             store=store,
@@ -103,10 +149,6 @@ def deliver(
     ----------
     database : str
         URL; the tables must be those of this version.
-    master_source : str
-    egress : Egress
-    grace_seconds : float
-        See `delivering`.
     ready : callable
         Called once, when it begins to look for deliveries.
 
@@ -138,7 +180,5 @@ def deliver(
 
 def _log_failure(task: asyncio.Task[None]) -> None:
     """Log the error that ended a deliverer: a process that answers requests does not wait for it."""
-    from scoring_model.service.core.faults import log_fault
-
     if not task.cancelled() and (error := task.exception()) is not None:
         log_fault("delivering", error)

@@ -33,7 +33,7 @@ from scoring_model.service.keys.keyring import UnknownMasterKey
 from scoring_model.service.keys.link_hashes import Linker
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
-from scoring_model.service.scoring.request import unpack_payload
+from scoring_model.service.scoring.payload import unpack_payload
 from scoring_model.service.store import Reader, Store, Transaction
 
 YOUNGEST: Final = 16  # full years

@@ -1,32 +1,48 @@
-"""One process that answers requests: it opens the service, answers until it is asked to stop, and closes everything."""
+"""One process that answers requests, or several on one socket under a supervisor.
+
+Run as a program this module is one of several. It reads its settings as a line of JSON from standard input, whose end
+asks it to stop, and writes `READY` to standard output once it answers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import gc
+import json
+import os
 import resource
 import signal
 import socket
+import sys
+import threading
+import traceback
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from scoring_model.service.core.faults import log_fault
+from scoring_model.service.core.faults import log_fault, log_notice
 from scoring_model.service.settings import ServiceSettings
-from scoring_model.service.standard_error import install
+from scoring_model.service.standard_error import install, is_explained, text_of
 
 if TYPE_CHECKING:
-    from scoring_model.service.delivering import Requests
     from scoring_model.service.http.settings import HttpSettings
-    from scoring_model.service.service import Service
-    from scoring_model.service.store import Store
 
 STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _DESCRIPTORS: Final = 256
 """For everything but connections: database, deliveries, files."""
 _MICROSECONDS: Final = 1_000_000
 _COLLECT_AFTER: Final = 20_000  # objects made and not freed, of the kinds that can be in a cycle
+
+READY: Final = b"ready\n"
+
+FIRST_WAIT: Final = 0.5
+"""Seconds until a worker that ended is started again; each further wait doubles the one before."""
+LONGEST_WAIT: Final = 30.0
+STEADY: Final = 60.0
+"""Seconds after which a worker that ends is waited for as if it were the first time."""
+KILL_AFTER: Final = 5.0
+"""Seconds beyond the grace of the settings after which a worker that does not stop is killed."""
 
 
 @contextlib.contextmanager
@@ -46,16 +62,8 @@ def cancelled_by_signals() -> Iterator[None]:
 def serve(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
     """Open the service and answer requests until SIGTERM or SIGINT, then end what is under way.
 
-    To be called in the main thread, which gets the signals.
-
-    Parameters
-    ----------
-    settings : ServiceSettings
-        Of a prepared database; see `run.prepare`.
-    listener : socket.socket
-        Already listening: connections that come before `ready` wait.
-    ready : callable
-        Called once when requests are answered.
+    To be called in the main thread, which gets the signals; the database is prepared (`run.prepare`), and connections
+    that come before `ready` is called wait.
     """
     import uvloop
 
@@ -68,11 +76,20 @@ def serve(settings: ServiceSettings, listener: socket.socket, *, ready: Callable
 
 async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
     with cancelled_by_signals():
-        http = _http_settings(settings)
-        app, close = await open_application(settings, http)
         from scoring_model.service.http.context import configure
         from scoring_model.service.http.server import run
+        from scoring_model.service.http.settings import HttpSettings
 
+        http = HttpSettings(
+            trusted_proxies=settings.networks,
+            max_connections=connections_within_descriptors(settings.max_connections),
+            max_connections_per_address=settings.max_connections_per_address,
+            head_seconds=settings.head_timeout / _MICROSECONDS,
+            body_seconds=settings.body_timeout / _MICROSECONDS,
+            write_seconds=settings.write_timeout / _MICROSECONDS,
+            access_log=settings.request_log,
+        )
+        app, close = await open_application(settings, http)
         configure()
         install()
         freeze_gc()
@@ -84,20 +101,6 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         except Exception as error:
             log_fault("serving", error)
             raise SystemExit(1) from None
-
-
-def _http_settings(settings: ServiceSettings) -> HttpSettings:
-    from scoring_model.service.http.settings import HttpSettings
-
-    return HttpSettings(
-        trusted_proxies=settings.networks,
-        max_connections=connections_within_descriptors(settings.max_connections),
-        max_connections_per_address=settings.max_connections_per_address,
-        head_seconds=settings.head_timeout / _MICROSECONDS,
-        body_seconds=settings.body_timeout / _MICROSECONDS,
-        write_seconds=settings.write_timeout / _MICROSECONDS,
-        access_log=settings.request_log,
-    )
 
 
 def connections_within_descriptors(wanted: int) -> int:
@@ -113,60 +116,47 @@ async def open_application(
     settings: ServiceSettings, http: HttpSettings
 ) -> tuple[Any, Callable[[], Awaitable[None]]]:
     """Open store, service and deliverer; return the application, and what closes all of them."""
-    from scoring_model.service.core.clock import SystemClock
-    from scoring_model.service.delivering import Requests
-    from scoring_model.service.delivery.watched_store import WatchedStore
-    from scoring_model.service.http import create_app
-    from scoring_model.service.store import open_store
-
-    opened = contextlib.AsyncExitStack()
-    try:
-        store = await open_store(settings.database)
-        opened.push_async_callback(store.close)
-        committed = asyncio.Event()
-        watched = WatchedStore(store, committed.set) if settings.deliver else store
-        service = await _open_service(settings, watched)
-        opened.push_async_callback(service.close)
-        if settings.deliver:
-            requests = Requests(committed=committed, oldest_waits=lambda: service.queue.oldest_waits)
-            await opened.enter_async_context(_delivering(settings, store, requests))
-        return create_app(service, http, clock=SystemClock()), opened.aclose
-    except BaseException:
-        await opened.aclose()
-        raise
-
-
-async def _open_service(settings: ServiceSettings, store: Store) -> Service:
     from scoring_model.bundle.seal import load_public_key
     from scoring_model.service.core.clock import SystemClock
+    from scoring_model.service.delivering import Requests, WatchedStore, delivering
+    from scoring_model.service.http import create_app
     from scoring_model.service.keys.keyring import load_master_keys
     from scoring_model.service.scoring.commit_queue import QueueLimits
     from scoring_model.service.service import open_service
+    from scoring_model.service.store import open_store
 
-    return await open_service(
-        store,
-        bundle=settings.bundle,
-        public_key=None if settings.public_key is None else load_public_key(settings.public_key),
-        keyring=lambda: load_master_keys(settings.master_source),
-        clock=SystemClock(),
-        limits=QueueLimits(
-            batch=settings.max_batch,
-            waiting=settings.queue_limit,
-            wait_seconds=settings.queue_wait / _MICROSECONDS,
-            scoring_seconds=settings.scoring_timeout / _MICROSECONDS,
-            commit_seconds=settings.commit_timeout / _MICROSECONDS,
-        ),
-        development=settings.development,
-    )
-
-
-def _delivering(
-    settings: ServiceSettings, store: Store, requests: Requests
-) -> AbstractAsyncContextManager[object]:
-    from scoring_model.service.delivering import delivering
-
-    grace = settings.shutdown_grace / _MICROSECONDS
-    return delivering(store, settings.master_source, settings.egress, grace_seconds=grace, beside=requests)
+    clock, committed, opened = SystemClock(), asyncio.Event(), contextlib.AsyncExitStack()
+    try:
+        store = await open_store(settings.database)
+        opened.push_async_callback(store.close)
+        service = await open_service(
+            WatchedStore(store, committed.set) if settings.deliver else store,
+            bundle=settings.bundle,
+            public_key=None if settings.public_key is None else load_public_key(settings.public_key),
+            keyring=lambda: load_master_keys(settings.master_source),
+            clock=clock,
+            limits=QueueLimits(
+                batch=settings.max_batch,
+                waiting=settings.queue_limit,
+                wait_seconds=settings.queue_wait / _MICROSECONDS,
+                scoring_seconds=settings.scoring_timeout / _MICROSECONDS,
+                commit_seconds=settings.commit_timeout / _MICROSECONDS,
+            ),
+            development=settings.development,
+        )
+        opened.push_async_callback(service.close)
+        if settings.deliver:
+            grace = settings.shutdown_grace / _MICROSECONDS
+            requests = Requests(committed=committed, oldest_waits=lambda: service.queue.oldest_waits)
+            await opened.enter_async_context(
+                delivering(
+                    store, settings.master_source, settings.egress, grace_seconds=grace, beside=requests
+                )
+            )
+        return create_app(service, http, clock=clock), opened.aclose
+    except BaseException:
+        await opened.aclose()
+        raise
 
 
 def freeze_gc() -> None:
@@ -177,3 +167,123 @@ def freeze_gc() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, 20, 20)
+
+
+class WorkerFailed(ValueError):
+    """A worker ended before it ever answered, so that starting it again would be of no use."""
+
+
+def supervise(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
+    """Keep `settings.workers` processes answering until SIGTERM or SIGINT, then stop them.
+
+    Every worker inherits the listener; `ready` is called when all of them answer for the first time.
+
+    Raises
+    ------
+    WorkerFailed
+        If one ended before it answered for the first time. Standard error has its reason. The others are stopped.
+    """
+    asyncio.run(_supervise(settings, listener, ready))
+
+
+async def _supervise(settings: ServiceSettings, listener: socket.socket, ready: Callable[[], None]) -> None:
+    answering = [asyncio.Event() for _ in range(settings.workers)]
+    failed = None
+    with cancelled_by_signals():
+        try:
+            async with asyncio.TaskGroup() as group:
+                for first in answering:
+                    group.create_task(_keep_alive(settings, listener, first))
+                for first in answering:
+                    await first.wait()
+                ready()
+        except* WorkerFailed as failures:
+            failed = failures.exceptions[0]
+        except* asyncio.CancelledError:
+            pass
+    if failed is not None:
+        raise failed
+
+
+async def _keep_alive(settings: ServiceSettings, listener: socket.socket, first: asyncio.Event) -> None:
+    """Start a worker, wait for its end, start it again; when cancelled, stop it."""
+    loop, wait = asyncio.get_running_loop(), FIRST_WAIT
+    while True:
+        began = loop.time()
+        process = await _start(settings, listener)
+        try:
+            code = await _watch(process, first)
+        except asyncio.CancelledError:
+            listener.close()  # nobody is to wait there once the workers have closed it
+            await _stop(process, settings)
+            raise
+        if not first.is_set():
+            raise WorkerFailed(f"a worker ended with {code} before it answered")
+        if loop.time() - began >= STEADY:
+            wait = FIRST_WAIT
+        log_notice(f"worker {process.pid} ended with {code}; another one starts in {wait:g} s")
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, LONGEST_WAIT)
+
+
+async def _start(settings: ServiceSettings, listener: socket.socket) -> Process:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "scoring_model.service.process", str(listener.fileno())),
+        stdin=PIPE,
+        stdout=PIPE,
+        pass_fds=(listener.fileno(),),
+        start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops each worker once
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(settings.to_plain()).encode() + b"\n")
+    return process
+
+
+async def _watch(process: Process, first: asyncio.Event) -> int:
+    assert process.stdout is not None
+    if await process.stdout.readline() == READY:
+        first.set()
+    return await process.wait()
+
+
+async def _stop(process: Process, settings: ServiceSettings) -> None:
+    """Stop a worker: requests get their grace, then attempts of deliveries get theirs."""
+    grace = settings.shutdown_notice + (1 + settings.deliver) * settings.shutdown_grace
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait(), grace / _MICROSECONDS + KILL_AFTER)
+    except TimeoutError:
+        log_notice(f"worker {process.pid} did not stop in time and is killed")
+        process.kill()
+        await process.wait()
+
+
+def main() -> int:
+    """Answer on the socket whose descriptor is the argument; returns 1 if that could not be begun."""
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        settings = ServiceSettings.from_plain(json.loads(sys.stdin.buffer.readline()))
+        threading.Thread(target=_stop_with_supervisor, daemon=True).start()
+        serve(settings, listener, ready=_report_ready)
+    except Exception as error:
+        if not is_explained(error):
+            traceback.print_exc()
+        print(f"error: {text_of(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _stop_with_supervisor() -> None:
+    """Stop as SIGTERM does when standard input ends: the supervisor is gone, however it ended."""
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _report_ready() -> None:
+    os.write(1, READY)
+    os.dup2(2, 1)  # what is printed from now on belongs to the log
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,7 +17,7 @@ from scoring_model.service.core.rows import PersonKeyRow, VerificationRow
 from scoring_model.service.idempotency import LIFETIME
 from scoring_model.service.keys.data_keys import DataKey, Vault
 from scoring_model.service.keys.keyring import Keyring, Unreadable
-from scoring_model.service.scoring.request import pack_stored, signals_are_gone, unpack_payload
+from scoring_model.service.scoring.payload import pack_stored, signals_are_gone, unpack_payload
 from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.store import Cutoffs, Expiring, Key, Store, StoreUnavailable
 

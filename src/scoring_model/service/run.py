@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core.faults import log_notice
-from scoring_model.service.process import serve
+from scoring_model.service.process import serve, supervise
 from scoring_model.service.settings import ServiceSettings, sqlite_path
 from scoring_model.service.standard_error import install
-from scoring_model.service.workers import supervise
 
 if TYPE_CHECKING:
     from scoring_model.service.store import Store
@@ -46,7 +45,6 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
 
     Parameters
     ----------
-    settings : ServiceSettings
     say : callable
         Called with the base URL, once requests are answered.
     report : callable
@@ -54,10 +52,8 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
 
     Raises
     ------
-    AddressUnavailable
-        If the port is taken. This and the next one are raised before anything is created.
-    AlreadyServed
-        If another process serves the same file of SQLite.
+    AddressUnavailable, AlreadyServed
+        If the port is taken, or the file of SQLite is served by another process; before anything is created.
     Exception
         Anything else that prevents the start; `standard_error.is_explained` says whether its text is enough.
     """
@@ -82,14 +78,7 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Listen on an address.
-
-    Parameters
-    ----------
-    host : str
-        Name or address; of a name with several addresses the first.
-    port : int
-        0 for a free one.
+    """Listen on an address, or on the first of a name; port 0 is a free one.
 
     Raises
     ------
@@ -121,12 +110,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
 
     A new SQLite database gets its tables, and a master key where its default place has none. The root secret is
     created. The bundle is copied to those that served before, all of which must be there; their directory is written
-    into the database.
-
-    Returns
-    -------
-    ServiceSettings
-        With the copy of the bundle: a training may replace the original.
+    into the database. The settings that are returned name the copy of the bundle: a training may replace the original.
     """
     from scoring_model.bundle import check_protocol, read_bundle
     from scoring_model.bundle.seal import load_public_key

@@ -1,8 +1,8 @@
-"""The service: the operations over one bundle and one store, and what runs beside requests."""
+"""The service: the operations over one bundle and one store, its readiness, and what runs beside requests."""
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from scoring_model.records.normalisation import NORMALISATION_VERSION
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.faults import log_fault
+from scoring_model.service.core.faults import log_fault, log_warning
 from scoring_model.service.core.rows import BundleRow
 from scoring_model.service.credentials import Credentials, RateLimits
 from scoring_model.service.idempotency import IdempotencyStore
@@ -23,10 +23,10 @@ from scoring_model.service.retention import Housekeeping, note_window, warn_of_s
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue, QueueLimits
 from scoring_model.service.scoring.pending import PendingWork
-from scoring_model.service.scoring.readiness import ReadinessCheck
+from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.scoring.scoring import Scoring
-from scoring_model.service.scoring.verifications import Sentences, Verifications
-from scoring_model.service.store import WHOLE_DATABASE, Store, StoreUnavailable, Transaction
+from scoring_model.service.scoring.verifications import Verifications
+from scoring_model.service.store import TRUNCATION_FACT, WHOLE_DATABASE, Store, StoreUnavailable
 from scoring_model.service.webhooks import Webhooks, seal_migrated
 
 if TYPE_CHECKING:
@@ -35,9 +35,67 @@ if TYPE_CHECKING:
 _LINKS_FACT: Final = "link_keys"
 _FOLLOW_SECONDS: Final = 2.0
 
+CLOCK_INTERVAL: Final = 5.0
+"""Seconds between two checks of the newest events: a check reads an index for each client."""
+
 
 class HistoryMismatch(ValueError):
     """The bundle links records in another way than the history in the store was written with."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Readiness:
+    """The state of a process that can take requests.
+
+    Parameters
+    ----------
+    erasure_incomplete_since : int or None
+        Since when an erasure waits for the truncation of the write-ahead log: microseconds since 1970-01-01 UTC. None
+        when every erasure is complete on the live files, and always on a server.
+    clock_behind : int
+        Microseconds by which the newest event that has link records is ahead of this process's clock; 0 where that is
+        no more than `SKEW`.
+    """
+
+    erasure_incomplete_since: int | None
+    clock_behind: int
+
+
+class ReadinessCheck:
+    """Checks the database for one process."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._behind = 0
+        self._next_check = 0.0
+
+    async def check(self) -> Readiness | None:
+        """Check; None while the database does not answer."""
+        try:
+            async with self._store.reading() as reader:
+                since = await reader.fact(TRUNCATION_FACT)
+            await self._check_clock()
+        except StoreUnavailable:
+            return None
+        return Readiness(
+            erasure_incomplete_since=None if since is None else int(since), clock_behind=self._behind
+        )
+
+    async def _check_clock(self) -> None:
+        present = asyncio.get_running_loop().time()
+        if present < self._next_check:
+            return
+        now = self._clock.now()
+        async with self._store.reading() as reader:
+            newest = await reader.newest_event(now + SKEW)
+        if newest is not None and not self._behind:
+            log_warning(
+                f"The newest event is {(newest - now) // 1_000_000} s ahead of this process's clock: verifications "
+                "that share a link key with such an event are answered 503. See 'Clocks' in docs/service.md."
+            )
+        self._behind = 0 if newest is None else newest - now
+        self._next_check = present + CLOCK_INTERVAL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,13 +162,10 @@ async def open_service(
     ----------
     store : Store
         Its schema is up to date.
-    bundle : Path
     public_key : Ed25519PublicKey, optional
         Whose signature the bundle must carry.
     keyring : callable
         Reads the keyring.
-    clock : Clock
-    limits : QueueLimits, optional
     development : bool
         Whether webhooks may be plain http and on this machine.
     background : bool
@@ -128,7 +183,7 @@ async def open_service(
     secrets = await load_or_create(store, keys)
     await seal_migrated(store, secrets)
     await _agree_on_links(store, scorer)
-    sentences = await _register(store, scorer, clock)
+    bundles = await _register(store, scorer, clock)
     await warn_of_short_history(store, clock, longest=scorer.matrix.spec.windows[-1])
     await note_window(store, scorer.matrix.spec.windows[-1])
     service = _assemble(
@@ -138,7 +193,7 @@ async def open_service(
         secrets=secrets,
         clock=clock,
         limits=limits or QueueLimits(),
-        sentences=sentences,
+        bundles=bundles,
         development=development,
     )
     if background:
@@ -154,7 +209,7 @@ def _assemble(
     secrets: Secrets,
     clock: Clock,
     limits: QueueLimits,
-    sentences: Sentences,
+    bundles: Sequence[BundleRow],
     development: bool,
 ) -> Service:
     idempotency = IdempotencyStore(store, secrets, clock)
@@ -194,7 +249,7 @@ def _assemble(
             candidates=candidates,
             scoring=scoring,
             clock=clock,
-            sentences=sentences,
+            bundles=bundles,
         ),
         webhooks=Webhooks(
             store=store,
@@ -214,7 +269,12 @@ def _assemble(
 
 async def _agree_on_links(store: Store, scorer: Scorer) -> None:
     """Record how the first bundle links records, and reject a bundle that differs."""
-    wanted = json.dumps(_links_of(scorer), sort_keys=True).encode()
+    keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
+    links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
+    amount = scorer.matrix.spec.amount
+    if amount is not None:  # databases from before there were amounts have no `amount`
+        links["amount"] = {"signal": amount.signal, "decimals": amount.decimals}
+    wanted = json.dumps(links, sort_keys=True).encode()
     async with store.writing([WHOLE_DATABASE]) as transaction:
         known = await transaction.fact(_LINKS_FACT)
         if known is None:
@@ -226,33 +286,13 @@ async def _agree_on_links(store: Store, scorer: Scorer) -> None:
             )
 
 
-def _links_of(scorer: Scorer) -> dict[str, object]:
-    """What a history depends on; databases from before there were amounts have no `amount`."""
-    keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
-    found: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
-    amount = scorer.matrix.spec.amount
-    if amount is not None:
-        found["amount"] = {"signal": amount.signal, "decimals": amount.decimals}
-    return found
-
-
-async def _register(store: Store, scorer: Scorer, clock: Clock) -> Sentences:
-    """Record that a bundle serves; returns the sentences of every bundle that ever served."""
-    manifest = scorer.manifest
+async def _register(store: Store, scorer: Scorer, clock: Clock) -> Sequence[BundleRow]:
+    """Record that a bundle serves; returns every bundle that ever served."""
+    model, policy = scorer.manifest.model_version, scorer.manifest.policy_version
     async with store.writing([WHOLE_DATABASE]) as transaction:
         served = await transaction.bundles()
-        versions = {(row.model_version, row.policy_version) for row in served}
-        if (manifest.model_version, manifest.policy_version) not in versions:
-            served = [*served, await _write_bundle(transaction, scorer, clock)]
-    return Sentences(served)
-
-
-async def _write_bundle(transaction: Transaction, scorer: Scorer, clock: Clock) -> BundleRow:
-    row = BundleRow(
-        scorer.manifest.model_version,
-        scorer.manifest.policy_version,
-        json.dumps(dict(scorer.sentences), sort_keys=True),
-        clock.now(),
-    )
-    await transaction.insert([row])
-    return row
+        if (model, policy) not in {(row.model_version, row.policy_version) for row in served}:
+            sentences = json.dumps(dict(scorer.sentences), sort_keys=True)
+            served.append(BundleRow(model, policy, sentences, clock.now()))
+            await transaction.insert(served[-1:])
+    return served

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.times import Duration
-from scoring_model.service.egress import Egress, broken_egress, broken_networks
+from scoring_model.service.delivery.egress import Egress, broken_egress, broken_networks
 
 PREFIX: Final = "SCORING_MODEL_"
 """Of all variables of the environment that the service reads; it rejects unknown ones with it."""

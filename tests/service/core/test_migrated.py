@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.clients import Caller
-from scoring_model.service.scoring.replay import Replay, replay
+from scoring_model.service.scoring.verifications import Replay, replay
 from scoring_model.service.store import migrate, migrations
 from scoring_model.service.store.migrations import script
 from service_use import MASTERS, World, applicants, file_of, opened, tell

@@ -73,42 +73,6 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
     tell(store_url, sealed, story)
 
 
-def test_the_queue_reports_how_long_its_oldest_request_has_waited(store_url: str, sealed: Path) -> None:
-    """From when it came until its transaction holds the lock; nothing waits afterwards."""
-
-    async def story(world: World) -> None:
-        assert world.queue.oldest_waits == 0.0
-        began = asyncio.get_running_loop().time()
-        first = await blocked(world)
-        second = asyncio.ensure_future(world.queue.change(Owner("p"), set_fact("second")))
-        await asyncio.sleep(0.05)
-        assert 0.04 <= world.queue.oldest_waits <= asyncio.get_running_loop().time() - began
-        world.store.gate.set()
-        await asyncio.gather(first, second)
-        assert world.queue.oldest_waits == 0.0
-
-    tell(store_url, sealed, story)
-
-
-def test_changes_are_made_in_the_order_in_which_they_came(store_url: str, sealed: Path) -> None:
-    """Within a batch and from batch to batch the first to come is the first to be made."""
-
-    async def story(world: World) -> None:
-        made: list[int] = []
-
-        def noted(number: int) -> Change:
-            async def change(transaction: Transaction) -> Done[str]:
-                made.append(number)
-                return await set_fact(str(number))(transaction)
-
-            return change
-
-        await together(world, *(world.queue.change(Owner("p"), noted(i)) for i in range(30)))
-        assert made == list(range(30))
-
-    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
-
-
 def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> None:
     """The transaction that scores ends after so many, so that nobody waits for a crowd."""
 
@@ -168,20 +132,6 @@ def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, se
     tell(store_url, sealed, story)
 
 
-def test_a_request_is_refused_at_arrival_when_too_many_are_under_way(store_url: str, sealed: Path) -> None:
-    """One more than the limit; the places of those that were answered are free again."""
-
-    async def story(world: World) -> None:
-        for _ in range(3):
-            world.queue.enter(1)
-        with pytest.raises(Overloaded):
-            world.queue.enter(1)
-        world.queue.leave(1)
-        world.queue.enter(1)
-
-    tell(store_url, sealed, story, limits=QueueLimits(waiting=3))
-
-
 def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_url: str, sealed: Path) -> None:
     """The client whose oldest request has waited longer than the limit is refused, another one is not."""
 
@@ -197,28 +147,6 @@ def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_ur
         world.queue.enter(1)
 
     tell(store_url, sealed, story, limits=QueueLimits(wait_seconds=0.01))
-
-
-def test_clients_take_turns(store_url: str, sealed: Path) -> None:
-    """A client with one change is not behind all those of another one that came before."""
-
-    async def story(world: World) -> None:
-        made: list[str] = []
-
-        def noted(name: str) -> Change:
-            async def change(transaction: Transaction) -> Done[str]:
-                made.append(name)
-                return await set_fact(name)(transaction)
-
-            return change
-
-        flood = [world.queue.change(Owner("p", 1), noted(f"flood {i}")) for i in range(9)]
-        other = world.queue.change(Owner("p", 2), noted("other"))
-        await together(world, *flood, other)
-        assert made.index("other") == 1
-        assert [name for name in made if name != "other"] == [f"flood {i}" for i in range(9)]
-
-    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
 
 
 def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None:

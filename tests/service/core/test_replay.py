@@ -12,8 +12,8 @@ from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core import ids
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
 from scoring_model.service.scoring.commit_queue import QueueLimits
-from scoring_model.service.scoring.replay import NotReplayable, Replay, replay
-from scoring_model.service.scoring.request import pack_stored, unpack_payload
+from scoring_model.service.scoring.payload import pack_stored, unpack_payload
+from scoring_model.service.scoring.verifications import NotReplayable, Replay, replay
 from scoring_model.training.run import Training
 from service_use import (
     MASTERS,

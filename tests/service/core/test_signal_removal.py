@@ -16,7 +16,7 @@ from scoring_model.service.export import export_records
 from scoring_model.service.keys.data_keys import Vault
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.retention import Ages, OldSignals, Pruned, Removed, prune, remove_signals
-from scoring_model.service.scoring.replay import Replay, replay
+from scoring_model.service.scoring.verifications import Replay, replay
 from service_use import (
     HOUR,
     MASTERS,

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from scoring_model.contract.outcome import Outcome
-from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
@@ -31,49 +30,6 @@ async def stepped_up(world: World, caller: Caller, **parts: Any) -> bytes:
     found = (await world.verify(caller, **parts)).resource
     assert found.outcome is Outcome.STEPPED_UP
     return found.id
-
-
-def test_verification_needs_an_identity_or_signals(store_url: str, sealed: Path) -> None:
-    """Neither is refused, also with a subject alone; each alone and both together are taken."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        for body in ({}, {"subjectId": "s"}, {"identityId": None, "signals": None}):
-            assert await refused(world, caller, body) == {("", "missing")}
-        identity = await world.identity(caller, applicants(sealed)[0].identity)
-        bodies: list[dict[str, Any]] = [
-            {"identity": identity},
-            {"signals": {}},
-            {"identity": identity, "signals": {"vpn": True}},
-        ]
-        for parts in bodies:
-            found = (await world.verify(caller, **parts)).resource
-            assert found.status is VerificationStatus.COMPLETED
-            assert found.identity_id == parts.get("identity")
-
-    tell(store_url, sealed, story)
-
-
-def test_verification_breaks_all_rules_at_once(store_url: str, sealed: Path) -> None:
-    """A wrong type of a used signal, a nested one, an unknown field and ids that are none, all in one answer."""
-
-    async def story(world: World) -> None:
-        caller = await world.client()
-        body = {
-            "identityId": "x",
-            "previousVerificationId": 7,
-            "signals": {"vpn": "perhaps", "deep": {}},
-            "outcome": "PASSED",
-        }
-        assert {pointer for pointer, _ in await refused(world, caller, body)} == {
-            IDENTITY,
-            PREVIOUS,
-            "/signals/vpn",
-            "/signals/deep",
-            "/outcome",
-        }
-
-    tell(store_url, sealed, story)
 
 
 def test_verification_of_an_identity_that_is_not_there(store_url: str, sealed: Path) -> None:

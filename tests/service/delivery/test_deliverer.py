@@ -11,7 +11,7 @@ from standardwebhooks.webhooks import Webhook
 from delivery_use import Sent, World, tell
 from scoring_model.service.core.rows import DeliveryStatus, EventRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
-from scoring_model.service.delivery.schedule import DELAYS, DISABLE_AFTER, HOUR, SECOND
+from scoring_model.service.delivery.results import DELAYS, DISABLE_AFTER, HOUR, SECOND
 from scoring_model.service.delivery.sender import Reply
 from scoring_model.service.webhooks import new_secret
 from service_use import START, table

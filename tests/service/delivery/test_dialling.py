@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from scoring_model.service.delivery.address_policy import AddressPolicy
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     MOST_ADDRESSES,
@@ -18,6 +17,7 @@ from scoring_model.service.delivery.dialling import (
     checked_sockets,
     system_lookup,
 )
+from scoring_model.service.delivery.egress import AddressPolicy
 
 PUBLIC = AddressPolicy()
 

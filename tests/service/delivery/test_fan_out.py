@@ -1,6 +1,5 @@
 """Contract, "Webhooks", Events: which webhook gets which event, once."""
 
-import asyncio
 from collections.abc import Iterable
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.delivery.fan_out import MOST_CLIENTS, FannedOut, deliveries_of, fan_out, gets
-from scoring_model.service.store import Store, open_store
+from scoring_model.service.store import Store
 from scoring_model.service.webhooks import pack_event_types, unpack_event_types, wants
 from service_use import START
 from store_story import tell, write
@@ -169,27 +168,6 @@ def test_law_10_what_was_not_committed_is_fanned_out_again(store_url: str) -> No
         assert await pairs(store) == set()
         assert await fanned(store) == (1, 1)
         assert await pairs(store) == {(event.id, webhook.id)}
-
-    tell(store_url, story)
-
-
-def test_webhooks_several_processes_fan_out_each_event_once(store_url: str) -> None:
-    """Transactions of several stores at the same time take every event, and none twice."""
-
-    async def story(store: Store) -> None:
-        events, webhook = [event_row() for _ in range(200)], hook()
-        await write(store, webhook, *events)
-        others = [await open_store(store_url) for _ in range(3)]
-        try:
-            while any(
-                taken.events
-                for taken in await asyncio.gather(*(fanned(one, limit=7) for one in [store, *others]))
-            ):
-                pass
-        finally:
-            for one in others:
-                await one.close()
-        assert await pairs(store) == {(event.id, webhook.id) for event in events}
 
     tell(store_url, story)
 

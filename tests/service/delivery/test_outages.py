@@ -69,27 +69,6 @@ def test_law_10_a_late_result_does_not_undo_a_delivery(store_url: str) -> None:
     tell(store_url, story)
 
 
-def test_law_10_results_wait_for_a_database_that_is_away(store_url: str) -> None:
-    """What was sent is written when the database is back, without being sent again."""
-
-    async def story(world: World) -> None:
-        await world.hook()
-        await world.events(5)
-        world.sender.reply = Reply(200)
-        found = await world.deliverer.step()
-        refused = break_off(world)
-        await eventually(lambda: len(world.sender.sent) == 5 and refused.is_set())
-        assert await world.statuses() == {"WAITING": 5}
-        world.store.error = None
-        await world.deliverer.finished()
-        assert found == 10
-        assert await world.statuses() == {"DELIVERED": 5}
-        await world.drain()
-        assert len(world.sender.sent) == 5
-
-    tell(store_url, story)
-
-
 def test_law_10_nothing_is_taken_while_results_wait(store_url: str) -> None:
     """What was sent and could not be written yet is not sent again, even when its lease is over meanwhile."""
     limits = DeliveryLimits(interval=0.3, gather=0.0)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.rate_controller import TARGET_WAIT, TICK, RateController
+from scoring_model.service.delivery.deliverer import TARGET_WAIT, TICK, RateController
 
 FLOOR = 200.0
 SOME = 400  # beats, which are four seconds

@@ -1,6 +1,5 @@
 """The example of a receiver, run as its users run it, with deliveries that another library signed."""
 
-import asyncio
 import base64
 import datetime
 import http.client
@@ -17,8 +16,6 @@ from pathlib import Path
 
 import pytest
 from standardwebhooks.webhooks import Webhook
-
-from scoring_model.service.delivery.sender import AiohttpSender, Reply
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "receiver.py"
 SECRET = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
@@ -133,20 +130,6 @@ def test_what_the_service_did_not_sign_is_refused(tmp_path: Path) -> None:
         assert receiver.post({**headers, "Content-Length": "-1"}, b"") == 411
         assert receiver.post(headers, body) == 204
         assert receiver.line() == "verification.passed r1"
-
-
-def test_the_sender_of_the_service_gets_through(tmp_path: Path) -> None:
-    """What the service's own sender posts is taken, over one connection."""
-
-    async def run(port: int) -> list[Reply]:
-        async with AiohttpSender(development=True) as sender:
-            return [
-                await sender.send(f"http://127.0.0.1:{port}/hook", *signed(f"msg_{number}"), client=1)
-                for number in range(5)
-            ]
-
-    with running(tmp_path / "events.db") as receiver:
-        assert asyncio.run(run(receiver.port)) == [Reply(204)] * 5
 
 
 def test_a_receiver_needs_a_secret() -> None:

@@ -12,9 +12,7 @@ from delivery_use import OK, Sent, World, WrittenSender, never, running, tell
 from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.delivery.deliverer import LEASE, DeliveryLimits
 from scoring_model.service.delivery.sender import Reply
-from scoring_model.service.delivery.watched_store import WatchedStore
 from service_use import START, eventually
-from stored_rows import event_row
 
 
 def test_webhooks_several_processes_send_everything_once(store_url: str) -> None:
@@ -32,31 +30,6 @@ def test_webhooks_several_processes_send_everything_once(store_url: str) -> None
         assert set(Counter(sent.id for sent in world.sender.sent).values()) == {1}
 
     tell(store_url, story)
-
-
-def test_webhooks_no_more_at_once_than_allowed(store_url: str) -> None:
-    """Attempts are bounded per destination and in all, and everything is sent in the end."""
-    limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=9, per_destination=5, taken=60, batch=30)
-
-    async def story(world: World) -> None:
-        async def soon(_: Sent) -> Reply:
-            await asyncio.sleep(0.001)
-            return OK
-
-        world.sender.reply = soon
-        for place in range(2):
-            await world.hook(f"{place}.example")
-        await world.events(100)
-        async with running(world.deliverer):
-            await eventually(lambda: len(world.sender.sent) == 200)
-        # A single client begins while less is under way than is free.
-        most = world.sender.most
-        assert 2 <= most["0.example"] <= 3
-        assert 2 <= most["1.example"] <= 3
-        assert most["0.example"] < most[""] <= 5
-        assert await world.statuses() == {"DELIVERED": 200}
-
-    tell(store_url, story, limits=limits)
 
 
 def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
@@ -139,26 +112,6 @@ def test_webhooks_stopping_does_not_wait_for_ever(store_url: str) -> None:
         assert (row.status, row.attempts, row.leased_until) == (DeliveryStatus.WAITING, 0, START + LEASE)
 
     tell(store_url, story, limits=limits)
-
-
-def test_webhooks_an_event_is_sent_at_its_commit(store_url: str) -> None:
-    """An event of the same process does not wait for the next poll, which would come in an hour."""
-    limits = DeliveryLimits(interval=3_600, gather=0.0)
-
-    async def story(world: World) -> None:
-        await world.hook()
-        woken = asyncio.Event()
-        async with running(world.another(limits=limits, woken=woken)):
-            await eventually(lambda: woken.is_set() is False and not world.store.knocking)
-            store = WatchedStore(world.store, woken.set)
-            for count in range(1, 4):
-                async with store.writing([]) as transaction:
-                    row = event_row(client=world.client, data='{"id":"x"}', created_at=START)
-                    await transaction.insert([row])
-                await eventually(lambda count=count: len(world.sender.sent) == count)
-        assert await world.statuses() == {"DELIVERED": 3}
-
-    tell(store_url, story)
 
 
 @contextlib.asynccontextmanager

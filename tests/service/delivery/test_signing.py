@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from scoring_model.client.signature import verify_webhook
 from scoring_model.contract.event import EventType
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
@@ -46,15 +45,6 @@ def test_webhooks_signatures_are_those_of_standard_webhooks(text: str, delivery:
         Webhook(secret).verify(body + b" ", headers, json_parse=False)
     with pytest.raises(WebhookVerificationError):
         Webhook(secret).verify(body, headers | {"webhook-id": "msg_0"}, json_parse=False)
-
-
-def test_webhooks_our_client_verifies_what_is_signed() -> None:
-    """The project's own client reads the delivery of an event."""
-    event = event_row(data='{"id":"x"}', created_at=START)
-    secret, body = new_secret(), payload(event)
-    headers = signed_headers(message_id(event.id), body, [secret], now=present())
-    read = verify_webhook(body, headers, secret)
-    assert (read.id, read.type, read.data.sequence) == (message_id(event.id), event.type, event.sequence)
 
 
 def test_webhooks_headers_name_delivery_and_attempt() -> None:

@@ -11,6 +11,7 @@ from rough_receiver import hang, rough
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.dialling import system_lookup
+from scoring_model.service.delivery.egress import Egress
 from scoring_model.service.delivery.sender import AiohttpSender, Reply
 from service_use import eventually
 from stored_rows import client_row
@@ -23,7 +24,7 @@ class CountedSender(AiohttpSender):
     """The sender of the service, with every name on this machine, and a list of what it began to send."""
 
     def __init__(self, lookup: Callable[[str], Sequence[str]] = lambda _: system_lookup("127.0.0.1")) -> None:
-        super().__init__(development=True, lookup=lookup)
+        super().__init__(Egress(development=True), lookup=lookup)
         self.begun: list[str] = []
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes, **named: Any) -> Reply:

@@ -1,7 +1,7 @@
 """Health pages."""
 
 from fake_service import Client
-from scoring_model.service.scoring.readiness import Readiness
+from scoring_model.service.service import Readiness
 from scoring_model.service.store import StoreUnavailable
 from service_use import START
 

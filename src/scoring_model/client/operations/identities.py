@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from scoring_model.client.request import Request, in_path, resource
+from scoring_model.client.request import Request, path_of, resource
 from scoring_model.contract.identity import Address, Identity
 
 _PATH = "/scoring/v1/identities"
@@ -66,36 +66,24 @@ def create(
 
 
 def get(identity_id: str) -> Request[Identity]:
-    """Read an identity.
-
-    Returns
-    -------
-    Identity
-        Perhaps one that was read up to a minute ago, unless the client keeps no answers.
+    """Read an identity, perhaps as it was up to a minute ago where the client caches answers.
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
     """
-    return Request(method="GET", path=_one(identity_id), read=_read, cached=True)
+    return Request(method="GET", path=path_of(_PATH, identity_id), read=_read, cached=True)
 
 
 def erase(identity_id: str) -> Request[Identity]:
-    """Erase a person for good. Doing it again changes nothing.
-
-    Returns
-    -------
-    Identity
-        REDACTED: nothing of the person is left.
+    """Erase a person for good: the identity is REDACTED. Doing it again changes nothing.
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
     """
-    return Request(method="DELETE", path=_one(identity_id), read=_read, repeatable=True, clears=True)
-
-
-def _one(identity_id: str) -> str:
-    return f"{_PATH}/{in_path(identity_id)}"
+    return Request(
+        method="DELETE", path=path_of(_PATH, identity_id), read=_read, repeatable=True, clears=True
+    )

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import httpx
-from tenacity import RetryCallState, retry_if_result
+from tenacity import RetryCallState, retry_if_exception_type
 
 from scoring_model.client.errors import StillPending, retry_after
-from scoring_model.client.request import Request, in_path, resource
+from scoring_model.client.request import Request, path_of, resource
 from scoring_model.client.session import Session
 from scoring_model.contract.verification import Verification, VerificationStatus
 
@@ -38,8 +38,7 @@ def create(
     previous_verification_id : str or None
         The verification of the same person that this follows after STEPPED_UP.
     idempotency_key : str or None
-        1 to 255 characters: sent again within 24 hours, it gets the first answer again. None makes one for
-        this call and its retries.
+        As for `identities.create`.
 
     Returns
     -------
@@ -63,19 +62,14 @@ def create(
 
 
 def get(verification_id: str) -> Request[Verification]:
-    """Read a verification.
-
-    Returns
-    -------
-    Verification
-        A completed one perhaps as it was read up to five minutes ago, unless the client keeps no answers.
+    """Read a verification, a completed one perhaps as it was up to five minutes ago where the client caches answers.
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
     """
-    return Request(method="GET", path=_one(verification_id), read=_read, cached=True)
+    return Request(method="GET", path=path_of(_PATH, verification_id), read=_read, cached=True)
 
 
 def wait(session: Session, verification: Verification | str, *, timeout: float = 60.0) -> "Polling":
@@ -102,37 +96,22 @@ def wait(session: Session, verification: Verification | str, *, timeout: float =
 
 
 def erase_signals(verification_id: str) -> Request[Verification]:
-    """Erase what is kept of a verification's person, its signals among them. The verdict stays.
+    """Erase what is kept of a verification's person, `subject_id` and signals among them. The verdict stays.
 
     Doing it again changes nothing.
-
-    Returns
-    -------
-    Verification
-        Without its `subject_id`.
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
     """
-    path = f"{_one(verification_id)}/signals"
+    path = f"{path_of(_PATH, verification_id)}/signals"
     return Request(method="DELETE", path=path, read=_read, repeatable=True, clears=True)
-
-
-def _one(verification_id: str) -> str:
-    return f"{_PATH}/{in_path(verification_id)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """Reads a verification again and again until it is finished.
-
-    Parameters
-    ----------
-    end : float
-        When to give up, on the clock of the session.
-    """
+    """Reads a verification until it is finished, or `end` is reached on the clock of the session."""
 
     session: Session
     verification: Verification | str
@@ -142,7 +121,7 @@ class Polling:
     def finished(self) -> Verification | None:
         """The verification, where nothing is left to wait for."""
         given = self.verification
-        return None if isinstance(given, str) or _is_pending(given) else given
+        return None if isinstance(given, str) or given.status == VerificationStatus.PENDING else given
 
     @property
     def first_delay(self) -> float:
@@ -155,39 +134,32 @@ class Polling:
         return max(0.0, self.end - self.session.now())
 
     @property
-    def request(self) -> Request[tuple[Verification, float | None]]:
-        """Reads the verification, and the seconds after which the service asks to look again."""
+    def request(self) -> Request[Verification]:
+        """Reads the verification; raises `StillPending` with the seconds after which the service asks to read again."""
+
+        def read(response: httpx.Response) -> Verification:
+            found = _read(response)
+            if found.status == VerificationStatus.PENDING:
+                raise StillPending(found, retry_after(response))
+            return found
+
         given = self.verification
-
-        def read(response: httpx.Response) -> tuple[Verification, float | None]:
-            return _read(response), retry_after(response)
-
-        return Request(method="GET", path=_one(given if isinstance(given, str) else given.id), read=read)
+        path = path_of(_PATH, given if isinstance(given, str) else given.id)
+        return Request(method="GET", path=path, read=read)
 
     def retrying(self) -> dict[str, Any]:
         """Give tenacity's options for the polls."""
         return {
-            "retry": retry_if_result(lambda polled: _is_pending(polled[0])),
+            "retry": retry_if_exception_type(StillPending),
             "wait": self._pause,
             "stop": lambda state: self.session.now() + state.upcoming_sleep > self.end,
-            "retry_error_callback": _give_up,
+            "reraise": True,
         }
 
     def _pause(self, state: RetryCallState) -> float:
-        if state.outcome is None or state.outcome.failed:
-            return 0.0  # an error ends the wait
-        advised: float | None = state.outcome.result()[1]
-        if advised is not None:
-            return max(advised, _SHORTEST_PAUSE)
-        # The last poll is made when the time is up, not a whole delay before.
-        left = self.end - self.session.now()
-        return max(min(self.session.retry.backoff(state.attempt_number), left), _SHORTEST_PAUSE)
-
-
-def _is_pending(verification: Verification) -> bool:
-    return verification.status == VerificationStatus.PENDING
-
-
-def _give_up(state: RetryCallState) -> NoReturn:
-    polled = None if state.outcome is None else state.outcome.result()
-    raise StillPending(polled[0])  # type: ignore[index] # it stops after a poll alone
+        failure = None if state.outcome is None else state.outcome.exception()
+        pause = failure.retry_after if isinstance(failure, StillPending) else None
+        if pause is None:
+            # The last poll is made when the time is up, not a whole delay before.
+            pause = min(self.session.retry.backoff(state.attempt_number), self.end - self.session.now())
+        return max(pause, _SHORTEST_PAUSE)

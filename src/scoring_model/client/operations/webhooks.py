@@ -8,7 +8,7 @@ from typing import Final
 import httpx
 from pydantic import TypeAdapter
 
-from scoring_model.client.request import Request, in_path, resource
+from scoring_model.client.request import Request, path_of, resource
 from scoring_model.contract.webhook import Webhook
 
 _PATH = "/scoring/v1/webhooks"
@@ -19,18 +19,9 @@ _webhooks: Final = TypeAdapter(tuple[Webhook, ...])
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the webhooks.
-
-    Parameters
-    ----------
-    query : str
-        By which it was asked for.
-    following : str or None
-        By which the next page is asked for; None after the last.
-    """
+    """Some of the webhooks, and the query of the next page; None after the last."""
 
     webhooks: tuple[Webhook, ...]
-    query: str
     following: str | None
 
 
@@ -54,8 +45,7 @@ def create(
     description : str or None
         At most 200 characters.
     idempotency_key : str or None
-        1 to 255 characters: sent again within 24 hours, it gets the first answer again. None makes one for
-        this call and its retries.
+        As for `identities.create`.
 
     Returns
     -------
@@ -74,19 +64,14 @@ def create(
 
 
 def get(webhook_id: str) -> Request[Webhook]:
-    """Read a webhook.
-
-    Returns
-    -------
-    Webhook
-        Perhaps as it was read up to a minute ago, unless the client keeps no answers.
+    """Read a webhook, perhaps as it was up to a minute ago where the client caches answers.
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
     """
-    return Request(method="GET", path=_one(webhook_id), read=_read, cached=True)
+    return Request(method="GET", path=path_of(_PATH, webhook_id), read=_read, cached=True)
 
 
 def update(
@@ -116,23 +101,18 @@ def update(
         If a value is malformed; `errors` lists all of them.
     """
     body = _body(destination_url, active, event_types, description)
-    return Request(method="PUT", path=_one(webhook_id), read=_read, body=body, clears=True)
+    return Request(method="PUT", path=path_of(_PATH, webhook_id), read=_read, body=body, clears=True)
 
 
 def delete(webhook_id: str) -> Request[Webhook]:
-    """Delete a webhook; what waits for it is not delivered.
-
-    Returns
-    -------
-    Webhook
-        As it was.
+    """Delete a webhook, and return it as it was; what waits for it is not delivered.
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
     """
-    return Request(method="DELETE", path=_one(webhook_id), read=_read, clears=True)
+    return Request(method="DELETE", path=path_of(_PATH, webhook_id), read=_read, clears=True)
 
 
 def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request[Webhook]:
@@ -141,7 +121,7 @@ def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request
     Parameters
     ----------
     idempotency_key : str or None
-        As for `create`.
+        As for `identities.create`.
 
     Raises
     ------
@@ -149,40 +129,29 @@ def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request
         If there is none, or it is another client's.
     """
     return Request(
-        method="POST", path=f"{_one(webhook_id)}/test", read=_read, idempotency_key=idempotency_key
+        method="POST", path=f"{path_of(_PATH, webhook_id)}/test", read=_read, idempotency_key=idempotency_key
     )
 
 
 def rotate_secret(webhook_id: str, *, idempotency_key: str | None = None) -> Request[Webhook]:
-    """Replace the secret. The old one signs beside the new one for 24 hours more.
+    """Replace the secret: the new one is not shown again, and the old one signs beside it for 24 hours more.
 
     Parameters
     ----------
     idempotency_key : str or None
-        As for `create`.
-
-    Returns
-    -------
-    Webhook
-        With the new `secret`, which is not shown again.
+        As for `identities.create`.
 
     Raises
     ------
     NotFound
         If there is none, or it is another client's.
     """
-    path = f"{_one(webhook_id)}/rotate-secret"
+    path = f"{path_of(_PATH, webhook_id)}/rotate-secret"
     return Request(method="POST", path=path, read=_read, idempotency_key=idempotency_key, clears=True)
 
 
 def first_page(*, page_size: int = 100) -> Request[Page]:
-    """Every webhook of the client, page by page as they are asked for.
-
-    Parameters
-    ----------
-    page_size : int
-        1 to 100.
-    """
+    """Every webhook of the client, read in pages of 1 to 100 as they are needed."""
     return _page(f"limit={page_size}")
 
 
@@ -197,7 +166,7 @@ def _page(query: str) -> Request[Page]:
         following = _following(response)
         if following == query:
             raise ValueError("the next page must be another one")
-        return Page(found, query, following)
+        return Page(found, following)
 
     return Request(method="GET", path=f"{_PATH}?{query}", read=read)
 
@@ -211,10 +180,6 @@ def _following(response: httpx.Response) -> str | None:
     if not _QUERY.fullmatch(query):
         raise ValueError("the link to the next page must have a query")
     return query
-
-
-def _one(webhook_id: str) -> str:
-    return f"{_PATH}/{in_path(webhook_id)}"
 
 
 def _body(

@@ -6,6 +6,7 @@ takes over when the lease ends, so that every delivery is attempted at least onc
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,14 @@ from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.delivery.fair_queue import FairQueue, LeasedDelivery
 from scoring_model.service.delivery.fan_out import fan_out
-from scoring_model.service.delivery.rate_controller import TICK, RateController
-from scoring_model.service.delivery.results import Result, ResultWriter
-from scoring_model.service.delivery.schedule import SECOND, RetryDecision, after_attempt, succeeded
+from scoring_model.service.delivery.results import (
+    SECOND,
+    Result,
+    ResultWriter,
+    RetryDecision,
+    after_attempt,
+    succeeded,
+)
 from scoring_model.service.delivery.sender import EXCERPT_LENGTH, Reply, Sender
 from scoring_model.service.delivery.signing import message_id, payload, secrets_of, signed_headers
 from scoring_model.service.keys.secrets import Secrets
@@ -33,6 +39,18 @@ LEASE: Final = 60 * SECOND
 ATTEMPT: Final = 20 * SECOND
 """Microseconds that must be left of a lease when an attempt begins: 15 s to send, the rest to write the result."""
 
+TICK: Final = 0.01
+"""Seconds between two measurements of how long requests wait."""
+
+TARGET_WAIT: Final = 0.004
+"""Seconds that requests may wait on average: for the event loop, and then for a transaction."""
+
+_MOST: Final = 10_000.0  # attempts per second; more than a process can begin
+_WEIGHT: Final = 0.1  # of one tick in the moving average: commits make the load bursty
+_GAIN: Final = 0.2  # of one tick
+_WORST: Final = 3.0  # a wait counts as at most so many times the target,
+_LONGEST: Final = 5.0  # and a pause as at most so many ticks: one pause must not reset the rate
+_BURST: Final = 0.05  # seconds whose attempts may begin together
 _AHEAD: Final = 0.5  # seconds for which deliveries are leased at the present rate
 _GATHERED: Final = 50  # results that are worth a transaction
 
@@ -69,6 +87,71 @@ class DeliveryLimits:
     gather: float = 0.05
     grace: float = 10.0
     floor: float | None = None
+
+
+class RateController:
+    """A token bucket of attempts per second that yields to requests of the same process.
+
+    An attempt costs the process its beginning and its end, not the time for which its receiver thinks. So the rate of
+    beginnings is controlled: it falls as long as requests wait, and grows while they don't.
+
+    Parameters
+    ----------
+    floor : float or None
+        Attempts per second that may begin however long requests wait; None for no limit at all.
+
+    References
+    ----------
+    RFC 6817 (LEDBAT) controls background transfers in the same way: by the distance of the delay from its target.
+
+    Examples
+    --------
+    >>> rate_controller = RateController(floor=200)
+    >>> for _ in range(100):
+    ...     rate_controller.tick(waits=0.02)
+    >>> rate_controller.rate, rate_controller.within(0.5)
+    (200.0, 100.0)
+    """
+
+    def __init__(self, *, floor: float | None) -> None:
+        self._floor = math.inf if floor is None else float(floor)
+        self._rate = max(self._floor, _MOST)
+        self._waits = 0.0
+        self._tokens = 0.0
+        self._at = -math.inf
+
+    @property
+    def limits(self) -> bool:
+        """Whether there is any limit."""
+        return self._floor < math.inf
+
+    @property
+    def rate(self) -> float:
+        """Attempts per second that may begin now."""
+        return self._rate
+
+    def within(self, seconds: float) -> float:
+        """How many attempts may begin in so many seconds, at least one."""
+        return max(1.0, self._rate * seconds)
+
+    def tick(self, *, waits: float, seconds: float = TICK) -> None:
+        """Adjust the rate to the seconds for which a request waits now; `seconds` have passed since the last tick."""
+        ticks = min(seconds / TICK, _LONGEST)
+        self._waits += (1.0 - (1.0 - _WEIGHT) ** ticks) * (min(waits, _WORST * TARGET_WAIT) - self._waits)
+        change = math.exp(_GAIN * ticks * (1.0 - self._waits / TARGET_WAIT))
+        self._rate = max(self._floor, min(_MOST, self._rate * change))
+
+    def begin(self, *, at: float) -> bool:
+        """Take a token for an attempt, if there is one; `at` is in seconds of a monotonic clock."""
+        if not self.limits:
+            return True
+        gained = (at - self._at) * self._rate
+        self._tokens = min(self._tokens + gained, max(1.0, self._rate * _BURST))
+        self._at = at
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
 
 
 class Deliverer:
@@ -134,12 +217,9 @@ class Deliverer:
             await self._end()
 
     async def step(self) -> int:
-        """Fan out events, lease deliveries and begin to send them; `finished` waits for the results.
+        """Fan out events, lease deliveries and begin to send them; returns how many events and deliveries were taken.
 
-        Returns
-        -------
-        int
-            How many events and deliveries were taken.
+        `finished` waits for the results.
 
         Raises
         ------

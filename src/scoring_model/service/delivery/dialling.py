@@ -13,7 +13,7 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from scoring_model.service.delivery.address_policy import AddressPolicy
+from scoring_model.service.delivery.egress import AddressPolicy
 
 MOST_LOOKUPS: Final = 128
 """The most look-ups under way; each occupies a thread as long as a DNS server hangs."""
@@ -53,11 +53,6 @@ class Lookups:
     A client may begin another look-up while it has fewer under way than there are free threads: alone it gets half of
     them, and a client that begins to deliver finds some free. Others wait. The threads are daemons, so that
     a service that stops does not wait for them.
-
-    Parameters
-    ----------
-    most : int
-        Look-ups under way at once, at least 1.
 
     References
     ----------
@@ -138,10 +133,7 @@ class CheckedNames(AbstractResolver):
     async def permitted(self, host: str) -> list[str]:
         """Return the addresses of a host that may be dialled, at least one.
 
-        Parameters
-        ----------
-        host : str
-            A name, resolved in the share of `CLIENT`; or an address, which is only checked.
+        A name is resolved in the share of `CLIENT`; an address is only checked.
 
         Raises
         ------

@@ -38,16 +38,9 @@ class LeasedDelivery(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Lane:
-    """The deliveries of one client to one destination.
+    """The deliveries of one client to one destination, a host and port.
 
-    Parameters
-    ----------
-    destination : str
-        Host and port.
-    most : int
-        The highest concurrency.
-    at_once : int
-        Attempts that may be under way now: additive increase, multiplicative decrease.
+    At most `at_once` attempts are under way: additive increase up to `most`, multiplicative decrease.
     """
 
     destination: str
@@ -75,14 +68,12 @@ class Lane:
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """What is here of one client.
+    """What is here of one client: deliveries without (`waiting`) and with an attempt under way (`running`).
 
     Parameters
     ----------
     lanes : deque of Lane
         Those in which deliveries wait, the next one first.
-    waiting, running : int
-        Deliveries without and with an attempt under way.
     is_refused : bool
         Whether more is due than its share allows.
     """
@@ -101,12 +92,7 @@ class Client:
 class FairQueue:
     """Leased deliveries that wait for their attempt, or are being sent.
 
-    Parameters
-    ----------
-    at_once : int
-        The most attempts under way.
-    per_destination : int
-        The most attempts under way to one destination.
+    At most `at_once` attempts are under way, and at most `per_destination` to one destination.
     """
 
     def __init__(self, *, at_once: int, per_destination: int) -> None:
@@ -115,24 +101,16 @@ class FairQueue:
         self._lanes: dict[tuple[int, str], Lane] = {}
         self._clients: defaultdict[int, Client] = defaultdict(Client)  # whose turn is next comes first
         self._attempts_to: Counter[str] = Counter()
-        self._waiting = 0
-        self._running = 0
         self._last_leased = 0
+        self.waiting = 0
+        """How many deliveries wait for their turn."""
+        self.running = 0
+        """How many attempts are under way."""
 
     @property
     def held(self) -> int:
         """How many deliveries are here."""
-        return self._waiting + self._running
-
-    @property
-    def waiting(self) -> int:
-        """How many of them wait for their turn."""
-        return self._waiting
-
-    @property
-    def running(self) -> int:
-        """How many attempts are under way."""
-        return self._running
+        return self.waiting + self.running
 
     def shares(self, due: Sequence[DueWebhook], *, capacity: int, batch: int) -> dict[bytes, int]:
         """Divide capacity for deliveries among webhooks: clients take turns, and so do the webhooks of each.
@@ -147,7 +125,7 @@ class FairQueue:
         Returns
         -------
         dict of bytes to int
-            How many deliveries of each webhook to lease, by id; those that get none are left out.
+            How many deliveries of each webhook to lease, by id.
         """
         self._forget_idle()
         total, given, lanes, clients = 0, Counter[bytes](), Counter[Lane](), Counter[int]()
@@ -183,11 +161,8 @@ class FairQueue:
     def next(self, *, until: int) -> LeasedDelivery | None:
         """Begin an attempt; `done` must follow.
 
-        Parameters
-        ----------
-        until : int
-            Deliveries whose lease ends before this instant are let go: the attempt would outlast it. They are leased
-            again later.
+        Deliveries whose lease ends before `until` are let go, since the attempt would outlast it, and leased again
+        later.
         """
         for number, client in self._clients.items():
             leased = self._next_of(client, until)
@@ -197,20 +172,7 @@ class FairQueue:
         return None
 
     def done(self, leased: LeasedDelivery, *, answered: bool, seconds: float) -> bool:
-        """End an attempt.
-
-        Parameters
-        ----------
-        answered : bool
-            Whether any answer came.
-        seconds : float
-            That it took.
-
-        Returns
-        -------
-        bool
-            Whether more is due of its client, for which the capacity was used up before.
-        """
+        """End an attempt; returns whether more is due of its client, for which the capacity was used up before."""
         client, lane = self._of(leased)
         lane.running -= 1
         self._attempts_to[lane.destination] -= 1
@@ -236,7 +198,7 @@ class FairQueue:
 
     def _next_of(self, client: Client, until: int) -> LeasedDelivery | None:
         for _ in range(len(client.lanes)):
-            if client.running >= self._at_once - self._running:
+            if client.running >= self._at_once - self.running:
                 return None
             lane = client.lanes.popleft()
             leased = self._begin(client, lane, until) if self._may_begin(client, lane) else None
@@ -250,7 +212,7 @@ class FairQueue:
         return (
             lane.running < lane.at_once
             and lane.running < self._per_destination - self._attempts_to[lane.destination]
-            and lane.running < self._at_once - self._running - client.running
+            and lane.running < self._at_once - self.running - client.running
         )
 
     def _begin(self, client: Client, lane: Lane, until: int) -> LeasedDelivery | None:
@@ -278,8 +240,8 @@ class FairQueue:
     def _count(self, client: Client, *, waiting: int = 0, running: int = 0) -> None:
         client.waiting += waiting
         client.running += running
-        self._waiting += waiting
-        self._running += running
+        self.waiting += waiting
+        self.running += running
 
     def _of(self, leased: LeasedDelivery) -> tuple[Client, Lane]:
         webhook = leased.webhook

@@ -12,7 +12,7 @@ from scoring_model.contract.event import EventType
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import DeliveryRow, DeliveryStatus, EventRow, WebhookRow
 from scoring_model.service.delivery.fair_queue import in_turn
-from scoring_model.service.delivery.schedule import DELAYS
+from scoring_model.service.delivery.results import DELAYS
 from scoring_model.service.store import Transaction
 from scoring_model.service.webhooks import unpack_event_types, wants
 
@@ -28,18 +28,10 @@ class FannedOut(NamedTuple):
 
 
 async def fan_out(transaction: Transaction, *, now: int, limit: int, after: int) -> FannedOut:
-    """Create the deliveries of some waiting events; clients take turns.
+    """Create the deliveries of some waiting events; clients take turns, beginning behind the client `after`.
 
-    Parameters
-    ----------
-    transaction : Transaction
-        Needs no lock: it skips events that another transaction is taking.
-    now : int
-        Microseconds since 1970-01-01 UTC.
-    limit : int
-        About how many deliveries to create; more if one event per client already exceeds it.
-    after : int
-        The client that was served last.
+    The transaction needs no lock: it skips events that another one is taking. It creates about `limit` deliveries; more
+    if one event per client already exceeds it.
     """
     clients = in_turn(await transaction.waiting_clients(), after=after)[:MOST_CLIENTS]
     if not clients:
@@ -75,7 +67,20 @@ def deliveries_of(
     for webhook in webhooks:
         found[webhook.client].append((webhook, unpack_event_types(webhook.event_types)))
     return [
-        _delivery(event, webhook, now)
+        DeliveryRow(
+            id=ids.new_id(now),
+            event=event.id,
+            webhook=webhook.id,
+            client=event.client,
+            status=DeliveryStatus.WAITING.value,
+            attempts=0,
+            due_at=now + DELAYS[0],
+            leased_until=None,
+            created_at=now,
+            finished_at=None,
+            answered=None,
+            excerpt=None,
+        )
         for event in events
         for webhook, event_types in found[event.client]
         if gets(webhook, event, event_types)
@@ -95,20 +100,3 @@ def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bo
         return False
     is_later = event.sequence > webhook.since_sequence
     return is_later and bool(webhook.active) and wants(event_types, event.type)
-
-
-def _delivery(event: EventRow, webhook: WebhookRow, now: int) -> DeliveryRow:
-    return DeliveryRow(
-        id=ids.new_id(now),
-        event=event.id,
-        webhook=webhook.id,
-        client=event.client,
-        status=DeliveryStatus.WAITING.value,
-        attempts=0,
-        due_at=now + DELAYS[0],
-        leased_until=None,
-        created_at=now,
-        finished_at=None,
-        answered=None,
-        excerpt=None,
-    )

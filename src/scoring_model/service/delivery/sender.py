@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -12,7 +12,6 @@ from typing import Final, Protocol, Self
 import aiohttp
 from yarl import URL
 
-from scoring_model.service.delivery.address_policy import AddressPolicy, IpNetwork
 from scoring_model.service.delivery.dialling import (
     CLIENT,
     CheckedNames,
@@ -23,6 +22,7 @@ from scoring_model.service.delivery.dialling import (
     checked_sockets,
     system_lookup,
 )
+from scoring_model.service.delivery.egress import AddressPolicy, Egress
 
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 15.0
@@ -79,14 +79,7 @@ class Sender(Protocol):
     async def send(self, url: str, headers: Mapping[str, str], body: bytes, *, client: int) -> Reply:
         """POST ``body`` to ``url`` once. Follows no redirect and raises nothing but a cancellation.
 
-        Parameters
-        ----------
-        url : str
-            ``https``, or ``http`` in development.
-        headers : mapping of str to str
-            In addition to those that HTTP requires.
-        client : int
-            Whose delivery it is: clients share the capacity for name look-ups.
+        Clients share the capacity for name look-ups.
         """
 
 
@@ -97,43 +90,31 @@ class AiohttpSender:
     only for the name that it was opened for. Redirects are not followed. Bodies and headers are read up to a limit.
     The environment (proxies, netrc) is ignored.
 
+    Through a proxy every destination is reached by CONNECT to an address that was resolved and checked here; the proxy
+    itself, which an operator chose, is not checked. Plain http is never sent through it.
+
     Parameters
     ----------
-    networks : iterable of str or networks
-        Special networks that may be dialled nevertheless.
-    development : bool
-        Whether plain http and this machine are allowed.
-    proxy : str, optional
-        ``http://[user:password@]host:port``. Every destination is then reached by CONNECT to an address
-        that was resolved and checked here; the proxy itself, which an operator chose, is not checked. Plain
-        http is never sent through it.
     tls : ssl.SSLContext, optional
         By default that of Python with the authorities of the system.
     lookup : callable
         Gives the addresses of a name.
     connect_seconds, total_seconds : float
         Timeouts until the connection is established, and until the answer is read.
-
-    Raises
-    ------
-    ValueError
-        If a network is none, or the proxy is no URL of plain http.
     """
 
     def __init__(
         self,
-        networks: Iterable[str | IpNetwork] = (),
+        egress: Egress,
         *,
-        development: bool = False,
-        proxy: str | None = None,
         tls: ssl.SSLContext | None = None,
         lookup: Lookup = system_lookup,
         connect_seconds: float = CONNECT_SECONDS,
         total_seconds: float = TOTAL_SECONDS,
     ) -> None:
-        self._policy = AddressPolicy.of(networks, development=development)
-        self._schemes = ("https", "http") if development and proxy is None else ("https",)
-        self._proxy = None if proxy is None else _proxy(proxy)
+        self._policy = AddressPolicy.of(egress.networks, development=egress.development)
+        self._schemes = ("https", "http") if egress.development and egress.proxy is None else ("https",)
+        self._proxy = None if egress.proxy is None else URL(egress.proxy)
         self._tls = ssl.create_default_context() if tls is None else tls
         self._names = CheckedNames(self._policy, Lookups(lookup))
         self._connect_seconds = connect_seconds
@@ -159,16 +140,14 @@ class AiohttpSender:
         CLIENT.set(client)
         try:
             async with asyncio.timeout(self._total_seconds):
-                return await self._exchange(URL(url, encoded=True), headers, body)
+                target = URL(url, encoded=True)
+                if target.scheme not in self._schemes or target.raw_host is None:
+                    return Reply(None, excerpt=f"only {' and '.join(self._schemes)} can be dialled")
+                if self._proxy is None:
+                    return await self._post(target, headers, body)
+                return await self._tunnel(target, target.raw_host, headers, body)
         except Exception as error:  # a receiver must never end the deliverer
             return Reply(None, excerpt=self._reason(error))
-
-    async def _exchange(self, url: URL, headers: Mapping[str, str], body: bytes) -> Reply:
-        if url.scheme not in self._schemes or url.raw_host is None:
-            return Reply(None, excerpt=f"only {' and '.join(self._schemes)} can be dialled")
-        if self._proxy is None:
-            return await self._post(url, headers, body)
-        return await self._tunnel(url, url.raw_host, headers, body)
 
     async def _tunnel(self, url: URL, name: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """Post through the proxy to a checked address, with TLS and ``Host`` of the name."""
@@ -256,13 +235,6 @@ _REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender],
     (ConnectionError, "the connection was broken off"),
     (OSError, "the destination could not be reached"),
 )
-
-
-def _proxy(text: str) -> URL:
-    url = URL(text)
-    if url.scheme != "http" or url.host is None:
-        raise ValueError("proxy must be a URL such as http://proxy.example:3128")
-    return url
 
 
 async def _reply(answer: aiohttp.ClientResponse) -> Reply:

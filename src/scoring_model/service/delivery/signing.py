@@ -38,16 +38,9 @@ def message_id(delivery: bytes) -> str:
 
 
 def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: int) -> dict[str, str]:
-    """Sign an attempt: ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``.
+    """Sign an attempt: ``webhook-id``, ``webhook-timestamp`` (whole seconds of `now`) and ``webhook-signature``.
 
-    Parameters
-    ----------
-    message : str
-        Printable ASCII without a dot.
-    secrets : iterable of str
-        ``whsec_...``, at least one; each adds a signature.
-    now : int
-        Start of the attempt, microseconds since 1970-01-01 UTC; signed in whole seconds.
+    Each secret, ``whsec_...``, adds a signature.
 
     References
     ----------

@@ -2,29 +2,33 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from scoring_model.contract.identity import IdentityStatus
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.verification import VerificationContext, VerificationInput
+from scoring_model.contract.violation import Violation
 from scoring_model.features import FeatureMatrix, StartedRow
 from scoring_model.records import RecordSchema
-from scoring_model.records.record import is_empty
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import IdentityNotValidated, Invalid
+from scoring_model.service.core.errors import IdentityNotValidated, Invalid, parsed
 from scoring_model.service.core.rows import IdentityRow, PersonKeyRow, VerificationRow
 from scoring_model.service.identities import Persons
 from scoring_model.service.keys.data_keys import DataKey
 from scoring_model.service.keys.link_hashes import Linker, Links
-from scoring_model.service.scoring.request import (
-    VerificationRequest,
-    canonical_values,
-    not_to_be_followed,
-    parse_request,
-    unknown_identity_id,
-    unknown_previous_id,
-)
 from scoring_model.service.store import Reader, Store
+
+_UNKNOWN_IDENTITY: Final = Violation("/identityId", "not_found", "must be an identity of this client")
+_UNKNOWN_PREVIOUS: Final = Violation(
+    "/previousVerificationId", "not_found", "must be a verification of this client"
+)
+_NOT_TO_BE_FOLLOWED: Final = Violation(
+    "/previousVerificationId",
+    "not_stepped_up",
+    "must be a verification of the same person whose outcome was STEPPED_UP",
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -33,14 +37,10 @@ class Candidate:
 
     Parameters
     ----------
-    id : bytes
-    client : int
-    history_scope : str
-    request : VerificationRequest
-    links : Links
+    values : mapping of str to object
+        Canonical values by field name: those of the request, and of the identity.
     started : StartedRow
         The features that depend neither on the instant nor on the history.
-    created_at : int
     reference : str or None
         Idempotency key.
     key_row : PersonKeyRow or None
@@ -55,7 +55,8 @@ class Candidate:
     id: bytes
     client: int
     history_scope: str
-    request: VerificationRequest
+    request: VerificationInput = field(repr=False)
+    values: Mapping[str, object] = field(repr=False)
     links: Links
     started: StartedRow
     created_at: int
@@ -64,31 +65,9 @@ class Candidate:
     opened: DataKey | None = field(default=None, repr=False)
     pending: VerificationRow | None = None
 
-    @property
-    def visible_hashes(self) -> list[bytes]:
-        """The link hashes under which later candidates see this one.
-
-        A candidate without a value but references is scored, but it is no record of a file, and so none of a history.
-        """
-        if self.request.identity_id is None and is_empty(self.request.values):
-            return []
-        return [value for _, value in self.links.hashes]
-
 
 class CandidateBuilder:
-    """Builds candidates for one bundle.
-
-    Parameters
-    ----------
-    store : Store
-    persons : Persons
-    linker : Linker
-    clock : Clock
-    schema : RecordSchema
-        Signals of the served model.
-    matrix : FeatureMatrix
-        Of the served model.
-    """
+    """Builds candidates for the bundle whose schema and matrix it is given."""
 
     def __init__(
         self,
@@ -110,10 +89,10 @@ class CandidateBuilder:
     async def new(self, caller: Caller, body: Mapping[str, object], reference: str | None) -> Candidate:
         """Build the candidate of a request; see `Verifications.create` for what it raises."""
         now = self._clock.now()
-        request = parse_request(body, self.schema)
-        values: dict[str, object] = request.values
+        request = parsed(VerificationInput, body, VerificationContext(self.schema.signals))
+        values = request.values()
         key_row = opened = None
-        if request.identity_id is None and request.previous_id is None:
+        if request.identity_id is None and request.previous_verification_id is None:
             links = self._linker.link(caller.history_scope, caller.client, values)
         else:
             values, links, key_row, opened = await self._look_up(caller, request)
@@ -122,6 +101,7 @@ class CandidateBuilder:
             client=caller.client,
             history_scope=caller.history_scope,
             request=request,
+            values=values,
             links=links,
             started=self._matrix.start(values),
             created_at=now,
@@ -144,8 +124,9 @@ class CandidateBuilder:
                 return None
             key = self._persons.open_key(key_row)
             signals, subject, _ = self._persons.verification_payload(row, key)
-            values = canonical_values(signals, subject, self.schema)
-            request = VerificationRequest(row.identity_id, row.previous_id, subject, signals, values)
+            body = {"signals": signals, "subjectId": subject}
+            request = parsed(VerificationInput, body, VerificationContext(self.schema.signals))
+            values = request.values()
             if row.identity_id is not None:
                 identity = await reader.identity(row.client, row.identity_id)
                 if identity is None or identity.payload is None:
@@ -155,7 +136,10 @@ class CandidateBuilder:
             id=row.id,
             client=row.client,
             history_scope=history_scope,
-            request=request,
+            request=request.model_copy(
+                update={"identity_id": row.identity_id, "previous_verification_id": row.previous_id}
+            ),
+            values=values,
             links=self._linker.link(history_scope, row.client, values),
             started=self._matrix.start(values),
             created_at=row.created_at,
@@ -166,32 +150,32 @@ class CandidateBuilder:
         )
 
     async def _look_up(
-        self, caller: Caller, request: VerificationRequest
+        self, caller: Caller, request: VerificationInput
     ) -> tuple[dict[str, object], Links, PersonKeyRow | None, DataKey | None]:
         """Values, links and person key of a request that names an identity or a previous verification."""
-        problems: list[Invalid] = []
+        violations: list[Violation] = []
         async with self._store.reading() as reader:
             identity = key_row = opened = None
             if request.identity_id is not None:
                 known = await reader.identity_and_key(caller.client, request.identity_id)
                 if known is None:
-                    problems.append(unknown_identity_id())
+                    violations.append(_UNKNOWN_IDENTITY)
                 else:
                     identity, key_row = known
-            values: dict[str, object] = request.values
+            values = request.values()
             if identity is not None and key_row is not None:
                 opened = self._persons.open_key(key_row)
                 values = {**self._persons.identity_values(identity, opened)[0], **values}
             person = None if key_row is None else key_row.person
             links = self._linker.link(caller.history_scope, caller.client, values, person=person)
-            if request.previous_id is not None:
-                previous = await reader.verification(caller.client, request.previous_id)
+            if request.previous_verification_id is not None:
+                previous = await reader.verification(caller.client, request.previous_verification_id)
                 if previous is None:
-                    problems.append(unknown_previous_id())
+                    violations.append(_UNKNOWN_PREVIOUS)
                 elif not await _follows(reader, previous, request, identity, links.person):
-                    problems.append(not_to_be_followed())
-        if problems:
-            raise Invalid(tuple(error for problem in problems for error in problem.errors))
+                    violations.append(_NOT_TO_BE_FOLLOWED)
+        if violations:
+            raise Invalid(tuple(violations))
         if identity is not None and (key_row is None or identity.status != IdentityStatus.VALIDATED):
             raise IdentityNotValidated
         return values, links, key_row, opened
@@ -200,7 +184,7 @@ class CandidateBuilder:
 async def _follows(
     reader: Reader,
     previous: VerificationRow,
-    request: VerificationRequest,
+    request: VerificationInput,
     identity: IdentityRow | None,
     person: bytes | None,
 ) -> bool:

@@ -5,22 +5,23 @@ them after the commit. It never waits to fill a batch: while one batch commits, 
 """
 
 import asyncio
+import math
 from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import Unavailable
+from scoring_model.service.core.errors import Overloaded, Unavailable
 from scoring_model.service.core.faults import log_fault
 from scoring_model.service.core.rows import IdempotencyRow
 from scoring_model.service.idempotency import IdempotencyRecord, find_answered
-from scoring_model.service.scoring.admission import Admission
-from scoring_model.service.scoring.fair_queue import FairQueue
-from scoring_model.service.scoring.jobs import CHANGE, Change, Done, Job, JobKind, Owner, Run, Step
+from scoring_model.service.scoring.jobs import CHANGE, Change, Done, FairQueue, Job, JobKind, Owner, Run
 from scoring_model.service.store import Store, StoreUnavailable, Transaction
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+Step = tuple[Job, Run[Any, Any]]
+"""A job and how it is carried out this time."""
 
 BACKGROUND_SHARE: Final = 10
 """While requests wait, every tenth place of a batch is for background jobs."""
@@ -29,6 +30,15 @@ _CONTENDED: Final = 4
 """The most history scopes whose lock is waited for at a time: each holds a connection. Others are retried."""
 
 _RETRY_SECONDS: Final = 0.005
+
+LONGEST_RETRY: Final = 10
+"""The most seconds of `Retry-After` of a request that is rejected at arrival."""
+
+_FIRST_GUESS: Final = 0.001
+"""Seconds a job: more requests are admitted than may be right until a full batch was measured."""
+
+_WEIGHT: Final = 0.2
+"""Weight of one full batch in the moving average of the seconds that a job takes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,17 +66,78 @@ class QueueLimits:
     commit_seconds: float = 5.0
 
 
+class Admission:
+    """Counts the open requests of each client, and rejects those that would wait too long.
+
+    A client's next request has before it as many requests of each other client as the client has itself (round robin),
+    so that the flood of one client does not reject the requests of others.
+
+    Parameters
+    ----------
+    most : int
+        Requests before it at which a request is rejected, however fast they are.
+    wait_seconds : float
+        Estimated wait above which a request is rejected.
+    """
+
+    def __init__(self, *, most: int, wait_seconds: float) -> None:
+        self._most = most
+        self._wait_seconds = wait_seconds
+        self._under_way: dict[int, int] = {}
+        self._count = 0
+        self._job_seconds = _FIRST_GUESS
+        self._next_retry = 0.0
+
+    def enter(self, client: int, *, waited: float, now: float) -> None:
+        """Admit a request, or raise `Overloaded`; `leave` must follow.
+
+        Parameters
+        ----------
+        waited : float
+            Seconds for which the client's oldest request has waited: the next one waits as long, whatever the estimate.
+        now : float
+            Seconds of a clock that never steps back.
+        """
+        own = self._under_way.get(client, 0)
+        clients = len(self._under_way) + (own == 0)
+        ahead = min(self._count, (own + 1) * clients)
+        if ahead >= self._most or max(ahead * self._job_seconds, waited) > self._wait_seconds:
+            raise Overloaded(self._retry_after(now))
+        self._under_way[client] = own + 1
+        self._count += 1
+
+    def leave(self, client: int) -> None:
+        """End a request that was admitted."""
+        self._count -= 1
+        self._under_way[client] -= 1
+        if not self._under_way[client]:
+            del self._under_way[client]
+
+    def measured(self, seconds: float, jobs: int, *, full: bool) -> None:
+        """Update the estimate from the seconds that a batch of jobs took.
+
+        A batch that is not full takes longer for each job than a full one would: it only shows that the estimate is too
+        high.
+        """
+        if not jobs:
+            return
+        sample = seconds / jobs
+        if full:
+            self._job_seconds += _WEIGHT * (sample - self._job_seconds)
+        else:
+            self._job_seconds = min(self._job_seconds, sample)
+
+    def _retry_after(self, now: float) -> int:
+        """Seconds until a retry, such that rejected requests come back at the rate at which jobs end."""
+        self._next_retry = min(max(self._next_retry, now) + self._job_seconds, now + LONGEST_RETRY)
+        return max(1, math.ceil(self._next_retry - now))
+
+
 class CommitQueue:
     """Serialises all changes of a process.
 
     Clients take turns. The task of the queue never waits for the lock of a history scope: a scope that another process
     has locked gets a task of its own, which waits for the lock until no job of the scope is left.
-
-    Parameters
-    ----------
-    store : Store
-    clock : Clock
-    limits : QueueLimits
     """
 
     def __init__(self, store: Store, clock: Clock, limits: QueueLimits) -> None:
@@ -74,8 +145,8 @@ class CommitQueue:
         self._clock = clock
         self._limits = limits
         self._admission = Admission(most=limits.waiting, wait_seconds=limits.wait_seconds)
-        self._requests: FairQueue[Job] = FairQueue()
-        self._background: FairQueue[Job] = FairQueue()
+        self._requests = FairQueue()
+        self._background = FairQueue()
         self._place = 0
         self._running = False
         self._contended: set[str] = set()
@@ -91,9 +162,7 @@ class CommitQueue:
             When its estimated wait is too long.
         """
         now = asyncio.get_running_loop().time()
-        oldest = self._requests.head(client)
-        waited = 0.0 if oldest is None else now - oldest.queued_at
-        self._admission.enter(client, waited=waited, now=now)
+        self._admission.enter(client, waited=self._requests.waited(client, now), now=now)
 
     def leave(self, client: int) -> None:
         """End a request that was admitted."""
@@ -118,8 +187,6 @@ class CommitQueue:
 
         Parameters
         ----------
-        owner : Owner
-        kind : JobKind
         item : Item
             What `kind` carries out.
         record : IdempotencyRecord, optional
@@ -169,8 +236,7 @@ class CommitQueue:
     @property
     def oldest_waits(self) -> float:
         """For how many seconds the oldest request has waited for a transaction; 0 when none waits."""
-        oldest = self._requests.oldest()
-        return 0.0 if oldest is None else asyncio.get_running_loop().time() - oldest.queued_at
+        return self._requests.longest_waited(asyncio.get_running_loop().time())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -179,9 +245,13 @@ class CommitQueue:
 
     async def _run(self) -> None:
         """Commit batch after batch, except those of contended scopes."""
+        without = self._contended
         try:
-            while scopes := self._next_scopes():
-                if not await self._commit_next(scopes, wait=False):
+            while scopes := dict.fromkeys(
+                self._requests.scopes(self._limits.batch, without=without)
+                + self._background.scopes(1, without=without)
+            ):
+                if not await self._commit_next(list(scopes), wait=False):
                     await asyncio.sleep(_RETRY_SECONDS)
         finally:
             self._running = False
@@ -194,11 +264,6 @@ class CommitQueue:
         finally:
             self._contended.discard(scope)
 
-    def _next_scopes(self) -> list[str]:
-        most, without = self._limits.batch, self._contended
-        scopes = self._requests.scopes(most, without=without) + self._background.scopes(1, without=without)
-        return list(dict.fromkeys(scopes))
-
     async def _commit_next(self, scopes: Sequence[str], *, wait: bool) -> bool:
         """Commit and answer a batch; returns False where other processes hold the locks of all scopes.
 
@@ -206,8 +271,7 @@ class CommitQueue:
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        late: list[Step] = []
-        due: list[Step] = []
+        steps: list[Step] = []
         # Requests that have arrived but were not read yet come into this batch rather than the next.
         await asyncio.sleep(0)
         try:
@@ -216,15 +280,16 @@ class CommitQueue:
                     began = loop.time()
                 if locked_elsewhere := [scope for scope in scopes if scope not in transaction.locked]:
                     self._set_aside(locked_elsewhere)
-                late, due = self._take_late(transaction.locked), self._take(transaction.locked)
-                results = await self._apply(transaction, late + due)
+                steps = self._take(transaction.locked)
+                results = await self._apply(transaction, steps)
         except Exception as error:
-            self._spawn(self._bisect(late + due or self._take(scopes), error))
+            self._spawn(self._bisect(steps or self._take(scopes), error))
             return True
-        _answer(late + due, results)
+        _answer(steps, results)
         now = loop.time()
         seconds, self._committed_at = now - max(began, self._committed_at), now
-        self._admission.measured(seconds, len(due), full=len(due) == self._limits.batch)
+        due = sum(run is job.kind.run for job, run in steps)
+        self._admission.measured(seconds, due, full=due == self._limits.batch)
         return bool(transaction.locked)
 
     def _set_aside(self, scopes: Sequence[str]) -> None:
@@ -235,45 +300,44 @@ class CommitQueue:
             self._spawn(self._run_contended(scope))
         self._requests.pass_turn(scopes[free:])
 
-    def _take_late(self, scopes: Collection[str]) -> list[Step]:
-        before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
-        jobs = self._requests.take_older(scopes, before, lambda job: job.kind.late is not None)
-        return [(job, job.kind.late) for job in jobs if job.kind.late is not None and not job.answer.done()]
-
     def _take(self, scopes: Collection[str]) -> list[Step]:
-        steps: list[Step] = []
-        for take in (self._take_next, self._background.take):
-            while len(steps) < self._limits.batch and (job := take(scopes)) is not None:
-                if not job.answer.done():  # else its caller gave up
-                    steps.append((job, job.kind.run))
-            if steps:
-                break  # a whole batch is for background jobs only while no requests wait
-        return steps
+        """Take all late jobs, then a batch of others; those whose callers gave up are dropped.
 
-    def _take_next(self, scopes: Collection[str]) -> Job | None:
-        self._place = (self._place + 1) % BACKGROUND_SHARE
-        if self._place == 0 and (job := self._background.take(scopes)) is not None:
-            return job
-        return self._requests.take(scopes)
+        A whole batch is for background jobs only while no requests wait.
+        """
+        before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
+        late = [(job, job.kind.late) for job in self._requests.take_late(scopes, before)]
+        steps: list[Step] = [(job, run) for job, run in late if run is not None and not job.answer.done()]
+        most, has_requests = len(steps) + self._limits.batch, False
+        while len(steps) < most:
+            self._place = (self._place + 1) % BACKGROUND_SHARE
+            job = self._background.take(scopes) if self._place == 0 else None
+            if job is None:
+                job = self._requests.take(scopes)
+                has_requests = has_requests or job is not None
+            if job is None and not has_requests:
+                job = self._background.take(scopes)
+            if job is None:
+                break
+            if not job.answer.done():
+                steps.append((job, job.kind.run))
+        return steps
 
     async def _bisect(self, steps: Sequence[Step], error: Exception) -> None:
         """Halve a batch whose transaction failed, so that one bad job does not fail the rest."""
         if isinstance(error, StoreUnavailable):
             _answer(steps, [error] * len(steps))
         elif len(steps) == 1:
-            await self._fail(*steps[0], error)
+            job, run = steps[0]
+            log_fault(job.kind.doing, error)
+            if job.kind.failed is None or job.kind.failed == run:
+                _answer(steps, [error])
+            else:
+                await self._commit([(job, job.kind.failed)])
         elif steps:
             middle = len(steps) // 2
             await self._commit(steps[:middle])
             await self._commit(steps[middle:])
-
-    async def _fail(self, job: Job, run: Run[Any, Any], error: Exception) -> None:
-        log_fault(job.kind.doing, error)
-        failed = job.kind.failed
-        if failed is None or failed == run:
-            _answer([(job, run)], [error])
-        else:
-            await self._commit([(job, failed)])
 
     async def _commit(self, steps: Sequence[Step]) -> None:
         steps = [(job, run) for job, run in steps if not job.answer.done()]
@@ -289,8 +353,9 @@ class CommitQueue:
 
     async def _apply(self, transaction: Transaction, steps: Sequence[Step]) -> list[Done[Any] | Exception]:
         """Carry out jobs, those that are carried out alike in one call, and record their answers."""
+        now = self._clock.now()
         recorded = {job.record.digest: job for job, _ in steps if job.record is not None}
-        answered = await find_answered(transaction, list(recorded), self._clock.now())
+        answered = await find_answered(transaction, list(recorded), now) if recorded else {}
         results: dict[Job, Done[Any] | Exception] = {
             recorded[digest]: error for digest, error in answered.items()
         }
@@ -301,26 +366,26 @@ class CommitQueue:
         for run, jobs in sorted(groups.items(), key=lambda group: group[1][0].kind.last):
             found = await run(transaction, [job.item for job in jobs])
             results.update(zip(jobs, found, strict=True))
-        await self._record(transaction, results)
+        await transaction.insert(
+            [
+                _row(job.record, done, now)
+                for job in recorded.values()
+                if job.record is not None and isinstance(done := results[job], Done)
+            ]
+        )
         return [results[job] for job, _ in steps]
 
-    async def _record(self, transaction: Transaction, results: dict[Job, Done[Any] | Exception]) -> None:
-        now = self._clock.now()
-        rows = [
-            IdempotencyRow(
-                digest=job.record.digest,
-                client=job.record.client,
-                status=done.status,
-                resource=done.resource,
-                body_digest=job.record.body_digest,
-                answer=done.answer,
-                created_at=now,
-            )
-            for job, done in results.items()
-            if job.record is not None and isinstance(done, Done)
-        ]
-        if rows:
-            await transaction.insert(rows)
+
+def _row(record: IdempotencyRecord, done: Done[Any], now: int) -> IdempotencyRow:
+    return IdempotencyRow(
+        digest=record.digest,
+        client=record.client,
+        status=done.status,
+        resource=done.resource,
+        body_digest=record.body_digest,
+        answer=done.answer,
+        created_at=now,
+    )
 
 
 def _answer(steps: Sequence[Step], results: Sequence[Done[Any] | Exception]) -> None:

@@ -1,7 +1,8 @@
-"""Jobs of the commit queue: items, how they are carried out, and their results."""
+"""Jobs of the commit queue: how they are carried out, how they wait, and their results."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -84,7 +85,7 @@ class Owner(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Job:
-    """An item that waits to be carried out."""
+    """An item that waits to be carried out since an instant of the event loop's clock."""
 
     client: int
     history_scope: str
@@ -95,8 +96,83 @@ class Job:
     answer: "asyncio.Future[Done[Any]]" = field(repr=False)
 
 
-Step = tuple[Job, Run[Any, Any]]
-"""A job and how it is carried out this time."""
+class FairQueue:
+    """Waiting jobs: round robin over clients, first in, first out within each one.
+
+    Notes
+    -----
+    Not last in, first out, which keeps the newest jobs fresh under overload: the old ones would all be answered late.
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[
+            int, deque[Job]
+        ] = {}  # in the order of their turns; all jobs of a client share a scope
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def push(self, job: Job) -> None:
+        """Add a job behind those of its client."""
+        self._clients.setdefault(job.client, deque()).append(job)
+        self._count += 1
+
+    def scopes(self, most: int, *, without: Container[str] = ()) -> list[str]:
+        """The history scopes of the clients whose turn is next, apart from some."""
+        found: dict[str, None] = {}
+        for jobs in self._clients.values():
+            if len(found) == most:
+                break
+            if jobs[0].history_scope not in without:
+                found[jobs[0].history_scope] = None
+        return list(found)
+
+    def waits_in(self, scope: str) -> bool:
+        """Whether a job of a scope waits."""
+        return any(jobs[0].history_scope == scope for jobs in self._clients.values())
+
+    def pass_turn(self, scopes: Container[str]) -> None:
+        """Put the clients of some scopes behind the others."""
+        for client in [client for client, jobs in self._clients.items() if jobs[0].history_scope in scopes]:
+            self._clients[client] = self._clients.pop(client)
+
+    def take(self, scopes: Container[str]) -> Job | None:
+        """Remove the job whose turn it is among those of some scopes; None where none waits."""
+        for client, jobs in self._clients.items():
+            if jobs[0].history_scope in scopes:
+                job = jobs.popleft()
+                del self._clients[client]
+                if jobs:
+                    self._clients[client] = jobs  # behind the others
+                self._count -= 1
+                return job
+        return None
+
+    def take_late(self, scopes: Container[str], before: float) -> list[Job]:
+        """Remove the jobs of some scopes that were pushed before an instant and are carried out otherwise when late."""
+        found: list[Job] = []
+        for client, jobs in list(self._clients.items()):
+            if jobs[0].history_scope not in scopes or jobs[0].queued_at >= before:
+                continue
+            kept: list[Job] = []
+            while jobs and jobs[0].queued_at < before:
+                job = jobs.popleft()
+                (kept if job.kind.late is None else found).append(job)
+            jobs.extendleft(reversed(kept))
+            if not jobs:
+                del self._clients[client]
+        self._count -= len(found)
+        return found
+
+    def waited(self, client: int, now: float) -> float:
+        """For how many seconds the oldest job of a client has waited; 0 when none waits."""
+        jobs = self._clients.get(client)
+        return now - jobs[0].queued_at if jobs else 0.0
+
+    def longest_waited(self, now: float) -> float:
+        """For how many seconds the oldest job of all has waited; 0 when none waits."""
+        return now - min((jobs[0].queued_at for jobs in self._clients.values()), default=now)
 
 
 async def _run_changes(

@@ -29,18 +29,7 @@ class _Owner(NamedTuple):
 
 
 class PendingWork:
-    """Finishes PENDING verifications of the whole database.
-
-    Parameters
-    ----------
-    store : Store
-    queue : CommitQueue
-    candidates : CandidateBuilder
-    scoring : Scoring
-    clock : Clock
-    interval : float
-        Seconds between two steps that find nothing.
-    """
+    """Finishes PENDING verifications of the whole database; waits for `interval` seconds after finding none."""
 
     def __init__(
         self,
@@ -73,12 +62,9 @@ class PendingWork:
                 await asyncio.sleep(self._interval)
 
     async def step(self) -> int:
-        """Lease some PENDING verifications and finish them; while requests wait, the queue limits their share.
+        """Lease some PENDING verifications and finish them; returns how many.
 
-        Returns
-        -------
-        int
-            How many rows were taken.
+        While requests wait, the queue limits their share.
         """
         now = self._clock.now()
         async with self._store.writing([]) as transaction:

@@ -4,65 +4,72 @@ The locks of the candidates' history scopes are held. A candidate without link r
 file, is seen by no other one.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import IdentityNotValidated, RequestError
-from scoring_model.service.core.rows import LinkRow, VerificationRow
+from scoring_model.service.core.errors import IdentityNotValidated, RequestError, Unavailable
+from scoring_model.service.core.rows import LinkRow, PersonKeyRow, VerificationRow
 from scoring_model.service.events import events_of_verification, write_events
 from scoring_model.service.identities import seal_reference
-from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.data_keys import DataKey, Vault
+from scoring_model.service.keys.keyring import UnknownMasterKey
 from scoring_model.service.keys.link_hashes import Masks
 from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.scoring.candidate import Candidate
-from scoring_model.service.scoring.history import read_history
 from scoring_model.service.scoring.jobs import Done, JobKind
-from scoring_model.service.scoring.person_keys import PersonKey, PersonKeys, read_keys
-from scoring_model.service.scoring.request import pack_stored
-from scoring_model.service.scoring.score import Score, score
+from scoring_model.service.scoring.payload import pack_stored
+from scoring_model.service.scoring.score import History, Score, score
 from scoring_model.service.store import Transaction
 
 MAX_ATTEMPTS: Final = 3
 """After so many failed attempts a verification is an ERROR."""
 
+KEY_RETRY_SECONDS: Final = 5
+"""`Retry-After` while a key-encryption key is missing: another process may have rotated it."""
+
 Result = VerificationRow | RequestError
 Results = list[Done[VerificationRow] | RequestError]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonKey(NamedTuple):
+    """A data key and its identifier."""
+
+    key_id: bytes
+    key: DataKey
+
+
+@dataclass(slots=True)
 class _Batch:
     """Candidates as they stand under the lock.
 
     Parameters
     ----------
-    candidates : list of Candidate
     open : list of Candidate
         Those that can be scored.
-    keys : PersonKeys
-    settled : dict of bytes to VerificationRow or RequestError
-        Results of the others, by their ids.
+    keys : dict of bytes to PersonKey
+        Of these, by the id of the candidate.
+    new_keys : list of PersonKeyRow
+        Keys of persons without one; not written yet.
+    results : dict of bytes to VerificationRow or RequestError
+        By the id of the candidate; at first of those that can't be scored.
+    links : dict of bytes to list of LinkRow
+        By the id of the candidate, of those that were scored.
     """
 
     candidates: list[Candidate]
-    open: list[Candidate]
-    keys: PersonKeys
-    settled: dict[bytes, Result]
+    open: list[Candidate] = field(default_factory=list)
+    keys: dict[bytes, PersonKey] = field(default_factory=dict)
+    new_keys: list[PersonKeyRow] = field(default_factory=list)
+    results: dict[bytes, Result] = field(default_factory=dict)
+    links: dict[bytes, list[LinkRow]] = field(default_factory=dict)
 
 
 class Scoring:
-    """Scores candidates with one bundle.
-
-    Parameters
-    ----------
-    scorer : Scorer
-    vault : Vault
-    secrets : Secrets
-    clock : Clock
-    """
+    """Scores candidates with one bundle."""
 
     def __init__(self, scorer: Scorer, vault: Vault, secrets: Secrets, clock: Clock) -> None:
         self.scorer = scorer
@@ -82,18 +89,16 @@ class Scoring:
         """Score candidates in their order."""
         batch = await self._read(transaction, candidates)
         spec, masks = self.scorer.matrix.spec, self._masks
-        history = await read_history(transaction, batch.open, spec=spec, masks=masks, clock=self._clock)
+        history = await History.read(transaction, batch.open, spec=spec, masks=masks, clock=self._clock)
         scores = score(batch.open, history, scorer=self.scorer, clock=self._clock)
-        results, links = dict(batch.settled), {}
         for candidate in batch.open:
             found = scores[candidate.id]
             if isinstance(found, Score):
-                key = batch.keys.opened[candidate.id]
-                results[candidate.id] = self._completed(candidate, key, found)
-                links[candidate.id] = found.links
+                batch.results[candidate.id] = self._completed(candidate, batch.keys[candidate.id], found)
+                batch.links[candidate.id] = found.links
             else:
-                results[candidate.id] = found
-        return await _write(transaction, batch, results, links)
+                batch.results[candidate.id] = found
+        return await _write(transaction, batch)
 
     async def postpone(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Keep candidates as PENDING without an attempt."""
@@ -116,33 +121,63 @@ class Scoring:
         self, transaction: Transaction, candidates: Sequence[Candidate], *, attempts: int
     ) -> Results:
         batch = await self._read(transaction, candidates)
-        results = dict(batch.settled)
         for candidate in batch.open:
-            key = batch.keys.opened[candidate.id]
-            results[candidate.id] = self._unfinished(candidate, key, attempts)
-        return await _write(transaction, batch, results, {})
+            batch.results[candidate.id] = self._unfinished(candidate, batch.keys[candidate.id], attempts)
+        return await _write(transaction, batch)
 
     async def _read(self, transaction: Transaction, candidates: Sequence[Candidate]) -> _Batch:
+        """Read PENDING rows again, and the keys of all candidates.
+
+        When another process has finished a row, it must get no link records again.
+        """
+        batch = _Batch(list(candidates))
+        for place, candidate in enumerate(candidates):
+            if candidate.pending is not None:
+                row = await transaction.verification(candidate.client, candidate.id) or candidate.pending
+                batch.candidates[place] = replace(candidate, pending=row)
+                if _is_finished(row):
+                    batch.results[candidate.id] = row
+        await self._read_keys(transaction, batch)
+        return batch
+
+    async def _read_keys(self, transaction: Transaction, batch: _Batch) -> None:
+        """Read and open the data key of each candidate's person; a new person gets a new key."""
         now = self._clock.now()
-        current = [c if c.pending is None else await _current(transaction, c, c.pending) for c in candidates]
-        settled: dict[bytes, Result] = {
-            c.id: c.pending for c in current if c.pending is not None and _is_finished(c.pending)
-        }
-        waiting = [candidate for candidate in current if candidate.id not in settled]
-        keys = await read_keys(transaction, waiting, self._vault, now)
+        waiting = [c for c in batch.candidates if c.id not in batch.results]
+        needed = [c.key_row.key_id for c in waiting if c.key_row is not None]
+        named = [
+            (c.client, c.links.person) for c in waiting if c.key_row is None and c.links.person is not None
+        ]
+        living = await transaction.person_keys(needed) if needed else {}
+        persons = dict(await transaction.persons(named)) if named else {}
         for candidate in waiting:
-            if candidate.id not in keys.opened:
-                settled[candidate.id] = keys.unavailable.get(candidate.id) or _erased(candidate, now)
-        return _Batch(
-            candidates=current,
-            open=[candidate for candidate in waiting if candidate.id in keys.opened],
-            keys=keys,
-            settled=settled,
-        )
+            person, known = candidate.links.person, candidate.key_row
+            if known is not None:
+                row = living.get(known.key_id)
+            else:
+                row = None if person is None else persons.get((candidate.client, person))
+            if row is not None:
+                try:
+                    key = candidate.opened if row == known else None
+                    batch.keys[candidate.id] = PersonKey(row.key_id, key or self._vault.open_key(row))
+                except UnknownMasterKey:
+                    batch.results[candidate.id] = Unavailable(KEY_RETRY_SECONDS)
+            elif known is not None:  # the person was erased while the candidate waited
+                pending = candidate.pending
+                batch.results[candidate.id] = (
+                    IdentityNotValidated() if pending is None else _failed(pending, now)
+                )
+            else:
+                row, key = self._vault.new_key(candidate.client, person, now)
+                batch.keys[candidate.id] = PersonKey(row.key_id, key)
+                batch.new_keys.append(row)
+                if person is not None:
+                    persons[candidate.client, person] = row
+        batch.open = [candidate for candidate in waiting if candidate.id in batch.keys]
 
     def _completed(self, candidate: Candidate, key: PersonKey, found: Score) -> VerificationRow:
         manifest = self.scorer.manifest
-        return _row(candidate, key)._replace(
+        return _row(candidate, key, found.features)._replace(
             status=VerificationStatus.COMPLETED.value,
             outcome=found.outcome.value,
             score=found.score,
@@ -152,29 +187,28 @@ class Scoring:
             created_at=min(candidate.created_at, found.instant),
             completed_at=found.instant,
             row_digest=self._secrets.digest(Purpose.ROW, found.features),
-            payload=_sealed(candidate, key, found.features),
             links=b"".join([link.hash for link in found.links]),
         )
 
     def _unfinished(self, candidate: Candidate, key: PersonKey, attempts: int) -> VerificationRow:
         if candidate.pending is None:
-            return _row(candidate, key)._replace(
-                attempts=attempts,
-                payload=_sealed(candidate, key, None),
-                reference=seal_reference(key.key, candidate.id, candidate.reference),
+            return _row(candidate, key, None)._replace(
+                attempts=attempts, reference=seal_reference(key.key, candidate.id, candidate.reference)
             )
         if candidate.pending.attempts < MAX_ATTEMPTS:
             return candidate.pending
         return _failed(candidate.pending, self._clock.now())
 
 
-def _row(candidate: Candidate, key: PersonKey) -> VerificationRow:
-    """The row of a candidate before it is scored."""
+def _row(candidate: Candidate, key: PersonKey, features: bytes | None) -> VerificationRow:
+    """The row of a candidate as it is while PENDING, with its sealed payload."""
+    request = candidate.request
+    packed = pack_stored(request.signals or {}, request.subject_id, features)
     return VerificationRow(
         id=candidate.id,
         client=candidate.client,
-        identity_id=candidate.request.identity_id,
-        previous_id=candidate.request.previous_id,
+        identity_id=request.identity_id,
+        previous_id=request.previous_verification_id,
         key_id=key.key_id,
         status=VerificationStatus.PENDING.value,
         outcome=None,
@@ -185,7 +219,7 @@ def _row(candidate: Candidate, key: PersonKey) -> VerificationRow:
         created_at=candidate.created_at,
         completed_at=None,
         row_digest=None,
-        payload=None,
+        payload=key.key.seal(packed, table="verifications", column="payload", row=candidate.id),
         links=None,
         attempts=0 if candidate.pending is None else candidate.pending.attempts,
         leased_until=None,
@@ -193,24 +227,8 @@ def _row(candidate: Candidate, key: PersonKey) -> VerificationRow:
     )
 
 
-def _sealed(candidate: Candidate, key: PersonKey, features: bytes | None) -> bytes:
-    packed = pack_stored(candidate.request.signals, candidate.request.subject_id, features)
-    return key.key.seal(packed, table="verifications", column="payload", row=candidate.id)
-
-
-async def _current(transaction: Transaction, candidate: Candidate, pending: VerificationRow) -> Candidate:
-    """Read a PENDING row again: when another process has finished it, it must get no link records again."""
-    row = await transaction.verification(candidate.client, candidate.id)
-    return replace(candidate, pending=row or pending)
-
-
 def _is_finished(row: VerificationRow) -> bool:
     return row.status != VerificationStatus.PENDING
-
-
-def _erased(candidate: Candidate, now: int) -> Result:
-    """The result of a candidate whose person was erased while it waited."""
-    return IdentityNotValidated() if candidate.pending is None else _failed(candidate.pending, now)
 
 
 def _failed(row: VerificationRow, now: int) -> VerificationRow:
@@ -219,30 +237,22 @@ def _failed(row: VerificationRow, now: int) -> VerificationRow:
     )
 
 
-async def _write(
-    transaction: Transaction,
-    batch: _Batch,
-    results: Mapping[bytes, Result],
-    links: Mapping[bytes, Sequence[LinkRow]],
-) -> Results:
+async def _write(transaction: Transaction, batch: _Batch) -> Results:
     """Write the results of a batch; another process may have finished a pending row, which is left as it is."""
-    rows = [(c, row) for c in batch.candidates if isinstance(row := results[c.id], VerificationRow)]
+    rows = [(c, row) for c in batch.candidates if isinstance(row := batch.results[c.id], VerificationRow)]
     fresh = [row for c, row in rows if c.pending is None]
     held = [row for c, row in rows if c.pending is not None and not _is_finished(c.pending)]
     used = {row.key_id for row in fresh}
-    if keys := [row for row in batch.keys.new if row.key_id in used]:
-        await transaction.insert(keys)
-    if fresh:
-        await transaction.insert(fresh)
+    await transaction.insert([row for row in batch.new_keys if row.key_id in used])
+    await transaction.insert(fresh)
     settled = await transaction.settle(held) if held else frozenset()
     written = [row for c, row in rows if c.pending is None or c.id in settled]
-    if link_rows := [link for row in written for link in links.get(row.id, ())]:
-        await transaction.insert(link_rows)
+    await transaction.insert([link for row in written for link in batch.links.get(row.id, ())])
     await write_events(transaction, [event for row in written for event in events_of_verification(row)])
-    return [_done(results[candidate.id]) for candidate in batch.candidates]
-
-
-def _done(result: Result) -> Done[VerificationRow] | RequestError:
-    if isinstance(result, RequestError):
-        return result
-    return Done(result, result.id, 202 if result.status == VerificationStatus.PENDING else 201)
+    results = [batch.results[candidate.id] for candidate in batch.candidates]
+    return [
+        Done(result, result.id, 202 if result.status == VerificationStatus.PENDING else 201)
+        if isinstance(result, VerificationRow)
+        else result
+        for result in results
+    ]

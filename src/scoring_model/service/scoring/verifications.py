@@ -1,18 +1,27 @@
-"""Verifications: created, read, and their signals erased."""
+"""Verifications: created, read, their signals erased, and their decisions replayed."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from scoring_model.contract.ids import to_text
+from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import instant
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
+from scoring_model.scorer.decider import Decider
 from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
-from scoring_model.service.core.errors import NotFound
+from scoring_model.service.core.errors import NotFound, Unavailable
 from scoring_model.service.core.rows import BundleRow, IdempotencyRow, VerificationRow
 from scoring_model.service.idempotency import Answer, IdempotencyRecord, IdempotencyStore, IdempotentRequest
 from scoring_model.service.identities import Persons, erase
+from scoring_model.service.keys.data_keys import Vault
+from scoring_model.service.keys.keyring import Keyring, Unreadable
+from scoring_model.service.keys.secrets import Purpose, load_or_create
 from scoring_model.service.scoring.candidate import CandidateBuilder
 from scoring_model.service.scoring.commit_queue import CommitQueue
 from scoring_model.service.scoring.jobs import Done
@@ -28,56 +37,14 @@ _AS_PENDING: Final[dict[str, object]] = {
 """What the answer 202 showed of a verification that has a decision by now."""
 
 
-class Sentences:
-    """The sentences of reason codes, as the bundle that decided has them: a decision reads the same for ever.
-
-    Parameters
-    ----------
-    bundles : iterable of BundleRow
-        Every bundle that ever served, as far as this process knows.
-    """
-
-    def __init__(self, bundles: Iterable[BundleRow]) -> None:
-        self._by_versions: dict[tuple[str | None, str | None], dict[str, str]] = {}
-        self._add(bundles)
-
-    def of(self, row: VerificationRow) -> tuple[ReasonCode, ...]:
-        """Code and sentence of each reason of a verification, strongest first.
-
-        Raises
-        ------
-        KeyError
-            When its bundle is not known; see `refresh`.
-        """
-        if not row.reasons:
-            return ()
-        sentences = self._by_versions[row.model_version, row.policy_version]
-        codes = row.reasons.split(",")
-        return tuple([ReasonCode(code=code, description=sentences[code]) for code in codes])
-
-    async def refresh(self, reader: Reader, row: VerificationRow) -> None:
-        """Read the bundles again if that of a verification is unknown: another process may serve it."""
-        if row.reasons and (row.model_version, row.policy_version) not in self._by_versions:
-            self._add(await reader.bundles())
-
-    def _add(self, bundles: Iterable[BundleRow]) -> None:
-        for row in bundles:
-            self._by_versions[row.model_version, row.policy_version] = json.loads(row.reasons)
-
-
 class Verifications:
     """The operations on verifications.
 
     Parameters
     ----------
-    store : Store
-    queue : CommitQueue
-    idempotency : IdempotencyStore
-    persons : Persons
-    candidates : CandidateBuilder
-    scoring : Scoring
-    clock : Clock
-    sentences : Sentences
+    bundles : iterable of BundleRow
+        Every bundle that ever served, as far as this process knows: a decision keeps the sentences of the bundle that
+        made it.
     """
 
     def __init__(
@@ -90,7 +57,7 @@ class Verifications:
         candidates: CandidateBuilder,
         scoring: Scoring,
         clock: Clock,
-        sentences: Sentences,
+        bundles: Iterable[BundleRow],
     ) -> None:
         self._store = store
         self._queue = queue
@@ -99,12 +66,13 @@ class Verifications:
         self._candidates = candidates
         self._scoring = scoring
         self._clock = clock
-        self._sentences = sentences
+        self._sentences: dict[tuple[str | None, str | None], dict[str, str]] = {}
+        self._learn(bundles)
 
     async def create(
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Verification]:
-        """Score an identity, or signals alone; see `parse_request` for the rules of the body.
+        """Score an identity, or signals alone; see `VerificationInput` for the rules of the body.
 
         Raises
         ------
@@ -140,7 +108,7 @@ class Verifications:
             row = await reader.verification(caller.client, resource)
             if row is None:
                 raise NotFound
-            await self._sentences.refresh(reader, row)
+            await self._find_sentences(reader, row)
             return self._shown(row, await self._persons.subject(reader, row))
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
@@ -150,7 +118,7 @@ class Verifications:
             row = await transaction.verification(caller.client, resource)
             if row is None:
                 raise NotFound
-            await self._sentences.refresh(transaction, row)
+            await self._find_sentences(transaction, row)
             if row.payload is not None:
                 await erase(transaction, row.key_id, self._clock.now())
             return Done(row, row.id, 200)
@@ -159,8 +127,13 @@ class Verifications:
         return self._shown(done.value, None)
 
     def _shown(self, row: VerificationRow, subject: str | None) -> Verification:
-        """A row as its client sees it."""
+        """A row as its client sees it: with code and sentence of each reason, strongest first."""
         previous = row.previous_id
+        reasons: tuple[ReasonCode, ...] = ()
+        if row.reasons:
+            sentences = self._sentences[row.model_version, row.policy_version]
+            codes = row.reasons.split(",")
+            reasons = tuple([ReasonCode(code=code, description=sentences[code]) for code in codes])
         return Verification(
             id=to_text(row.id),
             identity_id=None if row.identity_id is None else to_text(row.identity_id),
@@ -168,10 +141,84 @@ class Verifications:
             status=row.status,
             scoring_outcome=row.outcome,
             scoring_score=row.score,
-            reason_codes=self._sentences.of(row),
+            reason_codes=reasons,
             model_version=row.model_version,
             policy_version=row.policy_version,
             previous_verification_id=None if previous is None else to_text(previous),
             created_at=instant(row.created_at),
             completed_at=None if row.completed_at is None else instant(row.completed_at),
         )
+
+    async def _find_sentences(self, reader: Reader, row: VerificationRow) -> None:
+        """Read the bundles again if that of a verification is unknown: another process may serve it."""
+        if row.reasons and (row.model_version, row.policy_version) not in self._sentences:
+            self._learn(await reader.bundles())
+
+    def _learn(self, bundles: Iterable[BundleRow]) -> None:
+        for row in bundles:
+            self._sentences[row.model_version, row.policy_version] = json.loads(row.reasons)
+
+
+class Replay(StrEnum):
+    """The result of a replay."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    ERASED = "erased"
+
+
+class NotReplayable(ValueError):
+    """There is no decision to replay, or the bundle that decided or the master key is missing."""
+
+
+async def replay(
+    store: Store, keyring: Keyring, resource: bytes, *, find: Callable[[str, str | None], Path | None]
+) -> Replay:
+    """Decide about a verification again and compare.
+
+    Parameters
+    ----------
+    resource : bytes
+        Identifier of a verification of any client.
+    find : callable
+        Path of the bundle with a model version and a policy version, or None.
+
+    Returns
+    -------
+    Replay
+        SAME when score, outcome, reasons and the digest of the feature row are what they were; ERASED when the
+        person's key is gone. DIFFERENT also when a sealed value does not open: its bytes were changed.
+
+    Raises
+    ------
+    NotReplayable
+    """
+    secrets = await load_or_create(store, keyring)
+    persons = Persons(Vault(keyring))
+    async with store.reading() as reader:
+        row = await reader.verification_by_id(resource)
+        if row is None:
+            raise NotReplayable("there is no such verification")
+        if row.status != VerificationStatus.COMPLETED:
+            raise NotReplayable(f"its status is {row.status}: there is no decision")
+        try:
+            key = None if row.payload is None else await persons.key_of(reader, row.key_id)
+        except Unavailable:
+            raise NotReplayable("its key is under a master key that the source does not give") from None
+    if key is None:
+        return Replay.ERASED
+    try:
+        packed = persons.verification_payload(row, key)[2]
+    except Unreadable:
+        return Replay.DIFFERENT
+    if packed is None or secrets.digest(Purpose.ROW, packed) != row.row_digest:
+        return Replay.DIFFERENT
+    path = find(row.model_version or "", row.policy_version)
+    if path is None:
+        raise NotReplayable(
+            f"the bundle of model {row.model_version} with policy {row.policy_version} is not there"
+        )
+    decision = Decider.load(path).decide_row(np.frombuffer(packed, dtype=np.float64))
+    codes = ",".join(reason.code for reason in decision.reasons)
+    decided = (row.score, Outcome(row.outcome or ""), row.reasons)
+    return Replay.SAME if (decision.score, decision.outcome, codes) == decided else Replay.DIFFERENT

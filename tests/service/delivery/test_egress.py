@@ -1,18 +1,13 @@
 """Which addresses may be dialled: the registries of IANA, and what is hidden in IPv6."""
 
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.service.delivery.address_policy import (
-    SPECIAL_IPV4,
-    SPECIAL_IPV6,
-    AddressPolicy,
-    IpAddress,
-    is_special,
-)
+from scoring_model.service.delivery.egress import SPECIAL_IPV4, SPECIAL_IPV6, AddressPolicy, Egress, IpAddress
 
 # Every row of IANA's two special-purpose registries but those that stand for IPv4 addresses, and multicast.
 REGISTERED = """
@@ -32,6 +27,11 @@ PUBLIC = [
     "2000::", "2001:200::", "2001:4860:4860::8888", "2001:db7:ffff::", "2001:db9::", "2606:4700::1111",
     "2a00:1450::1", "3ffe:ffff::", "3fff:1000::",
 ]  # fmt: skip
+
+
+def is_special(address: IpAddress) -> bool:
+    """Whether nobody may dial an address without a setting."""
+    return not AddressPolicy().permits(address)
 
 
 def embeddings(inner: IPv4Address) -> list[IPv6Address]:
@@ -132,11 +132,20 @@ def test_zones_and_words_are_no_way_around() -> None:
     assert AddressPolicy.of(["fe80::/10"]).permits("fe80::1%1")
 
 
-def test_bad_networks_are_refused() -> None:
-    """A text that is no network, or has bits beyond its length, is no setting."""
-    for text in ("10.0.0.1/8", "private", ""):
-        with pytest.raises(ValueError, match=r"network|has host bits"):
-            AddressPolicy.of([text])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"networks": ("10.0.0.1/8",)},
+        {"networks": ("",)},
+        {"proxy": "http:///"},
+        {"proxy": "socks5://u:s3cret@h"},
+    ],
+)
+def test_settings_that_could_not_be_used_are_refused(settings: dict[str, Any]) -> None:
+    """The text names the setting and does not show a proxy, which may hold a password."""
+    with pytest.raises(ValueError, match=r"^egress_\w+(\.0)? must be (a URL|an address)") as caught:
+        Egress(**settings)
+    assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("blocks", [SPECIAL_IPV4, SPECIAL_IPV6])
@@ -146,9 +155,3 @@ def test_blocks_of_the_table_do_not_overlap(blocks: dict[str, str]) -> None:
     assert not [
         (one, other) for one in networks for other in networks if one is not other and one.overlaps(other)
     ]
-
-
-def test_multicast_is_special_whatever_its_scope() -> None:
-    """Webhooks, delivery: multicast is never dialled."""
-    addresses: list[IpAddress] = [IPv4Address("224.0.0.1"), IPv4Address("239.1.1.1"), IPv6Address("ff0e::1")]
-    assert all(map(is_special, addresses))

@@ -1,4 +1,4 @@
-"""Which addresses may be dialled: not those that IANA registers for other purposes than public hosts.
+"""Which addresses may be dialled: not those that IANA registers for other purposes than public hosts; and a proxy.
 
 The table is our own, so that every supported Python gives the same answers: those of `ipaddress` changed between
 releases and permit IPv6 addresses that embed a special IPv4 address.
@@ -12,10 +12,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
+from urllib.parse import urlsplit
+
+from scoring_model.contract.violation import Invalid, Violation, pointer
 
 IpAddress = IPv4Address | IPv6Address
 IpNetwork = IPv4Network | IPv6Network
@@ -73,44 +76,33 @@ LOOPBACK: Final[tuple[IpNetwork, ...]] = (IPv4Network("127.0.0.0/8"), IPv6Networ
 
 _IPV4: Final = tuple(IPv4Network(text) for text in SPECIAL_IPV4)
 _IPV6: Final = tuple(IPv6Network(text) for text in SPECIAL_IPV6)
+_PROXY: Final = "must be a URL such as http://proxy.example:3128"
 _PREFIX_LENGTHS: Final = (48, 56, 64, 96)  # of RFC 6052, section 2.2, that fit into `LOCAL_NAT64`
-
-
-def is_special(address: IpAddress) -> bool:
-    """Whether an address is not that of a public host.
-
-    One that embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo) is special if any of these is.
-
-    Examples
-    --------
-    >>> is_special(ip_address("2002:7f00:1::")), is_special(ip_address("64:ff9b::8.8.8.8"))
-    (True, False)
-    """
-    return not AddressPolicy().permits(address)
 
 
 @dataclass(frozen=True)
 class AddressPolicy:
     """Permits public hosts and configured networks.
 
+    An address that embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo) is permitted if all of these are.
+
     Parameters
     ----------
     named : tuple of networks
         Special networks that may be dialled nevertheless. A network within `LOCAL_NAT64` is the prefix of a
         translator: the IPv4 address behind it, at the position that its length implies, must be permitted too.
+
+    Examples
+    --------
+    >>> AddressPolicy().permits("2002:7f00:1::"), AddressPolicy().permits("64:ff9b::8.8.8.8")
+    (False, True)
     """
 
     named: tuple[IpNetwork, ...] = ()
 
     @classmethod
     def of(cls, networks: Iterable[str | IpNetwork] = (), *, development: bool = False) -> AddressPolicy:
-        """Make a policy from settings; development permits loopback.
-
-        Raises
-        ------
-        ValueError
-            If a text is no network.
-        """
+        """Make a policy from networks, else `ValueError`; development permits loopback."""
         named = tuple(ip_network(network) for network in networks)
         return cls(named + LOOPBACK if development else named)
 
@@ -153,3 +145,59 @@ def _translated(octets: bytes, length: int) -> IPv4Address:
     if length == 96:
         return IPv4Address(octets[12:])
     return IPv4Address((octets[length // 8 : 8] + octets[9:])[:4])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Egress:
+    """The settings of outgoing connections; `Invalid` names every field that breaks its rule.
+
+    Parameters
+    ----------
+    networks : tuple of str
+        Private and other special networks that may be dialled nevertheless.
+    proxy : str, optional
+        ``http://[user:password@]host:port``, which gets CONNECT to checked addresses. Never shown.
+    development : bool
+        Whether plain http and loopback may be dialled.
+    """
+
+    networks: tuple[str, ...] = ()
+    proxy: str | None = field(default=None, repr=False)
+    development: bool = False
+
+    def __post_init__(self) -> None:
+        if violations := [*broken_egress(self.networks, self.proxy)]:
+            raise Invalid(violations)
+
+
+def broken_egress(networks: Sequence[str], proxy: str | None) -> Iterator[Violation]:
+    """Find the violations of the settings of egress. The proxy is not repeated: it may hold a password.
+
+    Examples
+    --------
+    >>> [violation.pointer for violation in broken_egress(["10.0.0.1/8"], None)]
+    ['/egress_networks/0']
+    """
+    yield from broken_networks("egress_networks", networks)
+    if proxy is not None and not _is_proxy(proxy):
+        yield Violation("/egress_proxy", "not_a_url", _PROXY)
+
+
+def broken_networks(name: str, networks: Sequence[str]) -> Iterator[Violation]:
+    """Find the texts in a list that are no network."""
+    for place, text in enumerate(networks):
+        try:
+            ip_network(text)
+        except ValueError:
+            detail = "must be an address or a network such as 10.0.0.0/8"
+            yield Violation(pointer(name, place), "not_a_network", detail)
+
+
+def _is_proxy(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return False
+    plain = parts.scheme == "http" and parts.hostname and parts.path in ("", "/")
+    return bool(plain) and port != 0 and not parts.query and not parts.fragment
