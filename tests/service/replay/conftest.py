@@ -11,8 +11,7 @@ import pytest
 from databases import Databases
 from identity_use import shared, train_bundle
 from linked_use import linked
-from replay_clock import SharedClock
-from replay_server import ServerSettings, all_served
+from replay_server import ServerSettings, SharedClock, all_served
 from scoring_model.scorer import Scorer
 
 FIRST_DAY = 1_767_225_600_000_000
@@ -21,17 +20,7 @@ FIRST_DAY = 1_767_225_600_000_000
 
 @dataclass(frozen=True)
 class Served:
-    """The processes that serve one database.
-
-    Parameters
-    ----------
-    database : str
-        URL.
-    urls : list of str
-        Of the processes.
-    clock : SharedClock
-        Of the first process; that of a second one is three seconds late.
-    """
+    """The processes that serve one database, and the clock of the first; that of a second one is three seconds late."""
 
     database: str
     urls: list[str]

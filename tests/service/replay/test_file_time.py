@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from applications import Application, applications
 from link_order import LinkOrder
 from replay_client import IDENTITIES, VERIFICATIONS, Connection, Credentials, connected, new_client, opened
-from replay_clock import StandingClock, reference
-from replay_verdicts import columns, differences, scored, stored, told, write_lines
+from replay_server import reference
+from replay_verdicts import columns, decision_of, differences, scored, stored, write_lines
 from scoring_model.contract.ids import from_text
 from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
@@ -19,6 +19,7 @@ from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.core.store import Store
 from scoring_model.service.identities.labels import Imported, import_labels
 from scoring_model.service.label_file import LabelLine
+from service_use import SetClock
 
 EVENTS = 4_000
 CONNECTIONS = 4
@@ -26,7 +27,7 @@ CONNECTIONS = 4
 
 
 class Step(NamedTuple):
-    """Somebody applies, or it is told what became of it."""
+    """An application or its label."""
 
     at: int
     application: Application
@@ -34,13 +35,7 @@ class Step(NamedTuple):
 
 
 class Replay:
-    """A file on its way into the service.
-
-    Parameters
-    ----------
-    store : Store
-    clients : list of ClientRow
-    """
+    """A file on its way into the service."""
 
     def __init__(self, store: Store, clients: list[ClientRow]) -> None:
         self._store = store
@@ -53,7 +48,7 @@ class Replay:
         async with connected(url, client) as connection:
 
             async def do(step: Step) -> None:
-                await (self._tell(step) if step.is_label else self._apply(connection, step))
+                await (self._label(step) if step.is_label else self._apply(connection, step))
 
             await order.work(do)
 
@@ -66,14 +61,14 @@ class Replay:
         status, answer = await connection.post(VERIFICATIONS, application.request(identity_id), key=key)
         assert status == 201
         self.ids[application.name] = answer["id"]
-        self.answers[application.name] = told(answer)
+        self.answers[application.name] = decision_of(answer)
 
-    async def _tell(self, step: Step) -> None:
-        """Tell a label when the clock stands where the file says that it was known."""
+    async def _label(self, step: Step) -> None:
+        """Report a label when the clock stands where the file says that it was known."""
         label = step.application.label
         assert label is not None
         line = LabelLine(from_text(self.ids[step.application.name]), None, label, step.at)
-        found = await import_labels(self._store, self._clients, [line], StandingClock(step.at))
+        found = await import_labels(self._store, self._clients, [line], SetClock(step.at))
         assert found == Imported(1, 0, ())
 
 
