@@ -13,17 +13,7 @@ API_KEY: Final = "key-canary-9f2c"
 
 
 class Either:
-    """One of the two clients.
-
-    Parameters
-    ----------
-    kind : str
-    url : str
-    time : Time or None
-        The clock that it waits by; None for the real one.
-    options : object
-        Further options of the client.
-    """
+    """One of the two clients; it waits by the real clock if `time` is None."""
 
     def __init__(self, kind: Kind, url: str, time: Time | None, **options: Any) -> None:
         options = {"client_id": CLIENT_ID, "api_key": API_KEY} | options

@@ -57,7 +57,7 @@ class Scene:
         end = time.monotonic() + SETTLED_SECONDS
         while not is_settled(self.site.database):
             if not leases:
-                asyncio.run(_end_leases(self.site.database))
+                asyncio.run(end_leases(self.site.database))
             assert time.monotonic() < end, "something waits for ever"
             time.sleep(0.5)
 
@@ -256,7 +256,7 @@ def _check_entries(scene: Scene, entries: Sequence[Entry], ledger: Ledger) -> No
             ledger.faults.append(f"{entry.path}/{entry.id} was acknowledged and is answered {answer.status}")
 
 
-async def _end_leases(url: str) -> None:
+async def end_leases(url: str) -> None:
     """End the leases that dead processes hold."""
     for name in ("deliveries", "verifications"):
         await select(url, f"UPDATE {name} SET leased_until = 1 WHERE leased_until > 1 RETURNING 1")

@@ -52,13 +52,7 @@ MASTERS: Final = Keyring(KeyEncryptionKey(bytes(range(32))))
 
 
 class SetClock:
-    """A clock that stands where a test puts it.
-
-    Parameters
-    ----------
-    at : int
-        Microseconds.
-    """
+    """A clock that stands where a test puts it, at so many microseconds."""
 
     def __init__(self, at: int = START) -> None:
         self.at = at
@@ -79,12 +73,7 @@ class SetClock:
 
 
 class HeldStore:
-    """A store whose transactions wait at a gate before they begin, and fail when they are told to.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """A store whose transactions wait at a gate before they begin, and fail with an error that a test sets."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -120,17 +109,7 @@ class HeldStore:
 
 @dataclass(frozen=True)
 class World:
-    """A service and all that a test wants to see of it.
-
-    Parameters
-    ----------
-    url : str
-    bundle : Path
-    store : HeldStore
-    service : Service
-    clock : SetClock
-    secrets : Secrets
-    """
+    """A service and all that a test wants to see of it."""
 
     url: str
     bundle: Path
@@ -250,18 +229,7 @@ async def opened(
     work: bool = False,
     keyring: Callable[[], Keyring] = lambda: MASTERS,
 ) -> AsyncIterator[World]:
-    """Open a service over a database, one of several perhaps.
-
-    Parameters
-    ----------
-    url : str
-    bundle : Path
-    clock : SetClock, optional
-    limits : QueueLimits, optional
-    work : bool
-        Whether what is PENDING is finished by itself.
-    keyring : callable
-    """
+    """Open a service over a database, one of several perhaps; with `work` its background tasks run."""
     clock = clock or SetClock()
     store = HeldStore(await open_store(url))
     try:

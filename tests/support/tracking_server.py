@@ -25,15 +25,7 @@ README: Final = Path(__file__).parents[2] / "README.md"
 
 @dataclass(frozen=True)
 class TrackingServer:
-    """A server that was started; it may not answer yet.
-
-    Parameters
-    ----------
-    process : subprocess.Popen
-    port : int
-    log : Path
-        Its standard output and error.
-    """
+    """A server that was started; it may not answer yet. `log` is its standard output and error."""
 
     process: "subprocess.Popen[bytes]"
     port: int
@@ -102,8 +94,6 @@ class Relay(ThreadingHTTPServer):
 
     Parameters
     ----------
-    port : int
-        Of the server.
     limit : int
         Number of requests that are forwarded and answered; may be changed.
     lost : bool

@@ -15,14 +15,7 @@ from running_service import SECONDS
 
 @dataclass(frozen=True)
 class Taken:
-    """An attempt that came in.
-
-    Parameters
-    ----------
-    headers : mapping of str to str
-        By name in lower case.
-    body : bytes
-    """
+    """An attempt that came in; its headers are by name in lower case."""
 
     headers: Mapping[str, str]
     body: bytes
