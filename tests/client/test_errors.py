@@ -69,8 +69,8 @@ def test_errors_every_status_has_its_class(
     client = opened(retry=RetryPolicy(attempts=1))
     error = refusal(client, peer, problem(status, "some_code"))
     assert type(error) is kind
-    assert (error.status, error.code, error.detail) == (status, "some_code", "Told why.")
-    assert str(error) == f"{status} some_code: Told why. (request 0190-ab)"
+    assert (error.status, error.code, error.detail) == (status, "some_code", "The reason.")
+    assert str(error) == f"{status} some_code: The reason. (request 0190-ab)"
     assert "some_code" in repr(error)
 
 

@@ -149,7 +149,7 @@ def test_a_lost_answer_makes_one_identity(done: bool, client: Either, peer: Peer
     """Every attempt has the same key and the same bytes, so that the thing is done once."""
     peer.faults.extend([Lost(done=done), Lost(done=done)])
     identity = client.do(lambda c: c.identities.create(first_name="Ada"))
-    assert list(peer.resources) == [identity.id]
+    assert peer.ids == [identity.id]
     assert len(peer.seen) == 3
     assert len({(seen.headers["idempotency-key"], seen.body) for seen in peer.seen}) == 1
 
@@ -192,7 +192,7 @@ def test_a_request_that_is_still_under_way_is_waited_for(client: Either, peer: P
     peer.faults.extend([Lost(done=False), refused(409, code="idempotency_in_progress")])
     identity = client.do(lambda c: c.identities.create())
     assert len(peer.seen) == 3
-    assert identity.id in peer.resources
+    assert identity.id in peer.ids
 
 
 def test_another_conflict_is_final(client: Either, peer: Peer) -> None:

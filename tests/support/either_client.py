@@ -2,14 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from scoring_model.client import AsyncClient, Client
-from scoring_peer import Time
+from scoring_peer import API_KEY, CLIENT_ID, Time
 
 Kind = Literal["blocking", "async"]
-CLIENT_ID: Final = "client-7"
-API_KEY: Final = "key-canary-9f2c"
 
 
 class Either:
