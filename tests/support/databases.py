@@ -23,13 +23,20 @@ _USER = "scoring"
 _TEMPLATE = "migrated"
 _START_SECONDS = 60
 _EMPTY = """
-DO $$ BEGIN
+DO $$ DECLARE name regclass; BEGIN
     PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid();
-    EXECUTE (SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') || ' RESTART IDENTITY' FROM pg_tables
-        WHERE schemaname = 'public' AND tablename <> 'alembic_version');
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
+        IF pg_relation_size(name) > 65536 THEN EXECUTE format('TRUNCATE %s', name);
+        ELSE EXECUTE format('DELETE FROM %s', name);
+        END IF;
+    END LOOP;
+    FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'public' LOOP
+        EXECUTE format('ALTER SEQUENCE %s RESTART', name);
+    END LOOP;
 END $$
 """
+"""Hangs up on all others and empties all tables. Of a small one DELETE takes a third of the time of TRUNCATE."""
 
 
 def binaries() -> Path:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
+from unittest import mock
 
 import asyncpg
 import numpy as np
@@ -217,6 +218,8 @@ class Owner(NamedTuple):
 
 
 Story = Callable[[World], Awaitable[T]]
+_load: Final = cache(Scorer.load)
+"""No test changes a bundle in its place, and checking one takes longer than most tests."""
 
 
 @asynccontextmanager
@@ -233,14 +236,10 @@ async def opened(
     clock = clock or SetClock()
     store = HeldStore(await open_store(url))
     try:
-        service = await open_service(
-            store,
-            bundle=bundle,
-            keyring=keyring,
-            clock=clock,
-            limits=limits,
-            background=work,
-        )
+        with mock.patch.object(Scorer, "load", _load):
+            service = await open_service(
+                store, bundle=bundle, keyring=keyring, clock=clock, limits=limits, background=work
+            )
         secrets = await load_or_create(store, keyring())
         try:
             yield World(url, bundle, store, service, clock, secrets)
@@ -281,7 +280,7 @@ def _invented(seed: int) -> list[dict[str, Any]]:
 
 @cache
 def _applicants(bundle: Path) -> Mapping[Outcome, Sequence[Applicant]]:
-    scorer = Scorer.load(bundle)
+    scorer = _load(bundle)
     found: dict[Outcome, list[Applicant]] = {outcome: [] for outcome in Outcome}
     seen: set[str] = set()
     for body in _invented(7):
@@ -315,7 +314,7 @@ def applicants(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[Applican
 
 @cache
 def _signals(bundle: Path) -> Mapping[Outcome, Sequence[dict[str, Any]]]:
-    scorer = Scorer.load(bundle)
+    scorer = _load(bundle)
     found: dict[Outcome, list[dict[str, Any]]] = {outcome: [] for outcome in Outcome}
     for body in _invented(8):
         signals = body.get("signals", {})
@@ -355,7 +354,7 @@ def request_of(
 
 def deciding_about_signals(bundle: Path) -> Policy:
     """A policy under which signals alone, which lack all that the model knows of persons, come to every outcome."""
-    scorer = Scorer.load(bundle)
+    scorer = _load(bundle)
     records = [{"signals": body["signals"], "eventTime": rfc3339(START)} for body in _invented(8)[:400]]
     scores = sorted(scorer.score(record).score for record in records)
     return Policy(step_up_from=scores[200] + 1, fail_from=max(scores[360], scores[200]) + 1)

@@ -198,15 +198,15 @@ def test_webhooks_deliveries_give_way_and_do_not_starve(
         sender = WrittenSender(reply=slow)
         await world.hook()
         await world.hook("two.example")
-        await world.events(30)
+        await world.events(15)
         async with load(), running(world.another(sender, limits, oldest_waits=lambda: waits)):
-            await eventually(lambda: len(sender.sent) == 60)  # by now it is known that they wait
-            await world.events(70)
-            while len(sender.sent) < 200:
+            await eventually(lambda: len(sender.sent) == 30)  # by now it is known that they wait
+            await world.events(45)
+            while len(sender.sent) < 120:
                 rows = [row for row in await world.rows() if row.leased_until is not None]
                 leased.append(len(rows))
                 await asyncio.sleep(0.01)
-        assert await world.statuses() == {"DELIVERED": 200}
+        assert await world.statuses() == {"DELIVERED": 120}
 
     tell(store_url, story)
     assert 0 < max(leased) <= 50

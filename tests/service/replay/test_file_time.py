@@ -21,7 +21,7 @@ from scoring_model.service.identities.labels import Imported, import_labels
 from scoring_model.service.label_file import LabelLine
 from service_use import SetClock
 
-EVENTS = 4_000
+EVENTS = 2_500
 CONNECTIONS = 4
 """To each of the two processes."""
 
@@ -92,7 +92,7 @@ def steps(everything: list[Application]) -> list[Step]:
 
 
 def test_a_file_scores_alike_through_the_service(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """4,000 applications and their labels over 8 connections, only those with a common link key in order."""
+    """2,500 applications and their labels over 8 connections, only those with a common link key in order."""
     everything = applications(EVENTS, seed=6, months=12)
     source = write_lines(tmp_path / "history.jsonl", [application.record() for application in everything])
     keys = link_keys(linked, source, everything)
