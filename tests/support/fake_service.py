@@ -87,7 +87,7 @@ class FakeService:
         }
         self.credentials = self.queue = self.rate_limits = self.readiness = self.idempotency = self
         self.identities = _Identities(self)
-        self.verifications = Verifications(self)
+        self.verifications = _Verifications(self)
         self.webhooks = _Webhooks(self)
         self.bucket = Bucket(True, 5999, 0.01, 0.0)
         self.failures_left = 60
@@ -211,64 +211,45 @@ class _Identities:
         return self._service.keep(caller, replace(identity, values={}, status=status, validation_errors=()))
 
 
-class Verifications:
-    """See `scoring.verifications.Verifications`; each has the same verdict."""
-
+class _Verifications:
     def __init__(self, service: FakeService) -> None:
         self._service = service
 
     async def create(
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Verification]:
-        """Create one."""
-
         async def create() -> Answer[Verification]:
             parsed = parse_request(body, RecordSchema())
             if parsed.identity_id is not None:
                 identity = self._service.found(caller, parsed.identity_id, Identity)
                 if identity.status is not IdentityStatus.VALIDATED:
                     raise IdentityNotValidated
-            made = self.made(identity_id=parsed.identity_id, subject_id=parsed.subject_id)
+            made = self._verification(parsed.identity_id, parsed.subject_id)
             return Answer(self._service.keep(caller, made), pending=self._service.pending)
 
         return await self._service.once(caller, request, create)
 
-    def made(self, **fields: Any) -> Verification:
-        """A new verification."""
-        pending = Verification(
+    def _verification(self, identity_id: bytes | None, subject_id: str | None) -> Verification:
+        pending = self._service.pending
+        return Verification(
             id=new_id(NOW),
+            identity_id=identity_id,
             previous_id=None,
-            status=VerificationStatus.PENDING,
-            outcome=None,
-            score=None,
-            reasons=(),
-            model_version=None,
-            policy_version=None,
+            subject_id=subject_id,
+            status=VerificationStatus.PENDING if pending else VerificationStatus.COMPLETED,
+            outcome=None if pending else Outcome.STEPPED_UP,
+            score=None if pending else 531,
+            reasons=() if pending else (("ADDRESS_FORM", "The address has an unusual form."),),
+            model_version=None if pending else "m1",
+            policy_version=None if pending else "p1",
             created_at=NOW,
-            completed_at=None,
-            **fields,
-        )
-        return pending if self._service.pending else self.completed(pending)
-
-    def completed(self, verification: Verification) -> Verification:
-        """A verification with its verdict."""
-        return replace(
-            verification,
-            status=VerificationStatus.COMPLETED,
-            outcome=Outcome.STEPPED_UP,
-            score=531,
-            reasons=(("ADDRESS_FORM", "The address has an unusual form."),),
-            model_version="m1",
-            policy_version="p1",
-            completed_at=NOW + 1,
+            completed_at=None if pending else NOW + 1,
         )
 
     async def get(self, caller: Caller, resource: bytes) -> Verification:
-        """Read one."""
         return self._service.found(caller, resource, Verification)
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
-        """Forget its subject."""
         found = self._service.found(caller, resource, Verification)
         return self._service.keep(caller, replace(found, subject_id=None))
 

@@ -1,14 +1,15 @@
 """A peer for the client: the interface on a real socket over a service in memory, with faults that a test orders."""
 
+import asyncio
 import json
 import socket
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 import uvicorn
 from starlette.datastructures import MutableHeaders
@@ -17,16 +18,23 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import fake_service
-from fake_service import GOOD, FakeService, StoppedClock, Verifications
-from scoring_model.contract.ids import to_text
-from scoring_model.contract.verification import VerificationStatus
+from fake_service import GOOD, HOOK, FakeService, StoppedClock
+from scoring_model.contract.ids import from_text, to_text
 from scoring_model.records import rfc3339
-from scoring_model.service.core.resources import Caller, Verification
 from scoring_model.service.http import HttpSettings, create_app
 
 NOW: Final = rfc3339(fake_service.NOW)
 CLIENT_ID: Final = "client-7"
 API_KEY: Final = "key-canary-9f2c"
+VERDICT: Final = {
+    "status": "COMPLETED",
+    "scoringOutcome": "STEPPED_UP",
+    "scoringScore": 531,
+    "modelVersion": "m1",
+    "policyVersion": "p1",
+    "completedAt": NOW,
+}
+"""Of a verification that was PENDING."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,6 @@ class Peer(FakeService):
     def __init__(self, url: str = "") -> None:
         super().__init__()
         self.callers[CLIENT_ID, API_KEY] = self.callers[GOOD["x-client-id"], GOOD["x-api-key"]]
-        self.verifications = _Polled(self)
         self.url = url
         self.faults: deque[Response | Lost] = deque()
         self.seen: list[Seen] = []
@@ -91,33 +98,10 @@ class Peer(FakeService):
 
     def deactivate(self, webhook: str) -> None:
         """Change a webhook without the client."""
-        self.kept |= {
-            place: replace(kept, active=False)
-            for place, kept in self.kept.items()
-            if to_text(kept.id) == webhook
-        }
-
-
-class _Polled(Verifications):
-    """Verifications that are PENDING for as many reads as the peer says."""
-
-    def __init__(self, peer: Peer) -> None:
-        super().__init__(peer)
-        self._peer = peer
-        self._reads: Counter[bytes] = Counter()
-
-    def made(self, **fields: Any) -> Verification:
-        """A new verification."""
-        self._peer.pending = self._peer.polls > 0
-        return super().made(**fields)
-
-    async def get(self, caller: Caller, resource: bytes) -> Verification:
-        """Read a verification."""
-        found = await super().get(caller, resource)
-        self._reads[resource] += 1
-        if found.status is VerificationStatus.PENDING and self._reads[resource] > self._peer.polls:
-            self._peer.keep(caller, self.completed(found))
-        return await super().get(caller, resource)
+        resource = from_text(webhook)
+        assert resource is not None
+        caller = self.callers[CLIENT_ID, API_KEY]
+        asyncio.run(self.webhooks.update(caller, resource, {**HOOK, "active": False}))
 
 
 @dataclass
@@ -132,6 +116,7 @@ class Server:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         peer.seen.append(Seen(scope["method"], scope["path"], headers, body))
         peer.connections.add(scope["client"][1])
+        peer.pending = peer.polls > 0
 
         async def again() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
@@ -145,10 +130,10 @@ class Server:
                 await _begin(send)
                 raise Cut
             case None:
-                await peer.app(scope, again, _changed(peer, send))
+                await peer.app(scope, again, _changed(peer, scope["method"], send))
 
 
-def _changed(peer: Peer, send: Send) -> Send:
+def _changed(peer: Peer, method: str, send: Send) -> Send:
     """Send answers as the peer changes them; each has one part."""
     start: list[Message] = []
 
@@ -156,12 +141,16 @@ def _changed(peer: Peer, send: Send) -> Send:
         if message["type"] == "http.response.start":
             start.append(message)
             return
-        headers = MutableHeaders(raw=start[0]["headers"])
-        if headers.get("cache-control") == "no-store":
+        headers, body = MutableHeaders(raw=start[0]["headers"]), message.get("body", b"")
+        changes: dict[str, object] = {}
+        if method == "GET" and b'"PENDING"' in body:
             headers.update(peer.poll_headers)
-        body = message.get("body", b"")
+            changes |= {} if peer.polls else VERDICT
+            peer.polls = max(0, peer.polls - 1)
         if peer.changes:
-            body = json.dumps({**json.loads(body), **peer.changes.pop(0)}).encode()
+            changes |= peer.changes.pop(0)
+        if changes:
+            body = json.dumps(json.loads(body) | changes).encode()
             headers["content-length"] = str(len(body))
         await send({**start[0], "headers": headers.raw})
         await send({**message, "body": body})
