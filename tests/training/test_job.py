@@ -9,11 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from identity_use import configuration_of, relaxed
-from scoring_model.bundle import BundleError, read_bundle
+from scoring_model.bundle import Bundle, BundleError, read_bundle
 from scoring_model.bundle.errors import BundleExists, KeyInvalid, NotABundle
 from scoring_model.configuration import Configuration, Tuned, TuningSettings, read_settings, read_yaml
 from scoring_model.records.quarantine import TooManyBadRows
-from scoring_model.training import job as jobs
 from scoring_model.training.job import Job, JobDone, run_job
 from scoring_model.training.journal import JournalError
 from scoring_model.training.tracking import TrackingError
@@ -224,7 +223,7 @@ def test_a_job_that_dies_leaves_no_bundle(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(jobs, "_write", interrupted)
+    monkeypatch.setattr(Bundle, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_job(replace(job, out=tmp_path / "dead", track=False))
     assert not (tmp_path / "dead").exists()
