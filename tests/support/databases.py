@@ -5,7 +5,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,7 +15,7 @@ from uuid import uuid4
 
 import asyncpg
 
-from running_service import children
+from running_service import children, free_port
 from scoring_model.service.store import migrate
 
 _USER = "scoring"
@@ -62,7 +61,7 @@ class Server:
 
     def __init__(self, folder: Path, settings: str = "") -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self._account = _account()
         self._binaries = _reachable(binaries(), folder)
         self._process: subprocess.Popen[bytes] | None = None
@@ -210,13 +209,6 @@ def _reachable(folder: Path, scratch: Path) -> Path:
     if libraries.exists():
         shutil.copytree(libraries, copied / libraries.name)
     return copied / package.name / install.name / folder.name
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def _execute(url: str, statement: str) -> None:

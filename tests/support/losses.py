@@ -8,7 +8,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 from unittest import mock
@@ -26,6 +26,7 @@ from scoring_model.service.core.rows import (
     IdempotencyRow,
     IdentityRow,
     LinkRow,
+    Row,
     VerificationRow,
     WebhookRow,
 )
@@ -39,7 +40,18 @@ from webhook_receiver import Receiver, Taken
 EVENT_TYPES: Final = ("*", "verification.completed")
 """All types of events: wildcards leave the second one out."""
 
+KINDS: Final[Sequence[type[Row]]] = (
+    ClientRow,
+    DeliveryRow,
+    EventRow,
+    IdempotencyRow,
+    IdentityRow,
+    LinkRow,
+    VerificationRow,
+    WebhookRow,
+)
 _HASH: Final = 16  # bytes
+_Rows = Mapping[type[Row], Sequence[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,20 +87,6 @@ class Audit:
             f"{self.delivered:,} deliveries, {self.again:,} of their attempts repeated, "
             f"{len(self.losses):,} losses"
         )
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """All rows of a database that matter here."""
-
-    clients: list[ClientRow]
-    identities: list[IdentityRow]
-    verifications: list[VerificationRow]
-    events: list[EventRow]
-    deliveries: list[DeliveryRow]
-    webhooks: list[WebhookRow]
-    idempotency: list[IdempotencyRow]
-    links: set[tuple[bytes, int]] = field(repr=False)
 
 
 def add_webhook(client: Persistent, receiver: Receiver) -> None:
@@ -138,7 +136,7 @@ def audit(
         acknowledged=len(entries),
         erased=sum(entry.erased for entry in entries),
         pending=sum(entry.answer.status == 202 for entry in entries),
-        events=len(rows.events),
+        events=len(rows[EventRow]),
         replayed=replayed,
         repeated=repeated,
         delivered=len(arrived),
@@ -155,30 +153,20 @@ def _logged_errors(site: Site) -> Iterable[str]:
 
 
 async def _read(url: str) -> _Rows:
-    links = await table(url, LinkRow)
-    return _Rows(
-        clients=await table(url, ClientRow),
-        identities=await table(url, IdentityRow),
-        verifications=await table(url, VerificationRow),
-        events=await table(url, EventRow),
-        deliveries=await table(url, DeliveryRow),
-        webhooks=await table(url, WebhookRow),
-        idempotency=await table(url, IdempotencyRow),
-        links={(row.hash, row.time) for row in links},
-    )
+    return {kind: await table(url, kind) for kind in KINDS}
 
 
 def _missing(rows: _Rows, ledger: Ledger) -> Iterable[str]:
     """What was acknowledged and is not there, and what is there and was never acknowledged, so was made twice."""
     for kind, known, entries in (
-        ("identity", {to_text(row.id) for row in rows.identities}, ledger.of(IDENTITIES)),
-        ("verification", {to_text(row.id) for row in rows.verifications}, ledger.of(VERIFICATIONS)),
+        ("identity", {to_text(row.id) for row in rows[IdentityRow]}, ledger.of(IDENTITIES)),
+        ("verification", {to_text(row.id) for row in rows[VerificationRow]}, ledger.of(VERIFICATIONS)),
     ):
         wanted = Counter(entry.id for entry in entries)
         yield from (f"{kind} {one} was acknowledged and is not there" for one in wanted if one not in known)
         yield from (f"{kind} {one} is there twice over" for one in known if one not in wanted)
         yield from (f"{kind} {one} stands for {count} keys" for one, count in wanted.items() if count > 1)
-    for row in rows.verifications:
+    for row in rows[VerificationRow]:
         if row.status != "COMPLETED":
             yield f"verification {to_text(row.id)} is {row.status}"
 
@@ -186,11 +174,11 @@ def _missing(rows: _Rows, ledger: Ledger) -> Iterable[str]:
 def _wrong_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
     """Events without their change, and changes without theirs."""
     found = defaultdict(list)
-    for event in sorted(rows.events, key=lambda event: event.sequence):
+    for event in sorted(rows[EventRow], key=lambda event: event.sequence):
         found[event.resource].append(event.type)
     entries = {entry.id: entry for entry in ledger.of(IDENTITIES)}
     wanted: dict[bytes, list[str]] = {}
-    for row in rows.identities:
+    for row in rows[IdentityRow]:
         entry = entries.get(to_text(row.id))
         if entry is not None:
             status = entry.answer.json["status"]
@@ -201,7 +189,7 @@ def _wrong_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
             ]
             if row.status != ("REDACTED" if entry.erased else status):
                 yield f"identity {entry.id} is {row.status}"
-    for verdict in rows.verifications:
+    for verdict in rows[VerificationRow]:
         wanted[verdict.id] = ["verification.completed", f"verification.{(verdict.outcome or '').lower()}"]
     for resource in wanted.keys() | found.keys():
         if wanted.get(resource) != found.get(resource):
@@ -211,18 +199,19 @@ def _wrong_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
 def _gaps(rows: _Rows) -> Iterable[str]:
     """Gaps in the sequences of clients."""
     sequences = defaultdict(list)
-    for event in rows.events:
+    for event in rows[EventRow]:
         sequences[event.client].append(event.sequence)
-    for client in rows.clients:
+    for client in rows[ClientRow]:
         if sorted(sequences[client.client]) != list(range(1, client.sequence + 1)):
             yield f"the sequence of client {client.client} has gaps below {client.sequence}"
 
 
 def _unlinked(rows: _Rows) -> Iterable[str]:
     """Verdicts without their link records."""
-    for row in rows.verifications:
+    links = {(row.hash, row.time) for row in rows[LinkRow]}
+    for row in rows[VerificationRow]:
         hashes = [row.links[at : at + _HASH] for at in range(0, len(row.links), _HASH)] if row.links else []
-        if any((one, row.completed_at) not in rows.links for one in hashes):
+        if any((one, row.completed_at) not in links for one in hashes):
             yield f"verification {to_text(row.id)} is in no history"
         if row.payload is not None and not hashes:
             yield f"verification {to_text(row.id)} has no links"
@@ -230,9 +219,9 @@ def _unlinked(rows: _Rows) -> Iterable[str]:
 
 def _wrong_idempotency(rows: _Rows, entries: Sequence[Entry]) -> Iterable[str]:
     """Answers that were not kept under their keys."""
-    kept = Counter((row.resource, row.status) for row in rows.idempotency)
+    kept = Counter((row.resource, row.status) for row in rows[IdempotencyRow])
     wanted = Counter((_bytes(entry), entry.answer.status) for entry in entries)
-    wanted.update((row.id, 200) for row in rows.webhooks)
+    wanted.update((row.id, 200) for row in rows[WebhookRow])
     if kept != wanted:
         yield f"{len(wanted - kept)} answers are not kept, {len(kept - wanted)} are kept that nobody got"
 
@@ -243,10 +232,10 @@ def _undelivered(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
     for one in taken:
         data = one.event["data"]
         arrived[one.id].add((one.event["type"], data["id"], data["sequence"]))
-    found = {(row.event, row.webhook): row for row in rows.deliveries}
-    for event in rows.events:
+    found = {(row.event, row.webhook): row for row in rows[DeliveryRow]}
+    for event in rows[EventRow]:
         wanted = (event.type, to_text(event.resource), event.sequence)
-        for webhook in rows.webhooks:
+        for webhook in rows[WebhookRow]:
             if webhook.client != event.client or webhook.created_at > event.created_at:
                 continue
             delivery = found.get((event.id, webhook.id))

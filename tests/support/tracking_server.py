@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from running_service import until
+from running_service import free_port, until
 
 README: Final = Path(__file__).parents[2] / "README.md"
 
@@ -48,12 +47,6 @@ class TrackingServer:
                 return bool(answer.status == 200)
         except OSError:
             return False
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def command(port: int) -> list[str]:

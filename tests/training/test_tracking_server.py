@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from running_service import PROGRAM, SECONDS, until
+from running_service import PROGRAM, SECONDS, free_port, until
 from scoring_model.cli import main
 from scoring_model.training.tracking import TrackedRun, TrackingError, sync, track
 from scoring_model.training.tracking.store import client_of
-from tracking_server import Relay, TrackingServer, free_port, tracking_server
+from tracking_server import Relay, TrackingServer, tracking_server
 from tracking_use import assert_logged_once, challenger, record_of, runs_of
 
 
