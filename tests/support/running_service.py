@@ -109,9 +109,9 @@ def is_alive(pid: int) -> bool:
     return state.split()[0] != "Z"
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
+def until(condition: Callable[[], bool], what: str, *, pause: float = 0.02) -> None:
     """Wait for something that has to happen, for as long as a slow machine may take."""
     end = time.monotonic() + SECONDS
     while not condition():
         assert time.monotonic() < end, f"never came: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
