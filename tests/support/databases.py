@@ -101,6 +101,11 @@ class Server:
             self._process.wait()
             self._process = None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and not stopped since."""
+        return self._process is not None
+
     def backends(self) -> list[int]:
         """The processes that the first one started."""
         return [] if self._process is None else children(self._process.pid)

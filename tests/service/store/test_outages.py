@@ -14,12 +14,23 @@ from scoring_model.service.core.store import Store, StoreUnavailable
 from scoring_model.service.store import check_durability, check_schema, migrate, open_store
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server that takes few connections, with a database that is copied for each test."""
+    with running_server("max_connections = 6\nsuperuser_reserved_connections = 0") as found:
+        Databases(found)
+        found.create("unused", "migrated")
+        yield found
+
+
 @pytest.fixture
-def frail() -> Iterator[Server]:
-    """A server that may be stopped, and takes few connections."""
-    with running_server("max_connections = 6\nsuperuser_reserved_connections = 0") as server:
-        Databases(server)
-        yield server
+def frail(server: Server) -> Server:
+    """The same, with an unused database; it may be stopped."""
+    if not server.is_running:
+        server.start()
+    server.drop("migrated")
+    server.create("migrated", "unused")
+    return server
 
 
 async def write(store: Store, name: str) -> None:
