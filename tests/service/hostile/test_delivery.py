@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from delivery_use import World, running, tell
-from rough_receiver import hang, rough
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.dialling import system_lookup
 from scoring_model.service.delivery.sender import AiohttpSender, Reply
 from service_use import eventually
 from stored_rows import client_row
-from webhook_receiver import receiving
+from webhook_receiver import hang, receiving, rough
 
 LIMITS = DeliveryLimits(interval=0.05, gather=0.01, grace=0.0)
 

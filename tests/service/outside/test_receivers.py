@@ -21,10 +21,9 @@ from outside_client import (
     open_service,
     port_of,
 )
-from rough_receiver import flood, hang, redirect, refuse, rough, trickle
 from running_service import until
 from scoring_model.cli import main
-from webhook_receiver import receiving
+from webhook_receiver import flood, hang, receiving, redirect, refuse, rough, trickle
 
 PRIVATE: Final = "private.example"
 # What a server of DNS may say of a name that its owner chose. Everything else is looked up as always.
