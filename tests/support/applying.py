@@ -60,17 +60,7 @@ class NeverAnswered(AssertionError):
 class Persistent:
     """A client that sends a request, under the same idempotency key, until a server has answered it.
 
-    Parameters
-    ----------
-    ports : callable
-        Gives the ports of the servers that run now; there may be none.
-    credentials : mapping of str to str
-        Headers.
-    ledger : Ledger
-        Records retries and faulty errors.
-    rng : random.Random
-        Chooses the server of each attempt.
-    aborted : threading.Event, optional
+    `ports` gives the ports of the servers that run now, perhaps none; `rng` chooses one for each attempt.
     """
 
     def __init__(
@@ -88,12 +78,7 @@ class Persistent:
         self._aborted = aborted or threading.Event()
 
     def ask(self, method: str, path: str, body: object = None, key: str | None = None) -> Answer:
-        """Retry after a lost connection, after 503, and after 409 while the request is in progress.
-
-        Raises
-        ------
-        NeverAnswered
-        """
+        """Retry after a lost connection, after 503, and after 409 while the request is in progress."""
         headers = {} if key is None else {"Idempotency-Key": key}
         end = time.monotonic() + SECONDS
         while time.monotonic() < end and not self._aborted.is_set():
@@ -150,13 +135,7 @@ class LoadSettings:
 
 
 class Applicants:
-    """One thread of requests. Every person is new; devices and streets are shared.
-
-    Parameters
-    ----------
-    name : str
-        Letters, unique among the threads.
-    """
+    """One thread of requests, whose name has letters alone. Every person is new; devices and streets are shared."""
 
     def __init__(
         self, name: str, client: Persistent, ledger: Ledger, rng: random.Random, settings: LoadSettings
@@ -266,15 +245,7 @@ def applying(
     seed: int,
     settings: LoadSettings | None = None,
 ) -> Iterator[Ledger]:
-    """Send load from several clients at once; the ledger is complete after the context.
-
-    Parameters
-    ----------
-    ports : callable
-        See `Persistent`.
-    credentials : sequence of mapping
-        Headers of each client.
-    """
+    """Send load from several clients at once; the ledger is complete after the context."""
     settings = settings or LoadSettings()
     ledger, stop, aborted = Ledger(), threading.Event(), threading.Event()
     threads = []
