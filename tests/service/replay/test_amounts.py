@@ -17,7 +17,7 @@ from replay_client import VERIFICATIONS, Credentials, Traffic, connected, new_cl
 from replay_verdicts import columns, differences, exported, scored, stored, write_lines
 from scoring_model.scorer import Scorer
 
-EVENTS = 1_000
+EVENTS = 2_000
 CONNECTIONS = 4
 """To each of the two processes."""
 
@@ -42,7 +42,7 @@ def paying(application: Application, rng: random.Random) -> Application:
 def test_a_history_with_amounts_scores_alike_as_a_file(
     summed: Any, summing_scorer: Scorer, tmp_path: Path
 ) -> None:
-    """1,000 applications over 8 connections to each process, labels reported meanwhile: the same bits as the file."""
+    """2,000 applications over 8 connections to each process, labels reported meanwhile: the same bits as the file."""
     rng = random.Random(3)
     everything = [paying(one, rng) for one in applications(EVENTS, seed=29, months=4)]
     traffic = Traffic(deque(everything), rng, summed.clock)
