@@ -13,7 +13,7 @@ from fleet import Deliverer, Fleet, Replica, Site
 from kill_run import Scene, playing
 from running_service import until
 
-BRISK: Final = LoadSettings(threads=4, pause=0.005)
+BRISK: Final = LoadSettings(threads=3, pause=0.02)
 CHECK_SECONDS: Final = 0.02
 """Between two health checks of the load balancer."""
 
