@@ -94,7 +94,7 @@ async def measured(url: str, pairs: Mapping[str, Pair], times: int) -> dict[str,
 
 
 def overlap(first: Sequence[float], second: Sequence[float]) -> float:
-    """Share that two distributions have in common, in [0, 1]: 1 when none can be told from the other.
+    """Share that two distributions have in common, in [0, 1]: 1 when none can be distinguished from the other.
 
     The sum over bins of the smaller of both frequencies; bins are equal shares of both together.
     """

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from benchmarks.filled_database import new_client
 from benchmarks.waiting_events import new_webhook, write_waiting
 
-from rough_receiver import hang, rough
 from scoring_model.service.keys.keyring import Keyring
+from webhook_receiver import hang, rough
 
 HARMS: Final = ("backlog", "hanging receivers", "hanging names")
 """Receivers that are quick, so that there is only much to do; that never answer; and names that never resolve."""

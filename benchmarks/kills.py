@@ -24,16 +24,14 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+from applying import Ledger
 from databases import Databases, Server, running_server
 from fleet import Fleet, Site
-from identity_use import configuration_of
+from identity_use import YAML, train_bundle
 from kill_run import kill_run, one_machine_and_deliverer, playing, several_machines
-from ledger import Ledger
 from losses import Audit
 from scoring_model import synthetic
-from scoring_model.records.reading import read_records
 from scoring_model.service.store import migrate
-from scoring_model.training.run import run_training
 
 STORES: Final = ("sqlite", "postgresql")
 SHOWN: Final = 50
@@ -56,9 +54,9 @@ def _bundle(folder: Path) -> Path:
     """A small bundle: what is tested is not how good it is."""
     invented = folder / "invented.parquet"
     synthetic.write(invented, records=24_000, seed=7)
-    configuration = configuration_of(folder)
-    table = read_records(invented, configuration.schema, labelled=True).table
-    return run_training(table, configuration, threads=1, progress=False).bundle.save(folder / "bundle")
+    bundle = folder / "bundle"
+    train_bundle(invented, YAML, bundle)
+    return bundle
 
 
 def _kill(name: str, bundle: Path, folder: Path, options: argparse.Namespace) -> tuple[Counter[str], Audit]:
@@ -69,7 +67,7 @@ def _kill(name: str, bundle: Path, folder: Path, options: argparse.Namespace) ->
         acknowledged = len(ledger.entries)
         print(
             f"{name} {number}/{options.kills} {passed:.0f} s: killed {killed}; {acknowledged:,} acknowledged, "
-            f"{ledger.repeated:,} attempts in vain, {len(ledger.faults)} faults",
+            f"{len(ledger.retries):,} retries, {len(ledger.faults)} faults",
             file=sys.stderr,
             flush=True,
         )

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from identity_use import configuration_of, relaxed
+from identity_use import configuration_of, relaxed, shared
 from scoring_model import synthetic
 from scoring_model.configuration import Configuration
 from scoring_model.records import RecordTable
@@ -19,9 +19,9 @@ from scoring_model.training.run import Training, run_training
 @pytest.fixture(scope="session")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A history of 24,000 records over two years, as Parquet."""
-    path = tmp_path_factory.mktemp("history") / "invented.parquet"
-    synthetic.write(path, records=24_000, seed=7)
-    return path
+    return shared(
+        tmp_path_factory, "invented.parquet", lambda path: synthetic.write(path, records=24_000, seed=7)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -55,9 +55,11 @@ def training(history: RecordTable, identity: Configuration) -> Training:
 
 
 @pytest.fixture(scope="session")
-def sealed(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sealed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of its bundle. Never to be changed: copy it."""
-    return training.bundle.save(tmp_path_factory.mktemp("bundles") / "identity")
+    return shared(
+        tmp_path_factory, "identity", lambda path: request.getfixturevalue("training").bundle.save(path)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -69,9 +71,11 @@ def scorer(sealed: Path) -> Scorer:
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A history of 5,000 records over one year, for further trainings (with `small_use`)."""
-    path = tmp_path_factory.mktemp("small") / "small.parquet"
-    synthetic.write(path, records=5_000, seed=7, months=12)
-    return path
+    return shared(
+        tmp_path_factory,
+        "small.parquet",
+        lambda path: synthetic.write(path, records=5_000, seed=7, months=12),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scoring_model.bundle import reader
 from scoring_model.bundle.codec import json_bytes
 from scoring_model.bundle.errors import (
     AlteredFile,
@@ -25,7 +24,7 @@ from scoring_model.bundle.errors import (
     SignatureMissing,
     UnexpectedFile,
 )
-from scoring_model.bundle.manifest import PROTOCOL
+from scoring_model.bundle.manifest import PROTOCOL, Manifest
 from scoring_model.bundle.reader import read_bundle, read_manifest
 
 REFUSAL = {"manifest.json": (ManifestInvalid, NewerProtocol), "manifest.sig": SignatureInvalid}
@@ -158,15 +157,15 @@ def test_files_come_from_the_directory_that_was_opened(
     bundle: Path, tmp_path: Path, files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bundle that is moved away after its manifest was read is still read to its end, not mixed."""
-    check = reader._check_signature
+    read = Manifest.from_bytes
 
-    def move_then_check(directory: int, manifest: bytes, key: None) -> bool:
+    def move_then_read(written: bytes) -> Manifest:
         bundle.rename(tmp_path / "moved")
         shutil.copytree(tmp_path / "moved", bundle)
         flip(bundle / "model.onnx", 0, 1)
-        return check(directory, manifest, key)
+        return read(written)
 
-    monkeypatch.setattr(reader, "_check_signature", move_then_check)
+    monkeypatch.setattr(Manifest, "from_bytes", move_then_read)
     assert read_bundle(bundle).files == files
 
 

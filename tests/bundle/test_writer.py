@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def contents(path: Path) -> dict[str, bytes]:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let two names change in one step, or stand for a file system that can not."""
     if request.param == "two renames":
-        monkeypatch.setattr(durable, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(durable, "RENAME_EXCHANGE", 1 << 30)  # EINVAL
 
 
 def test_same_inputs_give_the_same_bytes(
@@ -227,14 +227,12 @@ def test_of_two_writers_one_gives_way(
     tmp_path: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A writer that finds another's bundle at the last moment leaves it and says so."""
-    write_directory = writer._write_directory
 
-    def overtaken(partial: Path, contents: Mapping[str, bytes]) -> None:
-        monkeypatch.setattr(writer, "_write_directory", write_directory)
-        write_directory(partial, contents)
+    def overtaken(path: Path) -> None:
+        monkeypatch.setattr(writer, "sync_directory", durable.sync_directory)
         write(tmp_path / "bundle", model_version="faster")
 
-    monkeypatch.setattr(writer, "_write_directory", overtaken)
+    monkeypatch.setattr(writer, "sync_directory", overtaken)
     with pytest.raises(BundleExists, match="appeared"):
         write(tmp_path / "bundle", model_version="slower")
     assert read_bundle(tmp_path / "bundle").manifest.model_version == "faster"

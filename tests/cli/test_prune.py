@@ -23,7 +23,7 @@ from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.retention import note_window
 from scoring_model.service.scoring.payload import pack_stored
 from service_use import table
-from store_story import tell, write_to
+from store_story import run_story, write_to
 from stored_rows import (
     broken,
     delivery_row,
@@ -45,7 +45,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A new database in the working directory, which a bundle with windows of 90 days was served on."""
     monkeypatch.chdir(tmp_path)
     assert main(["database", "migrate", "--database", URL]) == 0
-    tell(URL, lambda store: note_window(store, 90 * DAY))
+    run_story(URL, lambda store: note_window(store, 90 * DAY))
     return tmp_path / "scoring.db"
 
 

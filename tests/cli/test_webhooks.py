@@ -22,7 +22,7 @@ from scoring_model.service.keys.keyring import add_master_key, load_master_keys
 from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.store import Store
 from scoring_model.service.webhooks import new_secret
-from store_story import tell, write_to
+from store_story import run_story, write_to
 from stored_rows import delivery_row, event_row, new_id, webhook_row
 from webhook_receiver import receiving
 
@@ -173,7 +173,7 @@ def waiting_test(url: str) -> str:
             await transaction.insert([row])
             await write_events(transaction, [test])
 
-    tell(URL, work)
+    run_story(URL, work)
     return secret
 
 

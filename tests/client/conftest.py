@@ -6,22 +6,21 @@ from typing import Any
 import pytest
 
 from either_client import Either, Kind
-from scoring_peer import Peer, Time, running_peer
+from scoring_peer import Peer, Server, Time, running_peer
 
 
 @pytest.fixture(scope="session")
-def served() -> Iterator[Peer]:
-    """One peer for all tests."""
-    with running_peer() as peer:
-        yield peer
+def server() -> Iterator[Server]:
+    """One server for all tests."""
+    with running_peer() as found:
+        yield found
 
 
 @pytest.fixture
-def peer(served: Peer) -> Peer:
-    """The peer, as new."""
-    fresh = Peer(url=served.url)
-    served.__dict__.update(fresh.__dict__)
-    return served
+def peer(server: Server) -> Peer:
+    """A new peer."""
+    server.peer = Peer(server.peer.url)
+    return server.peer
 
 
 @pytest.fixture

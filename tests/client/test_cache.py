@@ -34,7 +34,7 @@ def test_what_is_old_is_asked_for_by_its_etag(client: Either, peer: Peer, time: 
     assert "if-none-match" in peer.seen[-1].headers
     assert client.do(lambda c: c.webhooks.get(hook.id)) is first
     assert len(peer.of("GET")) == 2
-    peer.resources[hook.id]["active"] = False
+    peer.deactivate(hook.id)
     time.now += 61
     assert client.do(lambda c: c.webhooks.get(hook.id)).active is False
 
@@ -97,7 +97,7 @@ def test_a_change_is_read_after_it(fault: Response | None, client: Either, peer:
     client.do(lambda c: c.webhooks.get(hook.id))
     if fault is not None:
         peer.faults.append(fault)
-        peer.resources[hook.id]["active"] = False
+        peer.deactivate(hook.id)
         with pytest.raises(ApiError):
             client.do(lambda c: c.webhooks.update(hook.id, destination_url="https://x.example", active=False))
     else:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import Response
 
-from either_client import API_KEY, Either
+from either_client import Either
 from scoring_model import client as package
 from scoring_model.client import (
     ApiError,
@@ -31,7 +31,7 @@ from scoring_model.client import (
     Violation,
 )
 from scoring_model.client.errors import problem as problem_of
-from scoring_peer import NOW, Peer, problem
+from scoring_peer import API_KEY, NOW, Peer, problem
 
 KINDS: dict[int, type[ApiError]] = {
     400: Invalid,
@@ -65,17 +65,17 @@ def refusal(client: Either, peer: Peer, answer: Response) -> ApiError:
 def test_errors_every_status_has_its_class(
     status: int, kind: type[ApiError], opened: Any, peer: Peer
 ) -> None:
-    """Status, code, detail and request id are told, and the class follows from the status alone."""
+    """Status, code, detail and request id are reported, and the class follows from the status alone."""
     client = opened(retry=RetryPolicy(attempts=1))
     error = refusal(client, peer, problem(status, "some_code"))
     assert type(error) is kind
-    assert (error.status, error.code, error.detail) == (status, "some_code", "Told why.")
-    assert str(error) == f"{status} some_code: Told why. (request 0190-ab)"
+    assert (error.status, error.code, error.detail) == (status, "some_code", "The reason.")
+    assert str(error) == f"{status} some_code: The reason. (request 0190-ab)"
     assert "some_code" in repr(error)
 
 
 def test_errors_all_rules_are_listed(client: Either, peer: Peer) -> None:
-    """A 422 tells every rule that is broken, in its order."""
+    """A 422 lists every rule that is broken, in its order."""
     errors = [
         {"pointer": "/dob", "code": "date", "detail": "must be a date"},
         {"pointer": "", "code": "empty", "detail": "must not be empty", "new": 1},
@@ -123,7 +123,7 @@ def test_errors_that_are_malformed_keep_their_status(body: bytes, client: Either
 
 
 def test_errors_a_malformed_member_spoils_no_other(client: Either, peer: Peer) -> None:
-    """A code is told although the detail can't be."""
+    """A code is kept although the detail can't be."""
     answer = Response(b'{"code": "a", "detail": 7}', 422, media_type="application/problem+json")
     error = refusal(client, peer, answer)
     assert (error.code, error.detail) == ("a", None)
@@ -131,7 +131,7 @@ def test_errors_a_malformed_member_spoils_no_other(client: Either, peer: Peer) -
 
 @pytest.mark.parametrize("media", ["text/html", "application/json", None])
 def test_errors_of_a_proxy_are_not_repeated(media: str | None, client: Either, peer: Peer) -> None:
-    """What somebody else writes may hold what was sent: only its status is told."""
+    """What somebody else writes may hold what was sent: only its status is kept."""
     page = f'{{"detail": "<html>{CANARY}</html>", "code": "{CANARY}"}}'
     error = refusal(
         client, peer, Response(page, 403, media_type=media, headers={"X-Request-Id": f"<{CANARY}>"})

@@ -92,7 +92,7 @@ def test_without_a_readable_retry_after_it_backs_off(
 
 
 def test_attempts_are_bounded(opened: Any, peer: Peer, time: Time) -> None:
-    """The last error is told, with what the service advised."""
+    """The last error is reported, with what the service advised."""
     client = opened(retry=RetryPolicy(attempts=3))
     peer.faults.extend(refused(429, "2", "rate_limited") for _ in range(9))
     with pytest.raises(RateLimited) as caught:
@@ -149,7 +149,7 @@ def test_a_lost_answer_makes_one_identity(done: bool, client: Either, peer: Peer
     """Every attempt has the same key and the same bytes, so that the thing is done once."""
     peer.faults.extend([Lost(done=done), Lost(done=done)])
     identity = client.do(lambda c: c.identities.create(first_name="Ada"))
-    assert list(peer.resources) == [identity.id]
+    assert peer.ids == [identity.id]
     assert len(peer.seen) == 3
     assert len({(seen.headers["idempotency-key"], seen.body) for seen in peer.seen}) == 1
 
@@ -192,7 +192,7 @@ def test_a_request_that_is_still_under_way_is_waited_for(client: Either, peer: P
     peer.faults.extend([Lost(done=False), refused(409, code="idempotency_in_progress")])
     identity = client.do(lambda c: c.identities.create())
     assert len(peer.seen) == 3
-    assert identity.id in peer.resources
+    assert identity.id in peer.ids
 
 
 def test_another_conflict_is_final(client: Either, peer: Peer) -> None:
@@ -213,7 +213,7 @@ def test_a_service_that_cannot_be_reached_was_sent_nothing(operation: str, opene
 
 
 def test_a_silent_service_is_not_waited_for_forever(opened: Any) -> None:
-    """A timeout is set, and told as a lack of an answer."""
+    """A timeout is set, and reported as a lack of an answer."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         client = opened(url, timeout=0.5, retry=RetryPolicy(attempts=2))
@@ -240,7 +240,7 @@ def test_a_connection_closed_without_a_word_is_no_answer(opened: Any) -> None:
 
 
 def test_the_health_of_the_service_is_asked_once(client: Either, peer: Peer) -> None:
-    """A probe tells what is now."""
+    """A probe reports what is now."""
     peer.faults.append(refused(429, "1"))
     with pytest.raises(RateLimited):
         client.do(lambda c: c.health.ready())
@@ -258,8 +258,8 @@ def test_a_policy_names_all_its_faults() -> None:
     """Every value that is out of range is named at once."""
     with pytest.raises(ValueError, match="attempts") as caught:
         RetryPolicy(attempts=0, total_seconds=float("inf"), first_delay=-1, longest_delay=float("nan"))
-    told = [rule.partition(" ")[0] for rule in str(caught.value).split("; ")]
-    assert told == ["attempts", "total_seconds", "first_delay", "longest_delay"]
+    reported = [rule.partition(" ")[0] for rule in str(caught.value).split("; ")]
+    assert reported == ["attempts", "total_seconds", "first_delay", "longest_delay"]
 
 
 @given(

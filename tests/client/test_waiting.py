@@ -24,7 +24,7 @@ def test_it_is_read_until_it_is_finished(
     """The outcome is given once there is one, and every poll asks the service."""
     found = pending(client, peer, polls)
     done = client.do(lambda c: c.verifications.wait(found.id if by_id else found))
-    assert (done.id, done.status, done.scoring_score) == (found.id, "COMPLETED", 612)
+    assert (done.id, done.status, done.scoring_score) == (found.id, "COMPLETED", 531)
     assert len(peer.of("GET")) == polls + 1
     assert len(time.slept) == (polls if by_id else polls + 1)
 

@@ -142,10 +142,10 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: list[str]) -> 
 
 def test_old_names_of_keys_are_read(tmp_path: Path) -> None:
     """A configuration may use a former name of a key or a field."""
-    text = "name: x\ntraining: {attacks: {run: false}}\nrecords: {columns: {labelToldAt: told}}"
+    text = "name: x\ntraining: {attacks: {run: false}}\nrecords: {columns: {labelToldAt: reported}}"
     configuration = load_configuration(written(tmp_path, text))
     assert configuration.training.leakage_checks.run is False
-    assert configuration.schema.column_of("labelReportedAt") == "told"
+    assert configuration.schema.column_of("labelReportedAt") == "reported"
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_webhooks_destinations_that_pass(url: str) -> None:
     ],
 )
 def test_webhooks_destinations_that_are_refused(url: object, codes: list[str]) -> None:
-    """Each rule has its code, and several that are broken are told at once."""
+    """Each rule has its code, and several that are broken are reported at once."""
     assert codes_of(url) == codes
 
 
@@ -213,7 +213,7 @@ BROKEN_AT = {name: f"/{name}" for name in BROKEN} | {"eventTypes": "/eventTypes/
 
 
 @given(st.sets(st.sampled_from(sorted(BROKEN)), min_size=1))
-def test_errors_all_problems_are_told_at_once(names: set[str]) -> None:
+def test_errors_all_problems_are_reported_at_once(names: set[str]) -> None:
     """Whichever fields are broken, exactly they are pointed at."""
     found = errors_of({**WHOLE, **{name: BROKEN[name] for name in names}})
     assert sorted(pointer for pointer, _ in found) == sorted(BROKEN_AT[name] for name in names)

@@ -66,7 +66,7 @@ def test_the_schema_of_configurations_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("name", ["identity", "signup", "transactions", "duplicates"])
-def test_the_reference_tells_of_every_feature_once(name: str) -> None:
+def test_the_reference_names_every_feature_once(name: str) -> None:
     """Each feature of the catalogue has one row, in use or off, and each reason code has one."""
     configuration = load_configuration(ROOT / "configs" / f"{name}.yaml")
     matrix = FeatureMatrix(configuration.feature_settings, FittedState())
@@ -89,8 +89,8 @@ def test_every_law_names_a_test() -> None:
 def test_the_contract_of_the_data_is_whole() -> None:
     """The page of the data names every field and every rule."""
     page = text_of(ROOT / "data" / "README.md")
-    told = set(re.findall(r"`([A-Za-z0-9_.]+)`", page))
-    assert {*IDENTITY_FIELDS, *EVENT_FIELDS, *(str(rule) for rule in Rule)} <= told
+    reported = set(re.findall(r"`([A-Za-z0-9_.]+)`", page))
+    assert {*IDENTITY_FIELDS, *EVENT_FIELDS, *(str(rule) for rule in Rule)} <= reported
 
 
 def test_decision_records_have_three_parts_and_a_number_each() -> None:

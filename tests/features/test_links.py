@@ -124,7 +124,7 @@ def test_features_of_sums_are_named_after_the_signal() -> None:
     assert FeatureMatrix(hidden, FittedState()).names == tuple(feature.name for feature in without)
 
 
-def test_the_fingerprint_tells_what_is_summed() -> None:
+def test_the_fingerprint_reports_what_is_summed() -> None:
     """Invented records reach every sum and mean, and another unit or none is another fingerprint."""
     none, cents, whole_ones = (replace(LINKS, amount=a) for a in (None, AGE, replace(AGE, decimals=0)))
     matrices = [

@@ -63,7 +63,7 @@ def test_a_started_row_depends_on_instant_and_history(matrix: FeatureMatrix) -> 
     assert changed - of_links == {"age", "birthday_distance", "event_hour", "event_weekday"}
 
 
-def test_a_started_row_tells_nothing_when_shown(matrix: FeatureMatrix) -> None:
+def test_a_started_row_reports_nothing_when_shown(matrix: FeatureMatrix) -> None:
     """Its text holds no value of the person."""
     assert repr(matrix.start({"firstName": "Canary", "dob": "1984-02-29"})) == "StartedRow()"
 

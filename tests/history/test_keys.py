@@ -210,7 +210,7 @@ def test_all_violations_of_a_key_are_reported_at_once() -> None:
         )
     )
 )
-def test_combined_codes_tell_rows_apart_as_tuples_do(columns: list[list[int]]) -> None:
+def test_combined_codes_distinguish_rows_as_tuples_do(columns: list[list[int]]) -> None:
     """However large the codes and however many the columns, rows are equal where all their codes are."""
     arrays = [np.array(column, dtype=np.int64) for column in columns]
     codes = combined_codes(arrays).tolist()

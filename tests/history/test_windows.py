@@ -115,7 +115,7 @@ def test_latest_known_label_counts() -> None:
     assert counts([(95, "a", withdrawn)], 98)[2] == [1, 1]
 
 
-def test_of_labels_known_at_one_instant_the_last_told_counts() -> None:
+def test_of_labels_known_at_one_instant_the_last_reported_counts() -> None:
     """A tie in time is settled by the order of the reports."""
     assert counts([(95, "a", ((96, True), (96, False)))], 100)[2] == [0, 0]
     assert counts([(95, "a", ((96, False), (96, True)))], 100)[2] == [1, 1]

@@ -102,7 +102,7 @@ def test_names_that_sound_alike_are_one(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"), [("Олена", "Ольга"), ("李", "王"), ("محمد", "أحمد"), ("Smith", "Smyrna")]
 )
-def test_other_scripts_are_told_apart(one: str, other: str) -> None:
+def test_other_scripts_are_distinguished(one: str, other: str) -> None:
     """Letters that Soundex does not know stand for themselves."""
     phonetic = encoded_normaliser("lastName", ("phonetic",))
     assert phonetic(one) != phonetic(other)

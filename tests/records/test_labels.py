@@ -58,7 +58,7 @@ def test_the_schema_says_what_labels_mean() -> None:
     st.lists(st.tuples(st.sampled_from([-1, 0, 1]), moments, moments, moments)),
     st.none() | st.integers(0, 50),
 )
-def test_a_label_counts_from_the_later_of_known_and_told(
+def test_a_label_counts_from_the_later_of_known_and_reported(
     rows: list[tuple[int, int, int, int]], delay: int | None
 ) -> None:
     """By row: no label never counts; known is the file's word, else event and delay; reported may be later."""

@@ -113,7 +113,7 @@ def test_a_url_is_its_host_and_path(host: str, path: str) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.text(min_size=1))
-def test_signals_are_told_apart(value: str | float) -> None:
+def test_signals_are_distinguished(value: str | float) -> None:
     """Text stays as it is and a number survives its text."""
     text = normalise_signal(value)
     assert text is not None

@@ -351,8 +351,8 @@ def test_the_former_name_of_a_column_is_read() -> None:
     assert table == read([{**row, **present}], labelled=True).table
     with pytest.raises(MissingColumns, match="'labelToldAt' and 'labelReportedAt' hold the same field"):
         read([{**row, **former, **present}], labelled=True)
-    schema = RecordSchema(columns={"labelToldAt": "told"})
-    mapped = read([{**row, **former, "told": "2024-05-05"}], schema, labelled=True)
+    schema = RecordSchema(columns={"labelToldAt": "reported"})
+    mapped = read([{**row, **former, "reported": "2024-05-05"}], schema, labelled=True)
     assert mapped.unused_columns == ("labelToldAt",)
     assert mapped.table.label_times[0] > table.label_times[0]
 
@@ -385,7 +385,7 @@ def test_labels_that_nobody_asked_for_are_read_when_there() -> None:
         read([row], labelled=True)
 
 
-def test_columns_are_mapped_and_the_rest_is_told() -> None:
+def test_columns_are_mapped_and_the_rest_is_reported() -> None:
     """A field is read from the column that the schema names; columns of no field are listed."""
     schema = RecordSchema(columns={"firstName": "given", "eventTime": "at"})
     reading = read([{"at": TIME, "given": "Ann", "sex": "f", "signals.x": 1}], schema)

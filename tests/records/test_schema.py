@@ -12,7 +12,7 @@ def test_a_field_is_read_from_its_own_name_unless_mapped() -> None:
     assert schema.fields[-1] == "signals.device"
 
 
-def test_all_mistakes_of_a_mapping_are_told_at_once() -> None:
+def test_all_mistakes_of_a_mapping_are_reported_at_once() -> None:
     """An unknown field and a column that serves twice are both in the one error."""
     with pytest.raises(ValueError, match=r"columns.name: unknown field.*2 fields are read from column 'dob'"):
         RecordSchema(columns={"name": "x", "firstName": "dob"})

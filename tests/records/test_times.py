@@ -34,7 +34,7 @@ def test_reading_undoes_writing(micros: int) -> None:
 
 
 @given(st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=zones))
-def test_text_a_datetime_and_numpy_tell_the_same_instant(moment: datetime) -> None:
+def test_text_a_datetime_and_numpy_give_the_same_instant(moment: datetime) -> None:
     """The text of a datetime in any zone, the datetime, and numpy's in UTC are one instant."""
     expected = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     assert microseconds(moment.isoformat()) == expected

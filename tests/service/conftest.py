@@ -1,6 +1,7 @@
 """Databases for everything that stores, a file of SQLite and one of a PostgreSQL that the tests start; and a bundle."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import cast
@@ -8,11 +9,9 @@ from typing import cast
 import pytest
 
 from databases import Databases, running_server
-from identity_use import configuration_of
+from identity_use import shared, train_bundle
 from linked_use import linked
-from scoring_model.records.reading import read_records
 from scoring_model.service.store import Reader, Store, migrate, open_store
-from scoring_model.training.run import run_training
 
 
 @pytest.fixture(scope="session")
@@ -22,12 +21,18 @@ def postgres() -> Iterator[Databases]:
         yield Databases(server)
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite with all tables: making them takes longer than most tests."""
+    path = tmp_path_factory.mktemp("migrated") / "scoring.db"
+    asyncio.run(migrate(f"sqlite:///{path}"))
+    return path
+
+
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def sqlite_url(migrated: Path, tmp_path: Path) -> str:
     """The URL of a file of SQLite with all tables."""
-    url = f"sqlite:///{tmp_path / 'scoring.db'}"
-    asyncio.run(migrate(url))
-    return url
+    return f"sqlite:///{shutil.copy(migrated, tmp_path)}"
 
 
 @pytest.fixture
@@ -76,6 +81,4 @@ async def postgres_store(postgres_url: str) -> AsyncIterator[Store]:
 @pytest.fixture(scope="session")
 def summing(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a bundle of a few trees that sums an amount over six link keys."""
-    configuration = configuration_of(tmp_path_factory.mktemp("summing"), linked(summing=True))
-    table = read_records(small, configuration.schema, labelled=True).table
-    return run_training(table, configuration, threads=1).bundle.save(tmp_path_factory.mktemp("bundles") / "b")
+    return shared(tmp_path_factory, "summing", lambda out: train_bundle(small, linked(summing=True), out))

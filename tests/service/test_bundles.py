@@ -97,7 +97,7 @@ def test_one_model_under_two_policies(sealed: Path, manifest: Manifest, tmp_path
 
 
 def test_missing_bundles_are_named_all_at_once(sealed: Path, manifest: Manifest, tmp_path: Path) -> None:
-    """Every pair of versions that is not there is told; with all of them there nothing is."""
+    """Every pair of versions that is not there is reported; with all of them there nothing is."""
     shelf = BundleShelf(tmp_path)
     shelf.keep(sealed)
     own = (manifest.model_version, manifest.policy_version)

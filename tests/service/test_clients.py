@@ -103,7 +103,7 @@ async def test_privacy_history_scopes_exist_only_by_name(store: Store) -> None:
 
 @with_store
 async def test_a_client_that_breaks_rules_is_refused_with_all_of_them(store: Store) -> None:
-    """Every rule that is broken is told, and nothing is written."""
+    """Every rule that is broken is reported, and nothing is written."""
     with pytest.raises(Invalid) as caught:
         await create_client(
             store,
@@ -219,7 +219,7 @@ def test_a_quota_is_read_as_it_is_written(quota: int, seconds: int) -> None:
     "text", ["", "6000", "6000/", "/60", "-1/60", "6000/60s", "0/60", "1/0", "1/86401", "9999999999/1", "٣/1"]
 )
 def test_other_quotas_are_refused(text: str) -> None:
-    """What has another form, or is out of range, is told."""
+    """What has another form, or is out of range, is reported."""
     with pytest.raises(Invalid, match="quota"):
         parse_quota(text)
 

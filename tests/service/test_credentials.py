@@ -328,7 +328,7 @@ async def test_a_pair_is_remembered_from_the_beginning_of_its_query() -> None:
 
 
 @in_loop
-async def test_a_store_that_is_away_is_told_to_all_and_not_remembered() -> None:
+async def test_a_store_that_is_away_is_reported_to_all_and_not_remembered() -> None:
     """All that share the look-up hear of it, the next one asks again, and given-up failures are no warnings."""
     world = World()
     world.keys.gate, world.keys.away = asyncio.Event(), True

@@ -28,7 +28,7 @@ from scoring_model.service.run import prepare
 from scoring_model.service.settings import ServiceSettings
 from scoring_model.service.store import Store, open_store
 from scoring_model.service.webhooks import associated_data, new_secret
-from store_story import tell
+from store_story import run_story
 from stored_rows import client_row, event_row, new_id, webhook_row
 from webhook_receiver import Receiver, receiving
 
@@ -192,4 +192,4 @@ def test_a_waiting_event_is_reported_once_it_is_committed(store_url: str) -> Non
         await write_event(watched, client)
         assert reported == ["committed"] * 2
 
-    tell(store_url, story)
+    run_story(store_url, story)

@@ -190,7 +190,7 @@ async def test_all_deliveries_of_an_event_are_replayed_that_can_be(store: Store)
 
 @with_store
 async def test_nothing_to_replay_is_an_error(store: Store) -> None:
-    """An id of nothing, and an event that no webhook wanted, are told alike."""
+    """An id of nothing, and an event that no webhook wanted, get the same error."""
     await write(store, event := event_row())
     for resource in (new_id(), event.id):
         with pytest.raises(NotReplayed, match="no delivery has this id"):

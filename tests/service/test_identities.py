@@ -143,7 +143,7 @@ BROKEN_AT = {
 
 
 @given(st.sets(st.sampled_from(sorted(BROKEN)), min_size=1))
-def test_errors_all_problems_are_told_at_once(names: set[str]) -> None:
+def test_errors_all_problems_are_reported_at_once(names: set[str]) -> None:
     """Whichever fields are broken, exactly they are pointed at."""
     found = errors_of({**WHOLE, **{name: BROKEN[name] for name in names}})
     assert sorted(pointer for pointer, _ in found) == sorted(

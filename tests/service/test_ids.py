@@ -107,7 +107,7 @@ if os.fork():
     os.wait()
 print(*[new_request_id() for _ in range(200)], flush=True)
 """
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert len(set(told)) == len(told) == 400
+    assert len(set(printed)) == len(printed) == 400

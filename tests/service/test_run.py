@@ -66,9 +66,9 @@ def settings_of(bundle: Path, folder: Path, **changed: object) -> ServiceSetting
 
 
 def prepared(settings: ServiceSettings) -> tuple[ServiceSettings, list[str]]:
-    """Prepare; what serves, and what was told."""
-    told: list[str] = []
-    return asyncio.run(prepare(settings, report=told.append)), told
+    """Prepare; what serves, and what was reported."""
+    reported: list[str] = []
+    return asyncio.run(prepare(settings, report=reported.append)), reported
 
 
 def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_attempts_hold_the_end_up_no_longer_than_the_grace(sealed: Path, tmp_pat
 
 
 def test_a_service_that_does_not_deliver(sealed: Path, tmp_path: Path) -> None:
-    """What webhooks are told waits, and nothing that dials is loaded; one that delivers has what does."""
+    """Events wait, and nothing that dials is loaded; one that delivers has what does."""
     loaded = {}
     for words in (("--no-deliver",), ()):
         with (
@@ -251,8 +251,8 @@ def test_the_bundle_that_serves_is_the_one_that_is_kept(sealed: Path, tmp_path: 
     assert settings.bundle == tmp_path / "shelf" / f"{manifest.model_version}.{manifest.policy_version}"
     assert settings.bundles == tmp_path / "shelf"
     key = (tmp_path / "scoring.db.key").read_bytes()
-    again, told = prepared(settings_of(sealed, tmp_path))
-    assert (again, told, (tmp_path / "scoring.db.key").read_bytes()) == (settings, [], key)
+    again, reported = prepared(settings_of(sealed, tmp_path))
+    assert (again, reported, (tmp_path / "scoring.db.key").read_bytes()) == (settings, [], key)
 
 
 def test_a_lost_master_key_is_never_replaced(sealed: Path, tmp_path: Path) -> None:
@@ -303,15 +303,15 @@ def test_a_new_postgresql_database_is_migrated_by_its_operator(
     key.write_text(f"{generate_master_key()}\n")
     key.chmod(0o600)
     named = {"database": postgres_url, "master_key": f"file:{key}"}
-    settings, told = prepared(settings_of(sealed, tmp_path, **named))
-    assert (settings.database, told) == (postgres_url, [])
+    settings, reported = prepared(settings_of(sealed, tmp_path, **named))
+    assert (settings.database, reported) == (postgres_url, [])
     empty = postgres_url.rpartition("/")[0] + "/postgres"
     with pytest.raises(SchemaMissing, match="database migrate"):
         prepared(settings_of(sealed, tmp_path, **{**named, "database": empty}))
 
 
 def test_a_failure_to_reach_the_database_hides_the_password(sealed: Path, tmp_path: Path) -> None:
-    """What is told of a server that is away holds no password, also with the whole traceback."""
+    """What is reported of a server that is away holds no password, also with the whole traceback."""
     variables = {
         "SCORING_MODEL_DATABASE": "postgresql://u:s3cret@127.0.0.1:1/d",
         "SCORING_MODEL_MASTER_KEY": "env:K",
@@ -337,7 +337,7 @@ def test_the_url_reaches_the_socket(host: str, url: str) -> None:
             pass
 
 
-def test_an_address_of_another_machine_is_told() -> None:
+def test_an_address_of_another_machine_is_reported() -> None:
     """What is none of this machine's addresses, or no name at all, is refused with the host and the port."""
     for host in ("192.0.2.1", "no.such.host.invalid"):
         with pytest.raises(AddressUnavailable, match=f"can't listen on {host} port 0: "):

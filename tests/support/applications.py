@@ -30,23 +30,16 @@ _LABEL_SHIFT: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """Somebody applies.
+    """One application; its instants are microseconds, no two alike.
 
     Parameters
     ----------
-    name : str
-        Of the record.
     at : int
-        Event time in the file: microseconds, no two alike.
+        Event time in the file.
     identity : mapping or None
         Body of an identity that is validated; None where the client has an identity provider of its own.
-    signals : mapping
-    subject : str or None
-        The client's own reference for the person.
-    label : str or None
-        What it turned out to be.
     known_at : int or None
-        When: microseconds, unlike all others and all event times.
+        When its label was known.
     """
 
     name: str

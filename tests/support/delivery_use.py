@@ -170,7 +170,7 @@ class World:
         return Counter(row.status for row in await self.rows())
 
 
-def tell(
+def run_story(
     url: str,
     story: Callable[[World], Awaitable[None]],
     *,

@@ -328,13 +328,7 @@ def _with_secret(webhook: Webhook) -> Webhook:
 
 
 class Client:
-    """Sends requests into an application, without a socket.
-
-    Parameters
-    ----------
-    service : FakeService, optional
-    settings : HttpSettings, optional
-    """
+    """Sends requests into an application, without a socket."""
 
     def __init__(self, service: FakeService | None = None, settings: HttpSettings | None = None) -> None:
         self.service = FakeService() if service is None else service

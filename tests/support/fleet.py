@@ -7,26 +7,17 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 
 from outside_client import OutsideClient
-from running_service import PROGRAM, SECONDS, is_alive, start, until
+from running_service import PROGRAM, SECONDS, children, is_alive, start, until
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Where a service runs and what it is told.
-
-    Parameters
-    ----------
-    folder : Path
-        Of logs, of the shelf of bundles, and of a database in a file.
-    bundle : Path
-    database : str
-    environment : mapping of str to str
-        With the master key, where it is not a file beside the database.
-    """
+    """Where a service runs: `folder` has the logs, the shelf of bundles and a database that is a file."""
 
     folder: Path
     bundle: Path
@@ -40,16 +31,7 @@ class Site:
 
 
 class Replica:
-    """One `scoring-model serve` with all its workers.
-
-    Parameters
-    ----------
-    name : str
-        Of its log.
-    site : Site
-    words : sequence of object
-        Options of `serve`.
-    """
+    """One `scoring-model serve` with all its workers and the options `words`; `name` is that of its log."""
 
     def __init__(self, name: str, site: Site, *words: object) -> None:
         self.name = name
@@ -90,11 +72,7 @@ class Replica:
 
     def workers(self) -> list[int]:
         """The processes that its first one started."""
-        pid = self.pid
-        try:
-            found = [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        except FileNotFoundError:
-            found = []
+        found = children(self.pid)
         self._seen.update(found)
         return found
 
@@ -117,11 +95,12 @@ class Replica:
 
     def is_ready(self) -> bool:
         """Whether it says that it may be sent requests."""
-        if self.port is None:
+        port = self.port
+        if port is None:
             return False
         try:
-            return OutsideClient(self.port).ask("GET", "/health/ready").status == 200
-        except OSError:
+            return OutsideClient(port).ask("GET", "/health/ready").status == 200
+        except (OSError, HTTPException):
             return False
 
     def close(self) -> None:
@@ -150,12 +129,7 @@ class Replica:
 
 
 class Deliverer:
-    """One `scoring-model deliver`.
-
-    Parameters
-    ----------
-    site : Site
-    """
+    """One `scoring-model deliver`."""
 
     name: Final = "deliverer"
 
@@ -184,16 +158,14 @@ class Deliverer:
 
     close = kill
 
+    def restart(self) -> None:
+        """Kill it and start it again."""
+        self.kill()
+        self.start()
+
 
 class Fleet:
-    """All processes of one service.
-
-    Parameters
-    ----------
-    replicas : sequence of Replica
-    deliverer : Deliverer, optional
-        Beside those that deliver themselves.
-    """
+    """All processes of one service; a deliverer runs beside those replicas that deliver themselves."""
 
     def __init__(self, replicas: Sequence[Replica], deliverer: Deliverer | None = None) -> None:
         self.replicas = replicas

@@ -1,12 +1,17 @@
 """One use of identity records with device signals, as small as a training can be, for several tests."""
 
-from collections.abc import Mapping, Sequence
+import fcntl
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.records.reading import read_records
+from scoring_model.training.run import run_training
 
 YAML = """\
 name: identity
@@ -66,6 +71,25 @@ def configuration_of(folder: Path, text: str = YAML) -> Configuration:
 def relaxed(text: str = YAML) -> str:
     """The same configuration with bounds for a small history."""
     return text[: text.index("policy:")] + RELAXED_POLICY
+
+
+def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A file or folder that all test processes of a run share: the first that needs it makes it, the others wait."""
+    base = factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    path = folder / name
+    with path.with_name(f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            make(path)
+    return path
+
+
+def train_bundle(records: Path, text: str, out: Path) -> None:
+    """Train on a file of records and save the bundle."""
+    configuration = load_configuration(write_configuration(out.parent, text, name=f"{out.name}.yaml"))
+    table = read_records(records, configuration.schema, labelled=True).table
+    run_training(table, configuration, threads=1).bundle.save(out)
 
 
 def bodies(table: pa.Table, *, labels: bool = False) -> list[dict[str, Any]]:

@@ -9,15 +9,7 @@ T = TypeVar("T")
 
 
 class LinkOrder(Generic[T]):
-    """Steps, each of which has to wait for all earlier ones that share a key with it.
-
-    Parameters
-    ----------
-    steps : sequence of (step, keys)
-        In their order.
-    rng : random.Random
-        Picks among those that need not wait.
-    """
+    """Steps with their keys; each waits for all earlier ones that share a key with it, `rng` picks among the others."""
 
     def __init__(self, steps: Sequence[tuple[T, Collection[Hashable]]], rng: random.Random) -> None:
         self._steps = [step for step, _ in steps]

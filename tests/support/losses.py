@@ -1,6 +1,6 @@
-"""What a service has lost of all that it acknowledged, and what it has written by halves.
+"""What a service has lost of all that it acknowledged, and what it has written in part.
 
-Rows are read past the store, so that it does not judge itself; verdicts are replayed by the code of the command.
+Rows are read without the store, so that it does not judge itself; verdicts are replayed by the code of the command.
 """
 
 import asyncio
@@ -8,15 +8,14 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 from unittest import mock
 
+from applying import Entry, Ledger, NeverAnswered, Persistent
 from fleet import Site
-from ledger import Entry, Ledger
-from outside_client import WEBHOOKS
-from persistent import NeverAnswered, Persistent
+from outside_client import IDENTITIES, VERIFICATIONS, WEBHOOKS
 from scoring_model.contract.ids import from_text, to_text
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.bundles import BundleShelf
@@ -27,6 +26,7 @@ from scoring_model.service.core.rows import (
     IdempotencyRow,
     IdentityRow,
     LinkRow,
+    Row,
     VerificationRow,
     WebhookRow,
 )
@@ -38,34 +38,36 @@ from service_use import select, table
 from webhook_receiver import Receiver, Taken
 
 EVENT_TYPES: Final = ("*", "verification.completed")
-"""All that a webhook can be told: wildcards leave the second one out."""
+"""All types of events: wildcards leave the second one out."""
 
+KINDS: Final[Sequence[type[Row]]] = (
+    ClientRow,
+    DeliveryRow,
+    EventRow,
+    IdempotencyRow,
+    IdentityRow,
+    LinkRow,
+    VerificationRow,
+    WebhookRow,
+)
 _HASH: Final = 16  # bytes
+_Rows = Mapping[type[Row], Sequence[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What was found.
+    """What was found; `losses` is empty where nothing was lost.
 
     Parameters
     ----------
-    losses : tuple of str
-        What is not as it has to be; nothing, where nothing was lost.
-    acknowledged : int
-        Identities and verifications.
-    erased : int
-        Of them.
     pending : int
         Verifications that were acknowledged before they were scored.
-    events : int
     replayed : int
-        Verdicts that were decided once more, with the same bits.
+        Verdicts that were decided again, with the same bits.
     repeated : int
         Requests that were sent again under their keys, and answered as the first time.
-    delivered : int
-        Deliveries that arrived.
     again : int
-        Attempts beyond the first of each.
+        Delivery attempts beyond the first of each.
     """
 
     losses: tuple[str, ...]
@@ -87,29 +89,15 @@ class Audit:
         )
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """All rows of a database that matter here."""
-
-    clients: list[ClientRow]
-    identities: list[IdentityRow]
-    verifications: list[VerificationRow]
-    events: list[EventRow]
-    deliveries: list[DeliveryRow]
-    webhooks: list[WebhookRow]
-    idempotency: list[IdempotencyRow]
-    links: set[tuple[bytes, int]] = field(repr=False)
-
-
 def add_webhook(client: Persistent, receiver: Receiver) -> None:
-    """Let a client be told of everything."""
+    """Register a webhook for all events."""
     body = {"destinationUrl": receiver.url, "active": True, "eventTypes": list(EVENT_TYPES)}
     answer = client.ask("POST", WEBHOOKS, body, "webhook")
     assert answer.status == 200, answer.body
 
 
 def is_settled(url: str) -> bool:
-    """Whether nothing waits: no verification for its verdict, no event for its webhooks, no delivery for its turn."""
+    """Whether no verification is PENDING, no event waits for its webhooks, and no delivery for an attempt."""
     waiting = (
         "SELECT (SELECT count(*) FROM verifications WHERE status = 'PENDING') + "
         "(SELECT count(*) FROM events WHERE waiting = 1) + "
@@ -125,31 +113,20 @@ def audit(
     receiver: Receiver,
     ports: Callable[[], Sequence[int]],
 ) -> Audit:
-    """Look at a service that nobody asks anything any more and that is settled.
-
-    Parameters
-    ----------
-    site : Site
-    keyring : Keyring
-    ledger : Ledger
-    receiver : Receiver
-        Where a webhook of every client leads.
-    ports : callable
-        Of servers that answer.
-    """
+    """Check a settled service without load, every client of which has a webhook at the receiver."""
     rows = asyncio.run(_read(site.database))
-    entries, taken = ledger.entries, list(receiver.taken)
-    replayed, unlike = asyncio.run(_replay(site, keyring, ledger.verifications))
+    entries, taken = list(ledger.entries), list(receiver.taken)
+    replayed, unlike = asyncio.run(_replay(site, keyring, ledger.of(VERIFICATIONS)))
     repeated, forgotten = _repeat(entries, ledger, ports)
     losses = [
         *ledger.faults,
-        *_surprises(site),
+        *_logged_errors(site),
         *_missing(rows, ledger),
-        *_unlike_events(rows, ledger),
+        *_wrong_events(rows, ledger),
         *_gaps(rows),
-        *_untraced(rows),
-        *_forgotten(rows, entries),
-        *_untold(rows, taken),
+        *_unlinked(rows),
+        *_wrong_idempotency(rows, entries),
+        *_undelivered(rows, taken),
         *unlike,
         *forgotten,
     ]
@@ -159,7 +136,7 @@ def audit(
         acknowledged=len(entries),
         erased=sum(entry.erased for entry in entries),
         pending=sum(entry.answer.status == 202 for entry in entries),
-        events=len(rows.events),
+        events=len(rows[EventRow]),
         replayed=replayed,
         repeated=repeated,
         delivered=len(arrived),
@@ -167,8 +144,8 @@ def audit(
     )
 
 
-def _surprises(site: Site) -> Iterable[str]:
-    """Errors in the logs that nobody expected."""
+def _logged_errors(site: Site) -> Iterable[str]:
+    """Faults and tracebacks in the logs."""
     for log in sorted(site.folder.glob("*.log")):
         for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
             if '"places"' in line or line.startswith("Traceback"):
@@ -176,42 +153,32 @@ def _surprises(site: Site) -> Iterable[str]:
 
 
 async def _read(url: str) -> _Rows:
-    links = await table(url, LinkRow)
-    return _Rows(
-        clients=await table(url, ClientRow),
-        identities=await table(url, IdentityRow),
-        verifications=await table(url, VerificationRow),
-        events=await table(url, EventRow),
-        deliveries=await table(url, DeliveryRow),
-        webhooks=await table(url, WebhookRow),
-        idempotency=await table(url, IdempotencyRow),
-        links={(row.hash, row.time) for row in links},
-    )
+    return {kind: await table(url, kind) for kind in KINDS}
 
 
 def _missing(rows: _Rows, ledger: Ledger) -> Iterable[str]:
-    """What was acknowledged and is not there, and what is there and was never acknowledged: made twice, that is."""
+    """What was acknowledged and is not there, and what is there and was never acknowledged, so was made twice."""
     for kind, known, entries in (
-        ("identity", {to_text(row.id) for row in rows.identities}, ledger.identities),
-        ("verification", {to_text(row.id) for row in rows.verifications}, ledger.verifications),
+        ("identity", {to_text(row.id) for row in rows[IdentityRow]}, ledger.of(IDENTITIES)),
+        ("verification", {to_text(row.id) for row in rows[VerificationRow]}, ledger.of(VERIFICATIONS)),
     ):
         wanted = Counter(entry.id for entry in entries)
         yield from (f"{kind} {one} was acknowledged and is not there" for one in wanted if one not in known)
         yield from (f"{kind} {one} is there twice over" for one in known if one not in wanted)
         yield from (f"{kind} {one} stands for {count} keys" for one, count in wanted.items() if count > 1)
-    for row in rows.verifications:
+    for row in rows[VerificationRow]:
         if row.status != "COMPLETED":
             yield f"verification {to_text(row.id)} is {row.status}"
 
 
-def _unlike_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
+def _wrong_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
     """Events without their change, and changes without theirs."""
-    told = defaultdict(list)
-    for event in sorted(rows.events, key=lambda event: event.sequence):
-        told[event.resource].append(event.type)
-    entries = {entry.id: entry for entry in ledger.identities}
+    found = defaultdict(list)
+    for event in sorted(rows[EventRow], key=lambda event: event.sequence):
+        found[event.resource].append(event.type)
+    entries = {entry.id: entry for entry in ledger.of(IDENTITIES)}
     wanted: dict[bytes, list[str]] = {}
-    for row in rows.identities:
+    for row in rows[IdentityRow]:
         entry = entries.get(to_text(row.id))
         if entry is not None:
             status = entry.answer.json["status"]
@@ -222,65 +189,66 @@ def _unlike_events(rows: _Rows, ledger: Ledger) -> Iterable[str]:
             ]
             if row.status != ("REDACTED" if entry.erased else status):
                 yield f"identity {entry.id} is {row.status}"
-    for verdict in rows.verifications:
+    for verdict in rows[VerificationRow]:
         wanted[verdict.id] = ["verification.completed", f"verification.{(verdict.outcome or '').lower()}"]
-    for resource in wanted.keys() | told.keys():
-        if wanted.get(resource) != told.get(resource):
-            yield f"the events of {to_text(resource)} are {told.get(resource)}, not {wanted.get(resource)}"
+    for resource in wanted.keys() | found.keys():
+        if wanted.get(resource) != found.get(resource):
+            yield f"the events of {to_text(resource)} are {found.get(resource)}, not {wanted.get(resource)}"
 
 
 def _gaps(rows: _Rows) -> Iterable[str]:
-    """Places without an event among those of a client."""
+    """Gaps in the sequences of clients."""
     sequences = defaultdict(list)
-    for event in rows.events:
+    for event in rows[EventRow]:
         sequences[event.client].append(event.sequence)
-    for client in rows.clients:
+    for client in rows[ClientRow]:
         if sorted(sequences[client.client]) != list(range(1, client.sequence + 1)):
             yield f"the sequence of client {client.client} has gaps below {client.sequence}"
 
 
-def _untraced(rows: _Rows) -> Iterable[str]:
-    """Verdicts that those after them do not see."""
-    for row in rows.verifications:
+def _unlinked(rows: _Rows) -> Iterable[str]:
+    """Verdicts without their link records."""
+    links = {(row.hash, row.time) for row in rows[LinkRow]}
+    for row in rows[VerificationRow]:
         hashes = [row.links[at : at + _HASH] for at in range(0, len(row.links), _HASH)] if row.links else []
-        if any((one, row.completed_at) not in rows.links for one in hashes):
+        if any((one, row.completed_at) not in links for one in hashes):
             yield f"verification {to_text(row.id)} is in no history"
         if row.payload is not None and not hashes:
             yield f"verification {to_text(row.id)} has no links"
 
 
-def _forgotten(rows: _Rows, entries: Sequence[Entry]) -> Iterable[str]:
+def _wrong_idempotency(rows: _Rows, entries: Sequence[Entry]) -> Iterable[str]:
     """Answers that were not kept under their keys."""
-    kept = Counter((row.resource, row.status) for row in rows.idempotency)
+    kept = Counter((row.resource, row.status) for row in rows[IdempotencyRow])
     wanted = Counter((_bytes(entry), entry.answer.status) for entry in entries)
-    wanted.update((row.id, 200) for row in rows.webhooks)
+    wanted.update((row.id, 200) for row in rows[WebhookRow])
     if kept != wanted:
         yield f"{len(wanted - kept)} answers are not kept, {len(kept - wanted)} are kept that nobody got"
 
 
-def _untold(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
+def _undelivered(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
     """Events that did not arrive, at the webhooks that were there before them."""
     arrived = defaultdict(set)
     for one in taken:
         data = one.event["data"]
         arrived[one.id].add((one.event["type"], data["id"], data["sequence"]))
-    found = {(row.event, row.webhook): row for row in rows.deliveries}
-    for event in rows.events:
-        told = (event.type, to_text(event.resource), event.sequence)
-        for webhook in rows.webhooks:
+    found = {(row.event, row.webhook): row for row in rows[DeliveryRow]}
+    for event in rows[EventRow]:
+        wanted = (event.type, to_text(event.resource), event.sequence)
+        for webhook in rows[WebhookRow]:
             if webhook.client != event.client or webhook.created_at > event.created_at:
                 continue
             delivery = found.get((event.id, webhook.id))
             if delivery is None:
-                yield f"event {told} was never to be delivered"
+                yield f"event {wanted} has no delivery"
             elif delivery.status != "DELIVERED":
-                yield f"event {told} is {delivery.status}"
-            elif arrived[message_id(delivery.id)] != {told}:
-                yield f"event {told} arrived as {arrived[message_id(delivery.id)]}"
+                yield f"event {wanted} is {delivery.status}"
+            elif arrived[message_id(delivery.id)] != {wanted}:
+                yield f"event {wanted} arrived as {arrived[message_id(delivery.id)]}"
 
 
 async def _replay(site: Site, keyring: Keyring, entries: Sequence[Entry]) -> tuple[int, list[str]]:
-    """Decide once more about every verdict; how many were the same, and what was not as it has to be."""
+    """Replay every verdict; returns how many were the same, and the failures."""
     found: list[str] = []
     same = 0
     store = await open_store(site.database)
@@ -306,7 +274,7 @@ async def _replay(site: Site, keyring: Keyring, entries: Sequence[Entry]) -> tup
 def _repeat(
     entries: Sequence[Entry], ledger: Ledger, ports: Callable[[], Sequence[int]]
 ) -> tuple[int, list[str]]:
-    """Send every request again under its key; how many were, and what was answered otherwise."""
+    """Send every request again under its key; returns how many were sent, and which were answered otherwise."""
     rng = random.Random(0)
 
     def again(entry: Entry) -> str | None:

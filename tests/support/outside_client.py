@@ -1,8 +1,8 @@
 """A service as clients meet it: real processes, credentials, requests as bytes on a socket."""
 
+import asyncio
 import json
 import socket
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +10,10 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any, Final
 
-from running_service import PROGRAM, SECONDS, Running, running
+from running_service import SECONDS, Running, running
+from scoring_model.service.clients import NewClient, Permission, create_client, parse_quota
+from scoring_model.service.core.clock import SystemClock
+from scoring_model.service.store import open_store
 
 HUGE: Final = "1000000/1"
 DATABASE: Final = "sqlite:///scoring.db"
@@ -34,15 +37,7 @@ IDENTITIES, VERIFICATIONS, WEBHOOKS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back.
-
-    Parameters
-    ----------
-    status : int
-    headers : mapping of str to str
-        By name in lower case.
-    body : bytes
-    """
+    """A response; its headers are by name in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -56,15 +51,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class OutsideClient:
-    """Somebody with credentials, or without.
-
-    Parameters
-    ----------
-    port : int
-        Of the service, on this machine.
-    credentials : mapping of str to str
-        Headers.
-    """
+    """A client of a service on this machine, with the headers of its credentials or without."""
 
     port: int
     credentials: Mapping[str, str] = field(default_factory=dict)
@@ -108,15 +95,26 @@ def port_of(service: Running) -> int:
     return int(service.url.rpartition(":")[2])
 
 
-def new_credentials(
-    folder: Path, database: str = DATABASE, *, quota: str = HUGE, scopes: str | None = None
-) -> dict[str, str]:
-    """Make a client by the command that operators use; its headers."""
-    words = ["clients", "create", "stranger", "--database", database, "--quota", quota, "--json"]
-    words += [] if scopes is None else ["--scopes", scopes]
-    made = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True, text=True, check=True)
-    found = json.loads(made.stdout)
-    return {"x-client-id": found["clientId"], "x-api-key": found["apiKey"]}
+def new_credentials(folder: Path, database: str = DATABASE, *, quota: str = HUGE) -> dict[str, str]:
+    """The headers of a new client of a database."""
+    requests, seconds = parse_quota(quota)
+
+    async def create() -> NewClient:
+        store = await open_store(database.replace(DATABASE, f"sqlite:///{folder}/scoring.db"))
+        try:
+            return await create_client(
+                store,
+                name="a client",
+                permissions=frozenset(Permission),
+                quota=requests,
+                quota_seconds=seconds,
+                now=SystemClock().now(),
+            )
+        finally:
+            await store.close()
+
+    made = asyncio.run(create())
+    return {"x-client-id": made.client_id, "x-api-key": made.api_key}
 
 
 @contextmanager

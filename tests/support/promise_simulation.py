@@ -29,6 +29,7 @@ SHIFT: Final = 2.0
 """How much higher the margins of frauds are, in standard deviations."""
 
 ANY: Final = "any certified pair"
+"""A certified threshold breaks its bound, whichever pair is then chosen."""
 LOWEST: Final = "the lowest pair"
 CHEAPEST: Final = "the cheapest pair"
 
@@ -62,16 +63,7 @@ class World:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """In how many draws something was broken.
-
-    Parameters
-    ----------
-    draws : int
-    infeasible : int
-        Draws that promised nothing.
-    broken : mapping of str to int
-        By bound, for any certified threshold, and by what is chosen of the certified pairs.
-    """
+    """In how many draws nothing was promised, or a bound was broken: by any threshold, and by a chosen pair."""
 
     draws: int
     infeasible: int
@@ -79,13 +71,7 @@ class Tally:
 
 
 def simulate(world: World, *, draws: int, seed: int, bounds: PolicySettings = BOUNDS) -> Tally:
-    """Draw samples and hold what is certified on each against the population.
-
-    Returns
-    -------
-    Tally
-        `ANY` counts draws in which a certified threshold breaks its bound, whichever pair is then chosen.
-    """
+    """Draw samples and hold what is certified on each against the population."""
     rng = np.random.default_rng(seed)
     broken: Counter[str] = Counter(dict.fromkeys((*bounds.limits(), ANY, LOWEST, CHEAPEST), 0))
     infeasible = 0

@@ -34,14 +34,7 @@ class Earlier(NamedTuple):
 
 
 class History:
-    """All records by link key, and what signals are called.
-
-    Parameters
-    ----------
-    keys : iterable of LinkKey
-    titles : mapping of str to str
-        Signal by its title, for those that have one.
-    """
+    """All records by link key, and the signals by their titles."""
 
     def __init__(self, keys: Iterable[LinkKey], titles: Mapping[str, str] | None = None) -> None:
         self.titles = titles or {}
@@ -63,13 +56,7 @@ class History:
 
 
 def is_true(sentence: str, values: Values, at: int, history: History) -> bool:
-    """Judge a sentence about a record of an instant.
-
-    Raises
-    ------
-    AssertionError
-        When it is none that can be judged.
-    """
+    """Judge a sentence about a record of an instant; an AssertionError names one that can't be judged."""
     given = {name: value for name, value in values.items() if value is not None and value != ()}
     for pattern, judge in _LINKED:
         if match := pattern.fullmatch(sentence):

@@ -1,6 +1,9 @@
-"""A client of a service that is replayed: sends requests over connections that stay open."""
+"""Clients of a service that is replayed: applications, steps up and labels, over connections that stay open."""
 
+import asyncio
 import json
+import random
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -8,25 +11,33 @@ from typing import Any, Final
 
 import aiohttp
 
+from applications import Application
+from replay_server import SharedClock
+from replay_verdicts import decision_of
+from scoring_model.contract.ids import from_text
+from scoring_model.records import parse_duration
 from scoring_model.service.clients import Permission, create_client
+from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.store import Store, open_store
 
 VERIFICATIONS: Final = "/scoring/v1/verifications"
 IDENTITIES: Final = "/scoring/v1/identities"
 _QUOTA: Final = 1_000_000_000
 _SECONDS: Final = 120
+DAY: Final = parse_duration("1d")
+LABELLED: Final = 0.06
+"""Share of the applications whose label is reported, at random: many others are to see each label."""
+
+DELAY: Final = parse_duration("2d")
+"""Mean delay of a label that is not reported at once."""
+
+PACE: Final = parse_duration("15m")
+"""By which the clock runs on for every answer, on average."""
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who a client is.
-
-    Parameters
-    ----------
-    number : int
-        In the store.
-    headers : mapping of str to str
-    """
+    """A client: its number in the store, and its headers."""
 
     number: int
     headers: Mapping[str, str] = field(repr=False)
@@ -58,13 +69,7 @@ async def new_client(store: Store, *, now: int, history_scope: str | None = None
 
 
 class Connection:
-    """One connection to one process, on which one request follows the other.
-
-    Parameters
-    ----------
-    session : aiohttp.ClientSession
-        With a single connection.
-    """
+    """A connection to one process, on which one request follows the other."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -96,3 +101,88 @@ async def connected(url: str, client: Credentials) -> AsyncIterator[Connection]:
         timeout=aiohttp.ClientTimeout(total=_SECONDS),
     ) as session:
         yield Connection(session)
+
+
+@dataclass
+class Traffic:
+    """What one client sends, and the responses.
+
+    Parameters
+    ----------
+    waiting : deque of Application
+        Not sent yet.
+    answers : dict
+        Score, outcome and reasons by verification.
+    identities : list
+        Identities that may be verified again, with their applications.
+    labels : list
+        When a label is due (by the clock), and the label.
+    """
+
+    waiting: deque[Application]
+    rng: random.Random
+    clock: SharedClock
+    answers: dict[str, tuple[int, str, tuple[str, ...]]] = field(default_factory=dict)
+    identities: list[tuple[str, Application]] = field(default_factory=list)
+    labels: list[tuple[int, LabelLine]] = field(default_factory=list)
+
+    async def send_all(self, connection: Connection) -> None:
+        """Send what waits, one after the other, now and then an identity again."""
+        while self.waiting:
+            await self._apply(connection, self.waiting.popleft())
+            if self.identities and self.rng.random() < 0.1:
+                identity_id, application = self.rng.choice(self.identities[-20:])
+                await self._verify(connection, application.request(identity_id))
+
+    async def _apply(self, connection: Connection, application: Application) -> None:
+        identity_id = None
+        if application.identity is not None:
+            _, identity = await connection.post(IDENTITIES, application.identity)
+            assert identity["status"] == "VALIDATED"
+            identity_id = identity["id"]
+            self.identities.append((identity_id, application))
+        request = application.request(identity_id)
+        answer = await self._verify(connection, request)
+        if self.rng.random() < LABELLED:
+            line = self._label(answer["id"], identity_id)
+            delay = self.rng.choice((0, round(self.rng.expovariate(1 / DELAY))))
+            self.labels.append((self.clock.now() + delay, line))
+        if answer["scoringOutcome"] == "STEPPED_UP" and self.rng.random() < 0.5 and "identityId" in request:
+            await self._verify(connection, {**request, "previousVerificationId": answer["id"]})
+
+    def _label(self, verification_id: str, identity_id: str | None) -> LabelLine:
+        label = self.rng.choice(("fraud", "genuine"))
+        if identity_id is not None and self.rng.random() < 0.3:
+            return LabelLine(None, from_text(identity_id), label, 0)
+        return LabelLine(from_text(verification_id), None, label, 0)
+
+    async def _verify(self, connection: Connection, request: dict[str, Any]) -> dict[str, Any]:
+        status, answer = await connection.post(VERIFICATIONS, request)
+        assert status == 201
+        self.answers[answer["id"]] = decision_of(answer)
+        if self.rng.random() < 1 / 30:
+            self.clock.advance(round(self.rng.expovariate(1 / (30 * PACE))))
+        return answer
+
+    async def report_labels(self, store: Store, sent: asyncio.Event) -> None:
+        """Import labels when they are due, until everything is sent."""
+        async with store.reading() as reader:
+            clients = await reader.clients()
+        while not sent.is_set():
+            await asyncio.sleep(0.1)
+            now = self.clock.now()
+            due = [
+                line._replace(known_at=now - self.rng.randrange(5 * DAY))
+                for at, line in self.labels
+                if at <= now
+            ]
+            self.labels = [(at, line) for at, line in self.labels if at > now]
+            imported = await import_labels(store, clients, due, self.clock)
+            assert imported.unknown == ()
+            assert imported.repeated == 0
+
+
+async def send(traffic: Traffic, client: Credentials, url: str) -> None:
+    """Send what waits over one connection."""
+    async with connected(url, client) as connection:
+        await traffic.send_all(connection)

@@ -6,16 +6,19 @@ The program takes its settings as JSON and the descriptor of its socket, says `r
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from mmap import mmap
 from pathlib import Path
+from typing import Final
 
 import uvloop
 
-from replay_clock import SharedClock
 from scoring_model.service.http import HttpSettings, create_app
 from scoring_model.service.http.server import run
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring
@@ -25,27 +28,64 @@ from scoring_model.service.store import open_store
 
 MASTERS = Keyring(KeyEncryptionKey(bytes(range(32))))
 PATIENCE = 60.0  # real seconds
+_INSTANT: Final = struct.Struct("<q")
+
+
+def reference(at: int, name: str) -> str:
+    """The idempotency key of a request whose event is to have an instant of a file."""
+    return f"{at} {name}"
+
+
+@dataclass(frozen=True)
+class SharedClock:
+    """A clock that several processes read and that a test moves, or that takes an instant from a request.
+
+    How fast it runs does not depend on how busy the machine is, and many verdicts of one instant have to be ordered.
+
+    Parameters
+    ----------
+    path : str
+        A file of 8 bytes, which `put` creates.
+    behind : int
+        Microseconds by which this process is late.
+    """
+
+    path: str
+    behind: int = 0
+
+    @cached_property
+    def _memory(self) -> mmap:
+        with Path(self.path).open("r+b") as file:
+            return mmap(file.fileno(), _INSTANT.size)
+
+    def now(self) -> int:
+        """Where it stands."""
+        return int(_INSTANT.unpack(self._memory[: _INSTANT.size])[0]) - self.behind
+
+    def event(self, reference: str | None) -> int:
+        """The instant that the request names, else the present."""
+        return self.now() if reference is None else int(reference.partition(" ")[0])
+
+    def put(self, at: int) -> None:
+        """Put it somewhere: microseconds since 1970-01-01 UTC."""
+        path = Path(self.path)
+        if not path.exists():
+            path.write_bytes(bytes(_INSTANT.size))
+        # Copied at once. `pack_into` fills the place with zeros first, and another process would see 1970 for a moment.
+        self._memory[: _INSTANT.size] = _INSTANT.pack(at + self.behind)
+
+    def advance(self, by: int) -> None:
+        """Put it forward by some microseconds."""
+        self.put(self.now() + by)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """What a process is told.
-
-    Parameters
-    ----------
-    database : str
-        URL of a database with all tables.
-    bundle : str
-        Path.
-    clock : SharedClock
-    scoring_seconds : float
-        After which a verification that waits is PENDING.
-    """
+    """What a process serves: a database with all tables, a bundle, and by which clock."""
 
     database: str
     bundle: str
     clock: SharedClock
-    scoring_seconds: float = PATIENCE
 
 
 async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
@@ -55,7 +95,7 @@ async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
         bundle=Path(settings.bundle),
         keyring=lambda: MASTERS,
         clock=settings.clock,
-        limits=QueueLimits(scoring_seconds=settings.scoring_seconds, commit_seconds=PATIENCE),
+        limits=QueueLimits(scoring_seconds=PATIENCE, commit_seconds=PATIENCE),
     )
 
     async def close() -> None:
@@ -75,7 +115,7 @@ def _settings(text: str) -> ServerSettings:
 
 @contextmanager
 def served(settings: ServerSettings, log: Path) -> Iterator[str]:
-    """Run a process; gives its URL. It must end well and have had nothing to complain about."""
+    """Run a process; gives its URL. It must end with 0 and an empty log."""
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener, log.open("w") as errors:
         process = subprocess.Popen(
             [sys.executable, __file__, json.dumps(asdict(settings)), str(listener.fileno())],

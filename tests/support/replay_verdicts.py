@@ -61,8 +61,8 @@ async def stored(store: Store, client: int) -> dict[str, Stored]:
     return found
 
 
-def told(answer: Mapping[str, Any]) -> tuple[int, str, tuple[str, ...]]:
-    """Score, outcome and reasons as a client was told."""
+def decision_of(answer: Mapping[str, Any]) -> tuple[int, str, tuple[str, ...]]:
+    """Score, outcome and reasons of a response."""
     return (
         answer["scoringScore"],
         answer["scoringOutcome"],

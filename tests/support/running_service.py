@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,17 +20,7 @@ SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class Running:
-    """A service that answers.
-
-    Parameters
-    ----------
-    process : subprocess.Popen
-        The one that was started.
-    url : str
-        What it printed.
-    log : Path
-        Its standard error.
-    """
+    """A service that answers; `log` is its standard error."""
 
     process: "subprocess.Popen[str]"
     url: str
@@ -48,8 +39,7 @@ class Running:
 
     def workers(self) -> list[int]:
         """The processes that it started."""
-        folder = Path(f"/proc/{self.process.pid}/task/{self.process.pid}")
-        return [int(pid) for pid in (folder / "children").read_text().split()]
+        return children(self.process.pid)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to stop; its exit code."""
@@ -96,6 +86,20 @@ def start(
     )
 
 
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started."""
+    try:
+        return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
 def is_alive(pid: int) -> bool:
     """Whether a process runs; one that has ended and that nobody has asked after does not."""
     try:
@@ -105,9 +109,9 @@ def is_alive(pid: int) -> bool:
     return state.split()[0] != "Z"
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
+def until(condition: Callable[[], bool], what: str, *, pause: float = 0.02) -> None:
     """Wait for something that has to happen, for as long as a slow machine may take."""
     end = time.monotonic() + SECONDS
     while not condition():
         assert time.monotonic() < end, f"never came: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)

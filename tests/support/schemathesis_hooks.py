@@ -1,4 +1,4 @@
-"""What schemathesis, run as a program, is told of the service that its description can't say."""
+"""What schemathesis, run as a program, needs to know of the service that its description can't say."""
 
 from itertools import count
 from typing import Any, Final

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast, overload
+from unittest import mock
 from uuid import UUID
 
 import asyncpg
@@ -54,13 +55,7 @@ MASTERS: Final = Keyring(KeyEncryptionKey(bytes(range(32))))
 
 
 class SetClock:
-    """A clock that stands where a test puts it.
-
-    Parameters
-    ----------
-    at : int
-        Microseconds.
-    """
+    """A clock that stands where a test puts it, at so many microseconds."""
 
     def __init__(self, at: int = START) -> None:
         self.at = at
@@ -81,7 +76,7 @@ class SetClock:
 
 
 class HeldStore:
-    """A store that counts, and whose transactions wait at a gate before they begin, and fail when they should."""
+    """A store that counts. Its transactions wait at a gate before they begin, and fail with an error of a test."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -178,17 +173,7 @@ def micros(time: datetime) -> int:
 
 @dataclass(frozen=True)
 class World:
-    """A service and all that a test wants to see of it.
-
-    Parameters
-    ----------
-    url : str
-    bundle : Path
-    store : HeldStore
-    service : Service
-    clock : SetClock
-    secrets : Secrets
-    """
+    """A service and all that a test wants to see of it."""
 
     url: str
     bundle: Path
@@ -288,7 +273,7 @@ class World:
         rows = await table(self.url, EventRow)
         return sorted((row for row in rows if row.client == caller.client), key=lambda row: row.sequence)
 
-    async def told(self, caller: Caller, resource: bytes) -> list[str]:
+    async def event_types(self, caller: Caller, resource: bytes) -> list[str]:
         """The types of the events of one thing."""
         return [event.type for event in await self.events(caller) if event.resource == resource]
 
@@ -305,6 +290,8 @@ class Owner(NamedTuple):
 
 
 Story = Callable[[World], Awaitable[T]]
+_load: Final = cache(Scorer.load)
+"""No test changes a bundle in its place, and checking one takes longer than most tests."""
 
 
 @asynccontextmanager
@@ -317,29 +304,14 @@ async def opened(
     work: bool = False,
     keyring: Callable[[], Keyring] = lambda: MASTERS,
 ) -> AsyncIterator[World]:
-    """Open a service over a database, one of several perhaps.
-
-    Parameters
-    ----------
-    url : str
-    bundle : Path
-    clock : SetClock, optional
-    limits : QueueLimits, optional
-    work : bool
-        Whether what is PENDING is finished by itself.
-    keyring : callable
-    """
+    """Open a service over a database, one of several perhaps; with `work` its background tasks run."""
     clock = clock or SetClock()
     store = HeldStore(await open_store(url))
     try:
-        service = await open_service(
-            store,
-            bundle=bundle,
-            keyring=keyring,
-            clock=clock,
-            limits=limits,
-            background=work,
-        )
+        with mock.patch.object(Scorer, "load", _load):
+            service = await open_service(
+                store, bundle=bundle, keyring=keyring, clock=clock, limits=limits, background=work
+            )
         secrets = await load_or_create(store, keyring())
         try:
             yield World(url, bundle, store, service, clock, secrets)
@@ -350,14 +322,14 @@ async def opened(
         await store.close()
 
 
-def tell(url: str, bundle: Path, story: Story[T], **options: Any) -> T:
+def run_story(url: str, bundle: Path, story: Story[T], **options: Any) -> T:
     """Open a service, do something with it and close it; see `opened`."""
 
-    async def told() -> T:
+    async def run() -> T:
         async with opened(url, bundle, **options) as world:
             return await story(world)
 
-    return asyncio.run(told())
+    return asyncio.run(run())
 
 
 @overload
@@ -377,7 +349,7 @@ def with_service(
     def decorated(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
         def run(**arguments: Any) -> None:
             where, served = arguments.pop(url), arguments.pop(bundle)
-            tell(where, served, lambda world: story(world, **arguments), **options)
+            run_story(where, served, lambda world: story(world, **arguments), **options)
 
         return as_test(run, story, url, bundle)
 
@@ -393,7 +365,7 @@ class Applicant:
 
     @property
     def texts(self) -> set[str]:
-        """What tells who it is."""
+        """What identifies a person."""
         body = self.identity
         return {body["firstName"], body["lastName"], body["address"]["line1"], self.signals["deviceId"]}
 
@@ -404,7 +376,7 @@ def _invented(seed: int) -> list[dict[str, Any]]:
 
 @cache
 def _applicants(bundle: Path) -> Mapping[Outcome, Sequence[Applicant]]:
-    scorer = Scorer.load(bundle)
+    scorer = _load(bundle)
     found: dict[Outcome, list[Applicant]] = {outcome: [] for outcome in Outcome}
     seen: set[str] = set()
     for body in _invented(7):
@@ -438,7 +410,7 @@ def applicants(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[Applican
 
 @cache
 def _signals(bundle: Path) -> Mapping[Outcome, Sequence[dict[str, Any]]]:
-    scorer = Scorer.load(bundle)
+    scorer = _load(bundle)
     found: dict[Outcome, list[dict[str, Any]]] = {outcome: [] for outcome in Outcome}
     for body in _invented(8):
         signals = body.get("signals", {})
@@ -478,7 +450,7 @@ def request_of(
 
 def deciding_about_signals(bundle: Path) -> Policy:
     """A policy under which signals alone, which lack all that the model knows of persons, come to every outcome."""
-    scorer = Scorer.load(bundle)
+    scorer = _load(bundle)
     records = [{"signals": body["signals"], "eventTime": rfc3339(START)} for body in _invented(8)[:400]]
     scores = sorted(scorer.score(record).score for record in records)
     return Policy(step_up_from=scores[200] + 1, fail_from=max(scores[360], scores[200]) + 1)

@@ -13,7 +13,7 @@ T = TypeVar("T")
 Story = Callable[[Store], Awaitable[T]]
 
 
-def tell(url: str, story: Story[T], **options: Any) -> T:
+def run_story(url: str, story: Story[T], **options: Any) -> T:
     """Open a store, do something with it and close it; see `open_store`."""
 
     async def run() -> T:
@@ -39,7 +39,7 @@ def with_store(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Make a test of a story: it runs over an open store on either database."""
 
     def run(store_url: str, **arguments: Any) -> None:
-        tell(store_url, lambda store: story(store, **arguments))
+        run_story(store_url, lambda store: story(store, **arguments))
 
     return as_test(run, story, "store_url")
 
@@ -55,7 +55,7 @@ async def write(store: Store, *rows: Row) -> None:
 
 def write_to(url: str, *rows: Row) -> None:
     """Insert rows of any kinds into a database that nobody has open here."""
-    tell(url, lambda store: write(store, *rows))
+    run_story(url, lambda store: write(store, *rows))
 
 
 async def kept(store: Store, resource: bytes) -> DeliveryRow:

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,22 +17,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from running_service import until
+from running_service import free_port, until
 
 README: Final = Path(__file__).parents[2] / "README.md"
 
 
 @dataclass(frozen=True)
 class TrackingServer:
-    """A server that was started; it may not answer yet.
-
-    Parameters
-    ----------
-    process : subprocess.Popen
-    port : int
-    log : Path
-        Its standard output and error.
-    """
+    """A server that was started; it may not answer yet. `log` is its standard output and error."""
 
     process: "subprocess.Popen[bytes]"
     port: int
@@ -56,12 +47,6 @@ class TrackingServer:
                 return bool(answer.status == 200)
         except OSError:
             return False
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def command(port: int) -> list[str]:
@@ -102,8 +87,6 @@ class Relay(ThreadingHTTPServer):
 
     Parameters
     ----------
-    port : int
-        Of the server.
     limit : int
         Number of requests that are forwarded and answered; may be changed.
     lost : bool

@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scoring_model.bundle import read_bundle
+from scoring_model.bundle import Bundle, read_bundle
 from scoring_model.bundle.errors import KeyInvalid
 from scoring_model.configuration import Configuration, Tuned, TuningSettings, read_settings, read_yaml
 from scoring_model.records.quarantine import TooManyBadRows
-from scoring_model.training import job as jobs
 from scoring_model.training.job import Job, JobDone, run_job
 from scoring_model.training.journal import JournalError
 from scoring_model.training.tracking import TrackingError
@@ -186,7 +185,7 @@ def test_a_job_that_dies_leaves_no_bundle(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(jobs, "_write", interrupted)
+    monkeypatch.setattr(Bundle, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_job(replace(job, out=tmp_path / "dead", track=False))
     assert not (tmp_path / "dead").exists()

@@ -14,6 +14,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 from browsing import browser_path
+from running_service import free_port
 from scoring_model.training.journal import open_study
 
 
@@ -35,9 +36,7 @@ def journal(tmp_path: Path) -> Path:
 @contextmanager
 def dashboard(journal: Path) -> Iterator[str]:
     """The address of a page of the journal."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(Path(sys.executable).with_name("optuna-dashboard")), str(journal), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

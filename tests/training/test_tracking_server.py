@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from program import Captured
-from running_service import PROGRAM, SECONDS, until
+from running_service import PROGRAM, SECONDS, free_port, until
 from scoring_model.cli import main
 from scoring_model.training.mlflow_runs import TrackedRun, client_of
 from scoring_model.training.tracking import TrackingError, sync, track
-from tracking_server import Relay, TrackingServer, free_port, tracking_server
+from tracking_server import Relay, TrackingServer, tracking_server
 from tracking_use import assert_logged_once, challenger, record_of, runs_of
 
 

@@ -53,7 +53,7 @@ app.add_typer(training.tracking_app, name="tracking")
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option(help="Show the whole traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option(help="Show the full traceback of an error.")] = False,
 ) -> None:
     """Set the options of all commands."""
     console.state.debug = debug

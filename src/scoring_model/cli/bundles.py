@@ -25,11 +25,11 @@ History = Annotated[
     list[Path] | None,
     typer.Option(exists=True, dir_okay=False, help="File of earlier records; may be given several times."),
 ]
-MaxBadShare = Annotated[float, typer.Option(min=0, max=1, help="Share of bad rows that is accepted.")]
+MaxBadShare = Annotated[float, typer.Option(min=0, max=1, help="Largest share of bad rows.")]
 GuardFormulas = Annotated[
     bool, typer.Option(help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula.")
 ]
-Threads = Annotated[int, typer.Option(min=1, help="Threads; they change no bit.")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads; results do not depend on them.")]
 
 NOTHING_TO_EVALUATE = 11
 """Exit code of an evaluation without a single labelled record."""
@@ -39,7 +39,7 @@ def score(
     bundle: BundlePath,
     path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
-    reasons: Annotated[bool, typer.Option("--reasons", help="Say why for STEPPED_UP and FAILED.")] = False,
+    reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
     guard_formulas: GuardFormulas = True,
@@ -70,7 +70,9 @@ def score(
 def evaluate(
     bundle: BundlePath,
     path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of labelled records.")],
-    json_path: Annotated[Path | None, typer.Option("--json", help="Write everything as JSON.")] = None,
+    json_path: Annotated[
+        Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
+    ] = None,
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
@@ -150,12 +152,14 @@ def inspect(
 def upgrade_bundle(
     bundle: BundlePath,
     out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
-    event: Annotated[str, typer.Option(help="What reasons call a record.")] = "application",
+    event: Annotated[str, typer.Option(help="The word for a record in reasons.")] = "application",
     reason_share: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Least share of what raised the score, of reasons after the first."),
+        typer.Option(
+            min=0, max=1, help="Least share of all positive contributions, for reasons after the first."
+        ),
     ] = 0.1,
-    replace: Annotated[bool, typer.Option(help="Replace a bundle that stands at --out.")] = False,
+    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
     signing_key: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
     ] = None,

@@ -23,7 +23,7 @@ def create(
     name: Annotated[str, typer.Argument(help="Name of the client, for people.")],
     database: Database,
     scopes: Annotated[
-        str, typer.Option(help="What its keys are good for.")
+        str, typer.Option(help="Permissions of its keys.")
     ] = "identities,verifications,webhooks",
     quota: Annotated[str, typer.Option(help="Requests and seconds.")] = "6000/60",
     history_scope: Annotated[
@@ -58,7 +58,7 @@ def create(
 def rotate(
     client_id: ClientId,
     database: Database,
-    grace: Annotated[str, typer.Option(help="How long the older key stays good.")] = "24h",
+    grace: Annotated[str, typer.Option(help="How long the previous key stays valid.")] = "24h",
     as_json: Json = False,
 ) -> None:
     """Give a client a further API key. The older one stays good for a while; at most two are good at a time."""

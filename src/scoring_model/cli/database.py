@@ -52,7 +52,7 @@ def migrate(database: Database) -> None:
 def future_links(
     database: Database,
     delete: Annotated[bool, typer.Option("--delete", help="Delete them, with their labels.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="How many events are shown at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Most events to list.")] = 100,
     as_json: Json = False,
 ) -> None:
     """Show link records of the future, the latest first. A clock that ran ahead has left them.

@@ -32,7 +32,9 @@ def explain_record(
         typer.Argument(help="JSON file of one record; - for standard input.", callback=_existing),
     ],
     history: History = None,
-    top: Annotated[int, typer.Option(min=0, help="Features to show, strongest first; 0 for all.")] = 20,
+    top: Annotated[
+        int, typer.Option(min=0, help="Number of features to show, largest contributions first; 0 for all.")
+    ] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all features.")] = False,
     public_key: PublicKey = None,
 ) -> None:

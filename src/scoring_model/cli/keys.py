@@ -20,7 +20,9 @@ app = typer.Typer(help="Keys that sign bundles, and the master keys of the servi
 
 @app.command()
 def generate(
-    private: Annotated[Path, typer.Argument(help="File of the private key to write, for its owner alone.")],
+    private: Annotated[
+        Path, typer.Argument(help="File of the private key to write, readable by its owner only.")
+    ],
     public: Annotated[Path, typer.Argument(help="File of the public key to write.")],
 ) -> None:
     """Make an Ed25519 key pair: the private key signs bundles, the public one verifies them."""

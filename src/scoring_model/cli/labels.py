@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scoring_model.service.labels import Imported, LabelLine
     from scoring_model.service.store import Store
 
-app = typer.Typer(help="Labels: what became known after the decision.", no_args_is_help=True)
+app = typer.Typer(help="Labels of verifications.", no_args_is_help=True)
 
 
 @app.command("import")

@@ -30,20 +30,21 @@ KINDS: Final = {
 def prune(
     database: Database,
     delivered_after: Annotated[
-        str, typer.Option(metavar="AGE", help="Delete deliveries so long after they arrived or were dropped.")
+        str,
+        typer.Option(metavar="AGE", help="Delete deliveries this long after they arrived or were dropped."),
     ] = "30d",
     dead_after: Annotated[
-        str, typer.Option(metavar="AGE", help="Delete dead letters so long after they became ones.")
+        str, typer.Option(metavar="AGE", help="Delete dead letters this long after their last attempt.")
     ] = "30d",
     events_after: Annotated[
-        str, typer.Option(metavar="AGE", help="Delete events of this age of which no delivery is left.")
+        str, typer.Option(metavar="AGE", help="Delete events of this age without remaining deliveries.")
     ] = "30d",
     signals_after: Annotated[
         str | None,
-        typer.Option(metavar="AGE", help="Take the signals out of verifications of this age, for good."),
+        typer.Option(metavar="AGE", help="Permanently delete the signals of verifications of this age."),
     ] = None,
     master_key: MasterKey = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Delete data past its age. Servers may go on running; run it again after an interruption.

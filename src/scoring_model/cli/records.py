@@ -13,10 +13,10 @@ from scoring_model.cli import console
 def synth(
     path: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv or .jsonl.")],
     records: Annotated[int, typer.Option(min=1, help="Number of records.")] = 200_000,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     months: Annotated[int, typer.Option(min=1, help="Length of the history.")] = 24,
     start: Annotated[str, typer.Option(help="First day of the history, YYYY-MM-DD.")] = "2024-01-01",
-    truth: Annotated[bool, typer.Option(help="Add what the labels only guess: columns truth.*.")] = False,
+    truth: Annotated[bool, typer.Option(help="Add the true kind and person: columns truth.*.")] = False,
 ) -> None:
     """Invent a labelled history: people, households, fraud rings. Nothing in it is real."""
     from scoring_model.synthetic import write
@@ -38,7 +38,7 @@ def synth(
 def check(
     path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
     config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
-    quarantine: Annotated[Path | None, typer.Option(help="Where to write what is wrong, as CSV.")] = None,
+    quarantine: Annotated[Path | None, typer.Option(help="CSV file for the violations.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check records against the contract, and report the violations."""

@@ -16,9 +16,10 @@ def serve(
     config: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file of settings.")
     ] = None,
-    bundle: Annotated[Path | None, typer.Option(help="Directory of the bundle that decides.")] = None,
+    bundle: Annotated[Path | None, typer.Option(help="Directory of the bundle to serve.")] = None,
     bundles: Annotated[
-        Path | None, typer.Option(help="Directory of every bundle that ever served; by default the bundle's.")
+        Path | None,
+        typer.Option(help="Directory with every bundle that was ever served; by default the bundle's."),
     ] = None,
     database: Annotated[
         str | None, typer.Option(help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://...")
@@ -29,20 +30,20 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Name or address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 for a free one.")] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes that answer; above 1 with PostgreSQL only.")
+        int | None, typer.Option(help="Serving processes; above 1 with PostgreSQL only.")
     ] = None,
     deliver: Annotated[bool | None, typer.Option(help="Deliver events to webhooks.")] = None,
     development: Annotated[
-        bool | None, typer.Option(help="Let webhooks be plain http and on this machine.")
+        bool | None, typer.Option(help="Allow webhooks with plain http and on this machine.")
     ] = None,
     egress_networks: Annotated[
-        str | None, typer.Option(help="Special ranges that webhooks may be in, with commas between.")
+        str | None, typer.Option(help="Special networks that webhooks may use, separated by commas.")
     ] = None,
     egress_proxy: Annotated[
         str | None, typer.Option(help="http://host:port of a CONNECT proxy for deliveries.")
     ] = None,
     trusted_proxies: Annotated[
-        str | None, typer.Option(help="Networks whose forwarding headers are believed, with commas between.")
+        str | None, typer.Option(help="Networks whose forwarding headers are trusted, separated by commas.")
     ] = None,
     public_key: Annotated[
         Path | None, typer.Option(help="Ed25519 public key, PEM: the bundle must carry its signature.")
@@ -51,27 +52,29 @@ def serve(
         bool | None, typer.Option(help="Log each request as a line of JSON on standard error.")
     ] = None,
     scoring_timeout: Annotated[
-        str | None, typer.Option(help="After which a verification is PENDING.")
+        str | None, typer.Option(help="Time after which a verification is PENDING.")
     ] = None,
-    commit_timeout: Annotated[str | None, typer.Option(help="After which a change is refused.")] = None,
+    commit_timeout: Annotated[str | None, typer.Option(help="Time after which a change is refused.")] = None,
     queue_wait: Annotated[
         str | None, typer.Option(help="Estimated wait above which a change is refused at arrival.")
     ] = None,
-    queue_limit: Annotated[int | None, typer.Option(help="Changes that may wait.")] = None,
+    queue_limit: Annotated[int | None, typer.Option(help="Most changes in the queue.")] = None,
     max_batch: Annotated[int | None, typer.Option(help="Changes that share a transaction.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Connections that one process holds.")] = None,
     max_connections_per_address: Annotated[
-        int | None, typer.Option(help="Of those, from one address without good credentials.")
+        int | None, typer.Option(help="Most unauthenticated ones from one address.")
     ] = None,
-    head_timeout: Annotated[str | None, typer.Option(help="Time in which headers have to arrive.")] = None,
-    body_timeout: Annotated[str | None, typer.Option(help="Time in which a body has to arrive.")] = None,
+    head_timeout: Annotated[str | None, typer.Option(help="Time within which headers must arrive.")] = None,
+    body_timeout: Annotated[str | None, typer.Option(help="Time within which a body must arrive.")] = None,
     write_timeout: Annotated[
-        str | None, typer.Option(help="Time in which a client has to read its answer.")
+        str | None, typer.Option(help="Time within which a client must read its answer.")
     ] = None,
     shutdown_notice: Annotated[
-        str | None, typer.Option(help="Time that load balancers get to see that it will stop.")
+        str | None, typer.Option(help="Time for load balancers to see that it is stopping.")
     ] = None,
-    shutdown_grace: Annotated[str | None, typer.Option(help="Time that requests and deliveries get.")] = None,
+    shutdown_grace: Annotated[
+        str | None, typer.Option(help="Time for requests and deliveries to end.")
+    ] = None,
 ) -> None:
     """Answer requests over HTTP until SIGTERM or Ctrl-C.
 
@@ -100,7 +103,7 @@ def deliver(
         typer.Option(
             envvar="SCORING_MODEL_DEVELOPMENT",
             show_envvar=False,
-            help="Let webhooks be plain http and on this machine.",
+            help="Allow webhooks with plain http and on this machine.",
         ),
     ] = False,
     egress_networks: Annotated[
@@ -108,7 +111,7 @@ def deliver(
         typer.Option(
             envvar="SCORING_MODEL_EGRESS_NETWORKS",
             show_envvar=False,
-            help="Special ranges that webhooks may be in, with commas between.",
+            help="Special networks that webhooks may use, separated by commas.",
         ),
     ] = "",
     egress_proxy: Annotated[
@@ -124,7 +127,7 @@ def deliver(
         typer.Option(
             envvar="SCORING_MODEL_SHUTDOWN_GRACE",
             show_envvar=False,
-            help="Time that attempts under way get at the end.",
+            help="Time for attempts under way to end at shutdown.",
         ),
     ] = "30s",
 ) -> None:

@@ -20,14 +20,14 @@ def train(
     out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time for the search instead, such as 10m.")] = None,
-    resume: Annotated[bool, typer.Option(help="Go on with the search that was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option(help="Continue an interrupted search.")] = False,
     params: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="Parameters of an earlier search: nothing is searched."
+            exists=True, dir_okay=False, help="Parameters of an earlier search, instead of a search."
         ),
     ] = None,
-    replace: Annotated[bool, typer.Option(help="Replace a bundle that stands at --out.")] = False,
+    replace: Annotated[bool, typer.Option(help="Replace an existing bundle at --out.")] = False,
     signing_key: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Ed25519 private key, PEM.")
     ] = None,
@@ -35,9 +35,9 @@ def train(
         str | None, typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow server or database.")
     ] = None,
     track: Annotated[bool, typer.Option(help="Log the training to MLflow.")] = True,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; they change no byte of the bundle.")] = 2,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the bundle does not depend on them.")] = 2,
     processes: Annotated[
-        int, typer.Option(min=1, help="Trials of the search under way at once; they share the threads.")
+        int, typer.Option(min=1, help="Trials of the search that run at once; they share the threads.")
     ] = 1,
 ) -> None:
     """Train on labelled records: one sealed bundle out, its evaluation beside it.

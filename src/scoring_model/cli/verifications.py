@@ -30,7 +30,7 @@ def replay(
         typer.Option(
             envvar="SCORING_MODEL_BUNDLES",
             show_envvar=False,
-            help="Directory of every bundle that ever served; by default where `serve` keeps them.",
+            help="Directory with every bundle that was ever served; by default where `serve` keeps them.",
         ),
     ] = None,
     master_key: MasterKey = None,

@@ -15,8 +15,8 @@ from scoring_model.service.events import Delivery
 
 Client = Annotated[str | None, typer.Option(help="Only those of this client: its x-client-id.")]
 Webhook = Annotated[str | None, typer.Option(help="Only those to this webhook: its UUID.")]
-After = Annotated[str | None, typer.Option(help="Go on after this delivery.")]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")]
+After = Annotated[str | None, typer.Option(help="Start after this delivery.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Most deliveries to list.")]
 
 app = typer.Typer(help="Webhooks of the service and their deliveries.", no_args_is_help=True)
 

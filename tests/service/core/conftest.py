@@ -5,15 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from identity_use import shared
 from scoring_model.training.run import Training
 from service_use import World, deciding_about_signals, opened, save_under
 
 
 @pytest.fixture(scope="session")
-def sealed(sealed: Path, training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sealed(sealed: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a bundle under which signals alone come to every outcome. Never to be changed: copy it."""
-    policy = deciding_about_signals(sealed)
-    return save_under(training.bundle, tmp_path_factory.mktemp("core") / "bundle", policy)
+
+    def make(out: Path) -> None:
+        training: Training = request.getfixturevalue("training")
+        save_under(training.bundle, out, deciding_about_signals(sealed))
+
+    return shared(tmp_path_factory, "core", make)
 
 
 @pytest.fixture

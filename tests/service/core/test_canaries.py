@@ -37,9 +37,9 @@ from service_use import (
     id_of,
     opened,
     request_of,
+    run_story,
     select,
     signals_of,
-    tell,
     verification_body,
 )
 
@@ -124,7 +124,7 @@ PERSONAL: Final = {
 
 @dataclass
 class Heard:
-    """What was told to anybody but the client itself: texts by where they were found."""
+    """What anybody but the client itself can read: texts by where they were found."""
 
     texts: list[str] = field(default_factory=list)
 
@@ -141,8 +141,8 @@ class Heard:
 
     def check(self, needles: set[bytes]) -> None:
         """Refuse any canary."""
-        told = "\n".join(self.texts).encode("utf-8", "surrogatepass")
-        assert [needle for needle in needles if needle in told] == []
+        reported = "\n".join(self.texts).encode("utf-8", "surrogatepass")
+        assert [needle for needle in needles if needle in reported] == []
 
 
 async def refused(heard: Heard, call: Callable[[], Awaitable[object]]) -> None:
@@ -332,8 +332,8 @@ def test_nothing_leaks(
         heard.texts += [event.data for event in await world.events(caller)]
 
     with caplog.at_level(logging.DEBUG):
-        tell(store_url, summing, story)
+        run_story(store_url, summing, story)
     heard.log(caplog.records)
-    assert any("scoring a verification" in text for text in heard.texts)  # faults were told
+    assert any("scoring a verification" in text for text in heard.texts)  # faults were reported
     heard.check(PERSONAL)
     heard.check({text.encode() for text in OF_HOOKS})

@@ -21,8 +21,8 @@ async def exported(world: World, caller: Caller) -> list[dict[str, Any]]:
     return [record async for record in export_records(world.store, world.persons, caller.client)]
 
 
-async def told(world: World, verification: bytes, label: str, known_at: int) -> None:
-    """Tell a label."""
+async def report_label(world: World, verification: bytes, label: str, known_at: int) -> None:
+    """Report a label."""
     async with world.store.reading() as reader:
         clients = await reader.clients()
     await import_labels(world.store, clients, [LabelLine(verification, None, label, known_at)], world.clock)
@@ -58,19 +58,19 @@ async def test_a_record_is_what_was_sent(world: World) -> None:
 
 
 @with_service
-async def test_a_record_has_the_label_that_was_told_last(world: World) -> None:
-    """With since when it was known and when it was told; none where nothing was told or all was withdrawn."""
+async def test_a_record_has_the_label_that_was_reported_last(world: World) -> None:
+    """With since when it was known and when it was reported; none where nothing was reported or all was withdrawn."""
     caller = await world.client()
     one, two, three, four = [
         (await world.verify(caller, signals={"deviceId": f"{number}"})).resource.id for number in range(4)
     ]
     world.clock.at += HOUR
-    await told(world, one, "fraud", START)
-    await told(world, two, "fraud", START)
-    await told(world, three, "fraud", START)
+    await report_label(world, one, "fraud", START)
+    await report_label(world, two, "fraud", START)
+    await report_label(world, three, "fraud", START)
     world.clock.at += HOUR
-    await told(world, two, "genuine", START - HOUR)
-    await told(world, three, "withdrawn", START)
+    await report_label(world, two, "genuine", START - HOUR)
+    await report_label(world, three, "withdrawn", START)
     records = {record["recordId"]: record for record in await exported(world, caller)}
     labels = [
         tuple(records[to_text(id_)].get(name) for name in ("label", "labelKnownAt", "labelReportedAt"))

@@ -6,7 +6,7 @@ import pytest
 
 from scoring_model.service.retention import KEPT_SINCE, kept_since, warn_of_short_history
 from scoring_model.service.scoring.score import SKEW
-from service_use import HOUR, START, World, tell
+from service_use import HOUR, START, World, run_story
 
 pytestmark = pytest.mark.anyio
 
@@ -54,11 +54,11 @@ async def test_a_clock_that_was_set_back_does_not_say_that_the_history_is_whole(
 
 
 @pytest.mark.parametrize(
-    ("days", "ago", "told"),
+    ("days", "ago", "reported"),
     [(90, 90, ""), (90, 91, ""), (90, 89.5, "the next 1 days"), (180, 90, "the next 90 days")],
 )
-def test_a_longer_window_is_told_how_long_it_sees_too_little(
-    store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture, days: int, ago: float, told: str
+def test_a_longer_window_is_reported_with_how_long_it_sees_too_little(
+    store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture, days: int, ago: float, reported: str
 ) -> None:
     """Until the history is as long as the window again."""
     day = 24 * HOUR
@@ -68,6 +68,6 @@ def test_a_longer_window_is_told_how_long_it_sees_too_little(
             await transaction.set_fact(KEPT_SINCE, b"%d" % (START - round(ago * day)))
         await warn_of_short_history(world.store, world.clock, longest=days * day)
 
-    tell(store_url, sealed, story)
-    assert bool(caplog.records) == bool(told)
-    assert told in caplog.text
+    run_story(store_url, sealed, story)
+    assert bool(caplog.records) == bool(reported)
+    assert reported in caplog.text

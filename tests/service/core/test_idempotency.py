@@ -98,7 +98,7 @@ async def test_idempotency_an_expired_key_is_used_again_by_one_of_many(world: Wo
 
 @with_service
 async def test_idempotency_another_body_is_refused(world: World) -> None:
-    """Even one that breaks rules, or that the state forbids, is told of its key first."""
+    """Even one that breaks rules, or that the state forbids, gets the error of its key first."""
     caller = await world.client()
     incomplete = await world.identity(caller, {"firstName": "Ann"})
     await world.verify(caller, signals={"vpn": True}, key="k")
@@ -148,7 +148,7 @@ async def test_idempotency_what_failed_may_be_asked_again(world: World) -> None:
 
 @with_service
 async def test_idempotency_under_way_is_a_conflict(world: World) -> None:
-    """While the first is not answered the second is told so, whatever its body; afterwards it is replayed."""
+    """While the first is not answered the second gets 409, whatever its body; afterwards it is replayed."""
     caller = await world.client()
     world.store.gate.clear()
     first = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))

@@ -24,9 +24,9 @@ from service_use import (
     applicants,
     id_of,
     opened,
+    run_story,
     signals_of,
     table,
-    tell,
     together,
     with_service,
 )
@@ -53,7 +53,7 @@ def redacted(identity: bytes, at: int) -> Identity:
 
 
 @pytest.mark.parametrize(
-    ("changes", "status", "told"),
+    ("changes", "status", "reported"),
     [
         ({}, "VALIDATED", ["identity.created", "identity.validated"]),
         ({"dob": None}, "INCOMPLETE", ["identity.created"]),
@@ -63,7 +63,7 @@ def redacted(identity: bytes, at: int) -> Identity:
 )
 @with_service
 async def test_identity_is_what_its_body_makes_it(
-    world: World, changes: dict[str, object], status: str, told: list[str]
+    world: World, changes: dict[str, object], status: str, reported: list[str]
 ) -> None:
     """Status, times and events of a new identity, and that it is read back as it was answered."""
     caller = await world.client()
@@ -76,7 +76,7 @@ async def test_identity_is_what_its_body_makes_it(
     assert made.external_id == "own"
     events = await world.events(caller)
     assert [(event.type, event.sequence) for event in events] == list(
-        zip(told, range(1, 1 + len(told)), strict=True)
+        zip(reported, range(1, 1 + len(reported)), strict=True)
     )
     for event in events:
         assert json.loads(event.data) == {"id": made.id, "status": status}
@@ -134,7 +134,7 @@ async def test_privacy_erasure_takes_the_person_from_everything(world: World) ->
     first = await world.identity(caller, {**person.identity, "externalId": "own"})
     second = await world.identity(caller, {**person.identity, "documentType": "PASSPORT"})
     made = (await world.verify(caller, identity=second, signals=person.signals, subject="s")).resource
-    links, told = await world.link_rows(), len(await world.events(caller))
+    links, reported = await world.link_rows(), len(await world.events(caller))
     world.clock.advance(60)
     answered = await world.service.identities.erase(caller, first)
     at = world.clock.now()
@@ -148,7 +148,7 @@ async def test_privacy_erasure_takes_the_person_from_everything(world: World) ->
     assert row.row_digest is not None
     assert await world.link_rows() == links
     assert await table(world.url, PersonKeyRow) == []
-    assert [(event.type, event.resource) for event in (await world.events(caller))[told:]] == [
+    assert [(event.type, event.resource) for event in (await world.events(caller))[reported:]] == [
         ("identity.redacted", identity) for identity in (first, second)
     ]
 
@@ -174,7 +174,7 @@ async def test_privacy_erasure_touches_nobody_else(world: World) -> None:
 
 @with_service
 async def test_privacy_erasing_twice_answers_the_same(world: World) -> None:
-    """A second erasure, by another identity of the person too, changes nothing and tells nobody."""
+    """A second erasure, by another identity of the person too, changes nothing and writes no event."""
     caller = await world.client()
     body = applicants(world.bundle)[0].identity
     first, second = await world.identity(caller, body), await world.identity(caller, body)
@@ -252,13 +252,13 @@ async def test_privacy_erasing_the_signals_erases_the_person(world: World) -> No
 
 @with_service
 async def test_privacy_erasing_the_signals_of_an_identity_redacts_it(world: World) -> None:
-    """The person of a verification with an identity is the identity's: it is redacted, and webhooks are told."""
+    """The person of a verification with an identity is the identity's: it is redacted, and webhooks get the event."""
     caller = await world.client()
     identity = await world.identity(caller, applicants(world.bundle)[0].identity)
     made = (await world.verify(caller, identity=identity)).resource
     await world.erase_signals(caller, made.id)
     assert (await world.service.identities.get(caller, identity)).status == IdentityStatus.REDACTED
-    assert (await world.told(caller, identity))[-1] == "identity.redacted"
+    assert (await world.event_types(caller, identity))[-1] == "identity.redacted"
 
 
 @with_service
@@ -340,4 +340,4 @@ def test_privacy_a_service_reads_its_master_keys_again_when_it_meets_a_newer_one
         assert (await world.service.identities.get(caller, identity)).first_name
         assert (await world.verify(caller, identity=identity)).resource.score is not None
 
-    tell(store_url, sealed, story, keyring=lambda: current)
+    run_story(store_url, sealed, story, keyring=lambda: current)

@@ -20,8 +20,8 @@ from service_use import (
     World,
     applicants,
     opened,
+    run_story,
     signals_of,
-    tell,
     together,
     with_service,
 )
@@ -66,7 +66,7 @@ async def traffic(world: World, caller: Caller, step: int) -> list[bytes]:
 
 
 async def labelled(world: World, verifications: Sequence[bytes]) -> None:
-    """Tell that verifications were fraud."""
+    """Report that verifications were fraud."""
     async with world.store.reading() as reader:
         clients = await reader.clients()
     lines = [LabelLine(one, None, "fraud", START) for one in verifications]
@@ -99,7 +99,7 @@ async def events_of(world: World, caller: Caller) -> list[tuple[int, str, list[s
 async def test_privacy_a_client_sees_the_same_with_and_without_others(world: World) -> None:
     """Rows bit for bit, scores, reasons, times and events: alone, and beside one who sends all of it a minute before.
 
-    Of a client of the same history scope all of it is seen: so the traffic is one in which it could be told.
+    Of a client of the same history scope all of it is seen: so the traffic is one in which it could be seen.
     """
     one, other = await world.client(), await world.client()
     alone = await lived(world, one, [])
@@ -182,7 +182,7 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
     async def story(world: World) -> None:
         assert await rows(world, erase=True) == await rows(world, erase=False)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 @with_service

@@ -1,4 +1,4 @@
-"""Labels told after the fact: which are new, whom they reach, and from when they count."""
+"""Labels reported after the fact: which are new, whom they reach, and from when they count."""
 
 import struct
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def of(verification: bytes, label: str = "fraud", known_at: int = START) -> Labe
 
 
 async def imported(world: World, lines: Sequence[LabelLine]) -> Imported:
-    """Tell labels."""
+    """Report labels."""
     async with world.store.reading() as reader:
         clients = await reader.clients()
     return await import_labels(world.store, clients, lines, world.clock)
@@ -43,7 +43,7 @@ def labels_of(row: LinkRow) -> list[tuple[int, int]]:
 
 @with_service
 async def test_labels_count_from_their_telling(world: World) -> None:
-    """Known long ago or just now, a label is seen by what comes after it was told and by nothing before."""
+    """Known long ago or just now, a label is seen by what comes after it was reported and by nothing before."""
     caller = await world.client()
     first = await on_device(world, caller)
     world.clock.at += HOUR
@@ -54,13 +54,13 @@ async def test_labels_count_from_their_telling(world: World) -> None:
     assert (before, await frauds_seen(world, caller)) == (0, 1)
     (row,) = await table(world.url, LabelRow)
     assert row == LabelRow(caller.client, first, "fraud", START, START + 2 * HOUR)
-    told = [labels_of(link) for link in await world.link_rows() if link.labels]
-    assert told == [[(START + 2 * HOUR, 1)]]
+    reported = [labels_of(link) for link in await world.link_rows() if link.labels]
+    assert reported == [[(START + 2 * HOUR, 1)]]
 
 
 @with_service
-async def test_labels_are_told_later_than_every_event_that_did_not_see_them(world: World) -> None:
-    """With a clock that is behind the telling is a microsecond after the newest event under the same keys."""
+async def test_labels_are_reported_later_than_every_event_that_did_not_see_them(world: World) -> None:
+    """With a clock that is behind the report is a microsecond after the newest event under the same keys."""
     caller = await world.client()
     first = await on_device(world, caller)
     world.clock.at += HOUR
@@ -78,7 +78,7 @@ async def test_labels_are_told_later_than_every_event_that_did_not_see_them(worl
 
 
 @with_service
-async def test_labels_told_again_change_nothing(world: World) -> None:
+async def test_labels_reported_again_change_nothing(world: World) -> None:
     """The same label known at the same instant is counted as repeated, within one import and from one to the next."""
     caller = await world.client()
     first = await on_device(world, caller)
@@ -93,7 +93,7 @@ async def test_labels_told_again_change_nothing(world: World) -> None:
 
 @with_service
 async def test_labels_the_latest_decides(world: World) -> None:
-    """Fraud, withdrawn, fraud again, genuine: each append counts from its telling until the next."""
+    """Fraud, withdrawn, fraud again, genuine: each append counts from its report until the next."""
     caller = await world.client()
     first = await on_device(world, caller)
     seen = []
@@ -105,7 +105,7 @@ async def test_labels_the_latest_decides(world: World) -> None:
     assert seen == [1, 0, 1, 0]
     rows = await table(world.url, LabelRow)
     assert [row.label for row in rows] == ["fraud", "withdrawn", "fraud", "genuine"]
-    # Of two that are told at once the one told last decides.
+    # Of two that are reported at once the one reported last decides.
     world.clock.at += 60_000_000
     await imported(world, [of(first, "genuine", START + 8), of(first, "fraud", START + 7)])
     world.clock.at += 60_000_000
@@ -131,7 +131,7 @@ async def test_labels_of_an_identity_reach_all_its_verifications(world: World) -
 
 @with_service
 async def test_labels_of_what_is_not_there_are_unknown(world: World) -> None:
-    """No such thing, nothing completed, or erased: the id is told back, and the others are imported."""
+    """No such thing, nothing completed, or erased: the id is returned, and the others are imported."""
     caller = await world.client()
     nobody, nothing = ids.new_id(0), ids.new_id(1)
     bare = await world.identity(caller, applicants(world.bundle)[0].identity)
@@ -153,7 +153,7 @@ async def test_labels_of_what_is_not_there_are_unknown(world: World) -> None:
 
 
 @with_service
-async def test_labels_of_many_clients_are_told_in_one_import(world: World) -> None:
+async def test_labels_of_many_clients_are_reported_in_one_import(world: World) -> None:
     """Whosever the verifications are, more than one transaction's worth too; nobody else's history changes."""
     callers = [await world.client() for _ in range(3)]
     lines = []

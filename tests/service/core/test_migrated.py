@@ -10,7 +10,7 @@ from scoring_model.service.clients import Caller
 from scoring_model.service.scoring.verifications import Replay, replay
 from scoring_model.service.store import migrate, migrations
 from scoring_model.service.store.migrations import script
-from service_use import MASTERS, World, applicants, file_of, opened, tell
+from service_use import MASTERS, World, applicants, file_of, opened, run_story
 
 
 def put_back(path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,4 +67,4 @@ def test_a_database_of_version_3_is_served_on(
                 rows.append(await one.features(again.resource.id))
             assert repr(rows[0]) == repr(rows[1])  # with NaN
 
-    tell(sqlite_url, sealed, story)
+    run_story(sqlite_url, sealed, story)

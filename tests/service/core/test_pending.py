@@ -25,8 +25,8 @@ from service_use import (
     blocked,
     eventually,
     opened,
+    run_story,
     signals_of,
-    tell,
     together,
 )
 from stored_rows import broken
@@ -65,7 +65,7 @@ class Broken:
 
 
 def test_verification_what_is_pending_is_finished_with_its_events(store_url: str, sealed: Path) -> None:
-    """Scored at the moment of the scoring, told to webhooks then, and like any other from then on."""
+    """Scored at the moment of the scoring, sent to webhooks then, and like any other from then on."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -78,7 +78,7 @@ def test_verification_what_is_pending_is_finished_with_its_events(store_url: str
             {"identity": identity, "signals": person.signals, "subject": "a"},
             {"signals": alone, "subject": "b"},
         )
-        told = len(await world.events(caller))
+        reported = len(await world.events(caller))
         world.clock.advance(2 * 3600)
         assert await world.pending.step() == 2
         for one in found:
@@ -92,11 +92,11 @@ def test_verification_what_is_pending_is_finished_with_its_events(store_url: str
             assert (row.reference, row.leased_until, row.attempts) == (None, None, 1)
             assert len(row.links or b"") == 16 * {"a": 4, "b": 2}[one.subject_id or ""]
             assert (await world.features(one.id))["event_hour"] == 14
-            assert (await world.told(caller, one.id))[0] == "verification.completed"
-        assert len(await world.events(caller)) == told + 4
+            assert (await world.event_types(caller, one.id))[0] == "verification.completed"
+        assert len(await world.events(caller)) == reported + 4
         assert await world.pending.step() == 0
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_until_it_is_scored_nobody_sees_it(store_url: str, sealed: Path) -> None:
@@ -112,7 +112,7 @@ def test_verification_until_it_is_scored_nobody_sees_it(store_url: str, sealed: 
         seen = [(await world.features(one.resource.id))["link_device_1d_records"] for one in (before, after)]
         assert seen == [0, 2]
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_what_is_pending_is_leased_by_one_of_two(store_url: str, sealed: Path) -> None:
@@ -133,7 +133,7 @@ def test_verification_what_is_pending_is_leased_by_one_of_two(store_url: str, se
         assert len(await world.link_rows()) == 48
         assert len(await world.events(caller)) == 48
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_a_lease_keeps_others_away_until_it_is_over(store_url: str, sealed: Path) -> None:
@@ -152,7 +152,7 @@ def test_verification_a_lease_keeps_others_away_until_it_is_over(store_url: str,
         assert await status(world, caller, found.id) is VerificationStatus.COMPLETED
         assert (await world.row(found.id)).attempts == 2
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_none_is_scored_twice(store_url: str, sealed: Path) -> None:
@@ -172,7 +172,7 @@ def test_verification_none_is_scored_twice(store_url: str, sealed: Path) -> None
         assert len(await world.link_rows()) == len(links) + 1
         assert len(await world.events(caller)) == len(events) + 2
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_three_failures_are_an_error(
@@ -195,13 +195,13 @@ def test_verification_three_failures_are_an_error(
         assert now.status is VerificationStatus.ERROR
         assert (now.outcome, now.score, now.model_version) == (None, None, None)
         assert (now.reasons, now.subject_id, now.completed_at) == ((), "s", world.clock.at)
-        assert await world.told(caller, found.id) == ["verification.error"]
+        assert await world.event_types(caller, found.id) == ["verification.error"]
         assert await world.link_rows() == set()
         world.clock.at += 10 * LEASE
         assert await world.pending.step() == 0
 
     with caplog.at_level(logging.DEBUG):
-        tell(store_url, sealed, story)
+        run_story(store_url, sealed, story)
     assert "canary-text" not in caplog.text
 
 
@@ -217,7 +217,7 @@ def test_verification_a_first_attempt_that_failed_counts(store_url: str, sealed:
             assert (await world.row(found.id)).status == expected
             world.clock.at += LEASE + 1
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_what_does_not_open_is_an_error_in_the_end(store_url: str, sealed: Path) -> None:
@@ -237,9 +237,9 @@ def test_verification_what_does_not_open_is_an_error_in_the_end(store_url: str, 
             assert (await world.row(bad.id)).status == expected
             assert await status(world, caller, good.id) is VerificationStatus.COMPLETED
             world.clock.at += LEASE + 1
-        assert await world.told(caller, bad.id) == ["verification.error"]
+        assert await world.event_types(caller, bad.id) == ["verification.error"]
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_signals_that_no_model_takes_are_an_error_in_the_end(
@@ -261,7 +261,7 @@ def test_verification_signals_that_no_model_takes_are_an_error_in_the_end(
             world.clock.at += LEASE + 1
         assert (await world.verification(caller, found.id)).subject_id == "s"
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_whoever_is_erased_meanwhile_is_an_error(store_url: str, sealed: Path) -> None:
@@ -288,12 +288,12 @@ def test_verification_whoever_is_erased_meanwhile_is_an_error(store_url: str, se
         for one in found:
             now = await world.verification(caller, one.id)
             assert (now.status, now.outcome, now.subject_id) == (VerificationStatus.ERROR, None, None)
-            assert await world.told(caller, one.id) == ["verification.error"]
+            assert await world.event_types(caller, one.id) == ["verification.error"]
             row = await world.row(one.id)
             assert (row.payload, row.links, row.reference) == (None, None, None)
         assert await world.link_rows() == set()
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url: str, sealed: Path) -> None:
@@ -328,7 +328,7 @@ def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url
         await world.pending.step()
         assert await status(world, caller, found.id) is VerificationStatus.COMPLETED
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_what_ends_every_process_is_given_up(store_url: str, sealed: Path) -> None:
@@ -342,9 +342,9 @@ def test_verification_what_ends_every_process_is_given_up(store_url: str, sealed
             await transaction.settle([row._replace(attempts=work.MOST_LEASES)])
         await world.pending.step()
         assert await status(world, caller, found.id) is VerificationStatus.ERROR
-        assert await world.told(caller, found.id) == ["verification.error"]
+        assert await world.event_types(caller, found.id) == ["verification.error"]
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait(
@@ -376,7 +376,7 @@ def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait
         assert [requests for requests, _ in batches] == [9, 9, 9, 9, 9, 0]
         assert [finished for _, finished in batches] == [1, 1, 1, 1, 1, 7]
 
-    tell(store_url, sealed, story, limits=QueueLimits(batch=10))
+    run_story(store_url, sealed, story, limits=QueueLimits(batch=10))
 
 
 def test_verification_pending_ones_are_finished_by_a_service_that_is_open(
@@ -393,9 +393,9 @@ def test_verification_pending_ones_are_finished_by_a_service_that_is_open(
 
         async with opened(store_url, sealed, work=True):
             await eventually(finished)
-        assert (await world.told(caller, found.id)).count("verification.completed") == 1
+        assert (await world.event_types(caller, found.id)).count("verification.completed") == 1
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_the_idempotency_key_of_a_pending_one_is_sealed(store_url: str, sealed: Path) -> None:
@@ -410,4 +410,4 @@ def test_verification_the_idempotency_key_of_a_pending_one_is_sealed(store_url: 
         await world.pending.step()
         assert world.clock.asked[-1] == "canary key ü"
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)

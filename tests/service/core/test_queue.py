@@ -22,8 +22,8 @@ from service_use import (
     applicants,
     blocked,
     eventually,
+    run_story,
     signals_of,
-    tell,
     together,
     verification_body,
 )
@@ -70,7 +70,7 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
         assert world.store.history_scopes == [["first"], ["0", "1", "2"]]
         assert all(await facts(world, *(f"f{i}" for i in range(20))))
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> 
         await together(world, *(world.verify(caller, signals=each) for each in signals))
         assert len(world.store.history_scopes) == 1 + 3  # 4, 4 and 1
 
-    tell(store_url, sealed, story, limits=QueueLimits(batch=4))
+    run_story(store_url, sealed, story, limits=QueueLimits(batch=4))
 
 
 @pytest.mark.parametrize("poison", [1, 4, 7])
@@ -109,7 +109,7 @@ def test_one_that_breaks_its_transaction_does_not_hurt_the_others(
         assert [event.sequence for event in events] == list(range(1, 9))
 
     with caplog.at_level(logging.DEBUG):
-        tell(store_url, sealed, story)
+        run_story(store_url, sealed, story)
     (record,) = [record for record in caplog.records if record.name == "scoring_model.faults"]
     assert json.loads(record.getMessage())["errors"][0]["type"] == "RuntimeError"
     assert "canary-text" not in caplog.text
@@ -129,7 +129,7 @@ def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, se
         assert await facts(world, "a", "b") == [True, True]
         assert len(world.store.history_scopes) == 2
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_url: str, sealed: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_ur
         await asyncio.gather(first, waiting)
         world.queue.enter(1)
 
-    tell(store_url, sealed, story, limits=QueueLimits(wait_seconds=0.01))
+    run_story(store_url, sealed, story, limits=QueueLimits(wait_seconds=0.01))
 
 
 def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None
         await asyncio.gather(*held)
         assert await facts(world, "held 0", "held 2", "9") == [True] * 3
 
-    tell(postgres_url, sealed, story, limits=QueueLimits(commit_seconds=60.0))
+    run_story(postgres_url, sealed, story, limits=QueueLimits(commit_seconds=60.0))
 
 
 def test_more_scopes_may_be_locked_than_are_waited_for(postgres_url: str, sealed: Path) -> None:
@@ -189,7 +189,7 @@ def test_more_scopes_may_be_locked_than_are_waited_for(postgres_url: str, sealed
         await asyncio.gather(*held)
         assert all(await facts(world, *names))
 
-    tell(postgres_url, sealed, story, limits=QueueLimits(commit_seconds=60.0))
+    run_story(postgres_url, sealed, story, limits=QueueLimits(commit_seconds=60.0))
 
 
 def test_what_became_late_while_its_lock_was_waited_for_is_kept_as_pending(
@@ -206,7 +206,7 @@ def test_what_became_late_while_its_lock_was_waited_for_is_kept_as_pending(
         world.store.gate.set()
         assert (await verifying).pending
 
-    tell(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.05))
+    run_story(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.05))
 
 
 def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url: str, sealed: Path) -> None:
@@ -237,14 +237,14 @@ def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url:
         assert (await change).value == "later"
         answer = await in_time
         assert not answer.pending
-        assert await world.told(caller, answer.resource.id) == [
+        assert await world.event_types(caller, answer.resource.id) == [
             "verification.completed",
             "verification.passed",
         ]
         assert len(await world.events(caller)) == 2
         assert {row.time for row in await world.link_rows()} == {answer.resource.completed_at}
 
-    tell(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.5))
+    run_story(store_url, sealed, story, limits=QueueLimits(scoring_seconds=0.5))
 
 
 def test_any_number_of_late_ones_fit_into_one_commit(store_url: str, sealed: Path) -> None:
@@ -261,7 +261,7 @@ def test_any_number_of_late_ones_fit_into_one_commit(store_url: str, sealed: Pat
         assert all(answer.pending for answer in await asyncio.gather(*late))
         assert len(world.store.history_scopes) - before == 2
 
-    tell(store_url, sealed, story, limits=QueueLimits(batch=2, scoring_seconds=0.05))
+    run_story(store_url, sealed, story, limits=QueueLimits(batch=2, scoring_seconds=0.05))
 
 
 def test_no_commit_in_time_is_unavailable_and_what_was_given_up_is_not_made(
@@ -278,7 +278,7 @@ def test_no_commit_in_time_is_unavailable_and_what_was_given_up_is_not_made(
         await world.queue.change(Owner("p"), set_fact("next"))
         assert await facts(world, "waiting", "next") == [False, True]
 
-    tell(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.1))
+    run_story(store_url, sealed, story, limits=QueueLimits(commit_seconds=0.1))
 
 
 def test_who_goes_away_while_it_waits_is_passed_over(store_url: str, sealed: Path) -> None:
@@ -298,11 +298,13 @@ def test_who_goes_away_while_it_waits_is_passed_over(store_url: str, sealed: Pat
         assert await facts(world, "stays") == [True]
         assert await world.events(caller) == []
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 @pytest.mark.parametrize("when", ["error", "error_on_commit"])
-def test_a_database_that_is_away_is_told_to_all_of_a_batch(store_url: str, sealed: Path, when: str) -> None:
+def test_a_database_that_is_away_is_reported_to_all_of_a_batch(
+    store_url: str, sealed: Path, when: str
+) -> None:
     """`StoreUnavailable` is everybody's answer, nothing is written, and the next batch is made again."""
 
     async def story(world: World) -> None:
@@ -313,7 +315,7 @@ def test_a_database_that_is_away_is_told_to_all_of_a_batch(store_url: str, seale
         await world.queue.change(Owner("p"), set_fact("after"))
         assert await facts(world, "f0", "f4", "after") == [False, False, True]
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_closing_answers_everything(store_url: str, sealed: Path) -> None:
@@ -336,4 +338,4 @@ def test_closing_answers_everything(store_url: str, sealed: Path) -> None:
         assert all(work.done() and work.exception() is None for work in works)
         assert all(await facts(world, "f0", "f5"))
 
-    tell(store_url, sealed, story, limits=QueueLimits(batch=2))
+    run_story(store_url, sealed, story, limits=QueueLimits(batch=2))

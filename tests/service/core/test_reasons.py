@@ -12,7 +12,7 @@ from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.training.run import Training
-from service_use import HOUR, World, applicants, save_under, signals_of, tell
+from service_use import HOUR, World, applicants, run_story, save_under, signals_of
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_no_reason_is_untrue(store_url: str, sealed: Path, strict: Path) -> None
                 line = LabelLine(found.id, None, "fraud", world.clock.at)
                 await import_labels(world.store, clients, [line], world.clock)
 
-    tell(store_url, strict, story)
+    run_story(store_url, strict, story)
     assert {"LINKED_DEVICE", "NO_LINKED_DEVICE"} & said
     assert len(said) >= 10
     assert any(code.startswith("NO_SIGNAL_") for code in said)

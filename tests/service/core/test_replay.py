@@ -1,4 +1,4 @@
-"""Past verdicts once more: the same from what was stored with the bundle that decided, or told apart."""
+"""Past verdicts once more: the same from what was stored with the bundle that decided, or recognised as different."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +22,10 @@ from service_use import (
     applicants,
     blob,
     opened,
+    run_story,
     save_under,
     select,
     signals_of,
-    tell,
 )
 
 Find = Callable[[str, str | None], Path | None]
@@ -39,7 +39,7 @@ def strict(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 async def replayed(world: World, resource: bytes, find: Find | None = None) -> Replay:
-    """Replay a verification, with the bundle of the service unless told otherwise."""
+    """Replay a verification, with the bundle of the service unless another one is given."""
     return await replay(world.store, MASTERS, resource, find=find or (lambda *_: world.bundle))
 
 
@@ -65,7 +65,7 @@ def test_privacy_a_verdict_replayed_is_the_same(store_url: str, sealed: Path, ou
         await world.verify(caller, identity=identity, signals=person.signals)
         assert [await replayed(world, one.id) for one in made] == [Replay.SAME] * 2
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_privacy_a_row_that_was_tampered_with_is_different(store_url: str, seale
         assert await replayed(world, first.id) is Replay.DIFFERENT
         assert await replayed(world, second.id) is Replay.SAME
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_privacy_a_verdict_of_an_erased_person_can_not_be_replayed(store_url: str, sealed: Path) -> None:
@@ -132,7 +132,7 @@ def test_privacy_a_verdict_of_an_erased_person_can_not_be_replayed(store_url: st
         assert [await replayed(world, one, nothing) for one in (first, second)] == [Replay.ERASED] * 2
         assert await replayed(world, third) is Replay.SAME
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_what_has_no_verdict_can_not_be_replayed(store_url: str, sealed: Path) -> None:
@@ -153,7 +153,7 @@ def test_what_has_no_verdict_can_not_be_replayed(store_url: str, sealed: Path) -
         with pytest.raises(NotReplayable, match="ERROR"):
             await replayed(world, pending)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_a_verdict_is_replayed_with_the_bundle_that_decided(
@@ -176,7 +176,7 @@ def test_a_verdict_is_replayed_with_the_bundle_that_decided(
             assert await replayed(world, verdict.id, shelf.find) is Replay.SAME
             assert await replayed(world, verdict.id, lambda *_, path=wrong: path) is Replay.DIFFERENT
 
-    tell(store_url, sealed, story, clock=SetClock())
+    run_story(store_url, sealed, story, clock=SetClock())
 
 
 def test_a_bundle_that_is_missing_is_named(store_url: str, sealed: Path) -> None:
@@ -191,10 +191,10 @@ def test_a_bundle_that_is_missing_is_named(store_url: str, sealed: Path) -> None
         with pytest.raises(BundleError):
             await replayed(world, made.id, lambda *_: Path(__file__).parent)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
-def test_a_verdict_under_a_master_key_that_is_missing_is_told(store_url: str, sealed: Path) -> None:
+def test_a_verdict_under_a_master_key_that_is_missing_is_reported(store_url: str, sealed: Path) -> None:
     """An operator whose source is behind a rotation reads what is missing, not that something is erased."""
     newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.primary,))
 
@@ -207,4 +207,4 @@ def test_a_verdict_under_a_master_key_that_is_missing_is_told(store_url: str, se
         found = await replay(world.store, newer, made.id, find=lambda *_: world.bundle)
         assert found is Replay.SAME
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)

@@ -45,13 +45,13 @@ from scoring_model.service.store import open_store
 
 retention.BATCH, retention.PAUSE = 10, 0.02
 
-def told(kind, count):
+def reported(kind, count):
     if count >= 30:
         print(kind, count, flush=True)
 
 async def main(url, now):
     store = await open_store(url, seconds=60)
-    await retention.sweep(store, retention.Ages().cutoffs(now=now, longest=None), progress=told)
+    await retention.sweep(store, retention.Ages().cutoffs(now=now, longest=None), progress=reported)
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
@@ -217,9 +217,9 @@ async def test_the_sequence_of_a_client_goes_on(
         client = await transaction.new_client(client_row())
 
     async def event(at: int) -> None:
-        told = NewEvent(client, EventType.IDENTITY_CREATED, new_id(), at, "{}")
+        reported = NewEvent(client, EventType.IDENTITY_CREATED, new_id(), at, "{}")
         async with store.writing([]) as transaction:
-            await write_events(transaction, [told])
+            await write_events(transaction, [reported])
 
     for _ in range(3):
         await event(NOW - 16 * DAY)

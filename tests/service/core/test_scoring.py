@@ -29,9 +29,9 @@ from service_use import (
     World,
     applicants,
     opened,
+    run_story,
     signals_of,
     table,
-    tell,
     together,
 )
 
@@ -75,7 +75,7 @@ def test_a_verdict_is_what_the_bundle_decides(store_url: str, sealed: Path, outc
             )
             assert (found.created_at, found.completed_at) == (START, START)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_those_of_one_batch_get_instants_of_their_own_and_see_each_other(
@@ -94,7 +94,7 @@ def test_those_of_one_batch_get_instants_of_their_own_and_see_each_other(
         assert [row["link_device_1d_persons"] for row in rows] == list(range(32))
         assert len(await world.link_rows()) == 64
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_windows_end_where_they_should(store_url: str, sealed: Path) -> None:
@@ -111,7 +111,7 @@ def test_windows_end_where_they_should(store_url: str, sealed: Path) -> None:
         row = await world.features(beyond.id)
         assert (row[DEVICE], row["link_device_30d_records"]) == (0, 2)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_an_event_is_later_than_all_that_it_sees(store_url: str, sealed: Path) -> None:
@@ -128,7 +128,7 @@ def test_an_event_is_later_than_all_that_it_sees(store_url: str, sealed: Path) -
         # Who shares nothing with it is not moved.
         assert (await verified(world, caller, signals={"deviceId": "other"})).completed_at == world.clock.at
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_a_clock_that_is_far_behind_is_unavailable(store_url: str, sealed: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_clock_that_is_far_behind_is_unavailable(store_url: str, sealed: Path)
         world.clock.at += 1
         assert (await world.verify(caller, signals={"deviceId": "d"})).resource.outcome is not None
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_nobody_known_is_a_person_of_their_own(store_url: str, sealed: Path) -> None:
@@ -163,7 +163,7 @@ def test_nobody_known_is_a_person_of_their_own(store_url: str, sealed: Path) -> 
         assert (row[DEVICE], row["link_device_1d_persons"], row[PERSON]) == (2, 2, 0)
         assert len({(await world.row(one.id)).key_id for one in found}) == 3
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_signals_add_to_the_identity(store_url: str, sealed: Path) -> None:
@@ -183,10 +183,10 @@ def test_signals_add_to_the_identity(store_url: str, sealed: Path) -> None:
         keys = {row.key_id for row in await table(store_url, PersonKeyRow)}
         assert keys == {(await world.row(both.id)).key_id}
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
-def test_webhooks_two_events_tell_of_a_verdict_without_a_word_of_a_person(
+def test_webhooks_two_events_report_a_verdict_without_a_word_of_a_person(
     store_url: str, sealed: Path
 ) -> None:
     """`verification.completed` and the one of the outcome, numbered without a gap in the order of commits."""
@@ -208,7 +208,7 @@ def test_webhooks_two_events_tell_of_a_verdict_without_a_word_of_a_person(
             assert json.loads(event.data)["scoringScore"] == one.score
             assert (event.resource, event.created_at, event.waiting) == (one.id, one.completed_at, 0)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_what_is_stored_of_a_verdict(store_url: str, sealed: Path) -> None:
@@ -232,7 +232,7 @@ def test_what_is_stored_of_a_verdict(store_url: str, sealed: Path) -> None:
         assert packed is not None
         assert len(packed) == 8 * len(await world.features(found.id))
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 class Breaking:
@@ -292,7 +292,7 @@ def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch
         assert len(await world.events(caller)) == 6
 
     with caplog.at_level(logging.DEBUG):
-        tell(store_url, sealed, story)
+        run_story(store_url, sealed, story)
     assert "canary-text" not in caplog.text
     assert "ValueError" in caplog.text
 
@@ -309,7 +309,7 @@ def test_a_verification_that_can_not_even_be_kept_is_an_error(store_url: str, se
         assert await table(store_url, VerificationRow) == []
         assert await world.link_rows() == set()
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_a_person_under_a_master_key_that_is_not_at_hand_is_unavailable(store_url: str, sealed: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_person_under_a_master_key_that_is_not_at_hand_is_unavailable(store_ur
         assert isinstance(refused, Unavailable)
         assert scored.resource.status is VerificationStatus.COMPLETED
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sealed: Path) -> None:
@@ -361,4 +361,4 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
         assert isinstance(refused, IdentityNotValidated)
         assert await world.link_rows() == set()
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)

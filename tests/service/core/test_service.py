@@ -22,11 +22,11 @@ from service_use import (
     World,
     file_of,
     opened,
+    run_story,
     save_under,
     select,
     signals_of,
     table,
-    tell,
     with_service,
 )
 
@@ -65,7 +65,7 @@ def test_a_history_that_was_tied_together_in_another_way_is_refused(
 ) -> None:
     """The text says both ways, the bundle is not written down as one that served, and nothing is changed."""
     served: Path = request.getfixturevalue(bundle)
-    own = tell(store_url, served, links_of)
+    own = run_story(store_url, served, links_of)
     keys = own["keys"]
     assert isinstance(keys, dict)
     assert keys["device"] == ["signals.deviceId"]
@@ -120,7 +120,7 @@ def test_every_bundle_that_served_is_written_down_once(store_url: str, sealed: P
         async with world.store.reading() as reader:
             assert await reader.bundles() == rows
 
-    tell(store_url, sealed, story, clock=clock)
+    run_story(store_url, sealed, story, clock=clock)
 
 
 def test_many_that_open_at_once_agree(store_url: str, sealed: Path) -> None:
@@ -158,11 +158,11 @@ async def test_verification_reasons_read_as_the_bundle_said_them_that_decided(
     )
     async with opened(world.url, strict) as later:
         firm = (await later.verify(caller, signals=signals)).resource
-        told = await later.verification(caller, first.id)
-        assert told.reasons == tuple((code, older[code]) for code, _ in first.reasons)
-        assert (await later.verify(caller, signals=signals, key="k")).resource == told
+        reported = await later.verification(caller, first.id)
+        assert reported.reasons == tuple((code, older[code]) for code, _ in first.reasons)
+        assert (await later.verify(caller, signals=signals, key="k")).resource == reported
         assert firm.reasons == tuple((code, Scorer.load(strict).sentences[code]) for code, _ in firm.reasons)
-        assert (await later.erase_signals(caller, first.id)).reasons == told.reasons
+        assert (await later.erase_signals(caller, first.id)).reasons == reported.reasons
     # The first has not been opened again since.
     assert (await world.verification(caller, firm.id)).reasons == firm.reasons
     assert (await world.erase_signals(caller, firm.id)).reasons == firm.reasons
@@ -181,7 +181,7 @@ def test_ready_is_false_while_a_server_is_gone(postgres: Databases, sealed: Path
             assert not await world.service.readiness.check()
 
     with postgres.fresh() as url:
-        tell(url, sealed, lambda world: story(world, url.rpartition("/")[2]))
+        run_story(url, sealed, lambda world: story(world, url.rpartition("/")[2]))
 
 
 @with_service(url="sqlite_url")
@@ -205,10 +205,10 @@ def test_a_service_without_the_master_key_of_its_database_does_not_open(store_ur
     async def nothing(world: World) -> None:
         return None
 
-    tell(store_url, sealed, nothing)
+    run_story(store_url, sealed, nothing)
     strange = Keyring(KeyEncryptionKey(bytes(32)))
     with pytest.raises(UnknownMasterKey, match="is not among those of the source"):
-        tell(store_url, sealed, nothing, keyring=lambda: strange)
+        run_story(store_url, sealed, nothing, keyring=lambda: strange)
 
 
 @with_service

@@ -27,10 +27,10 @@ from service_use import (
     blob,
     eventually,
     file_of,
+    run_story,
     select,
     signals_of,
     table,
-    tell,
 )
 from stored_rows import broken
 
@@ -115,7 +115,7 @@ async def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
 ) -> None:
     """Of several stretches; those without signals do not count."""
     monkeypatch.setattr(retention, "SIGNALS_BATCH", 2)
-    told: list[int] = []
+    reported: list[int] = []
     caller = await world.client()
     identity = await world.identity(caller, applicants(sealed)[0].identity)
     await world.verify(caller, identity=identity)
@@ -130,10 +130,10 @@ async def test_a_dry_run_counts_the_same_and_changes_nothing_of_it(
         world.store,
         Vault(MASTERS),
         before=world.clock.now() - AGE,
-        progress=lambda _, count: told.append(count),
+        progress=lambda _, count: reported.append(count),
     )
     assert done == foretold
-    assert told == [1, 3, 4]
+    assert reported == [1, 3, 4]
     assert len(await rows(world) & before) == 1
 
 
@@ -192,7 +192,7 @@ async def test_an_export_leaves_out_what_lost_its_signals(world: World, sealed: 
 
 
 @pytest.mark.parametrize("place", ["payload", "key"])
-async def test_what_does_not_open_is_left_and_told(world: World, place: str) -> None:
+async def test_what_does_not_open_is_left_and_reported(world: World, place: str) -> None:
     """It holds up nobody else's."""
     caller = await world.client()
     made = [(await world.verify(caller, signals={"vpn": True})).resource for _ in range(2)]
@@ -246,11 +246,11 @@ def test_on_sqlite_the_old_bytes_are_gone_from_the_files(sqlite_url: str, sealed
         assert (await removed(world)).signals == 3
         await eventually(lambda: there() == [False] * 3)
 
-    tell(sqlite_url, sealed, story)
+    run_story(sqlite_url, sealed, story)
 
 
 async def test_signals_stay_unless_an_operator_wants_it_otherwise(world: World) -> None:
-    """Neither servers nor a walk that is not told to take them out."""
+    """Neither servers nor a walk without the option to take them out."""
     caller = await world.client()
     made = (await world.verify(caller, signals={"vpn": True})).resource
     world.clock.at += 20 * AGE
@@ -259,13 +259,13 @@ async def test_signals_stay_unless_an_operator_wants_it_otherwise(world: World) 
     plain: Pruned = await prune(world.store, Ages(), now=world.clock.now())
     assert plain.signals is None
     assert await world.row(made.id) == row
-    told: list[str] = []
+    reported: list[str] = []
     pruned = await prune(
         world.store,
         Ages(),
         now=world.clock.now(),
         signals=OldSignals(age=AGE, keyring=MASTERS),
-        progress=lambda kind, _: told.append(kind),
+        progress=lambda kind, _: reported.append(kind),
     )
     assert pruned.signals == Removed(signals=1, unreadable=0)
-    assert {"links", "events", "signals"} <= set(told)
+    assert {"links", "events", "signals"} <= set(reported)

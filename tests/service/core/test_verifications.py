@@ -10,7 +10,7 @@ from scoring_model.contract.outcome import Outcome
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound
-from service_use import World, applicants, signals_of, tell, verification_body
+from service_use import World, applicants, run_story, signals_of, verification_body
 
 NOBODY = ids.new_id(0)
 IDENTITY, PREVIOUS = "/identityId", "/previousVerificationId"
@@ -53,11 +53,11 @@ def test_verification_of_an_identity_that_is_not_there(store_url: str, sealed: P
         body = verification_body(identity=NOBODY, previous=own)
         assert await refused(world, caller, body) == {(IDENTITY, "not_found")}
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_of_an_identity_that_is_not_validated(store_url: str, sealed: Path) -> None:
-    """Incomplete, implausible and erased ones are a conflict; what the body has wrong is told before that."""
+    """Incomplete, implausible and erased ones are a conflict; what the body has wrong is reported before that."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -72,7 +72,7 @@ def test_verification_of_an_identity_that_is_not_validated(store_url: str, seale
             body = verification_body(identity=identity, previous=NOBODY)
             assert await refused(world, caller, body) == {(PREVIOUS, "not_found")}
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_follows_one_of_the_same_identity(store_url: str, sealed: Path) -> None:
@@ -97,7 +97,7 @@ def test_verification_follows_one_of_the_same_identity(store_url: str, sealed: P
         ):
             assert await refused(world, caller, body) == {(PREVIOUS, "not_stepped_up")}
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_follows_one_of_the_same_subject(store_url: str, sealed: Path) -> None:
@@ -120,7 +120,7 @@ def test_verification_follows_one_of_the_same_subject(store_url: str, sealed: Pa
         body = verification_body(signals={}, subject="s", previous=first)
         assert await refused(world, other, body) == {(PREVIOUS, "not_found")}
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
@@ -136,7 +136,7 @@ def test_verification_follows_none_that_asked_for_nothing(
         body = verification_body(signals={}, subject="s", previous=found.id)
         assert await refused(world, caller, body) == {(PREVIOUS, "not_stepped_up")}
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: Path) -> None:
@@ -160,7 +160,7 @@ def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: 
         same, other = await world.features(plain.id), await world.features(more.id)
         assert other == pytest.approx(same, nan_ok=True)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_verification_is_read_by_its_client_alone(store_url: str, sealed: Path) -> None:
@@ -177,4 +177,4 @@ def test_verification_is_read_by_its_client_alone(store_url: str, sealed: Path) 
                 with pytest.raises(NotFound):
                     await world.erase_signals(who, what)
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)

@@ -191,7 +191,7 @@ async def test_webhooks_are_listed_page_by_page(world: World) -> None:
 
 @with_service
 async def test_webhooks_are_there_for_their_client_alone(world: World) -> None:
-    """To another client, of the same history scope too, none of the operations finds one; a bad body is told first.
+    """To another client, of the same history scope too, no operation finds one; a bad body is reported first.
 
     Deletion answers the webhook as it was; a second one finds nothing.
     """
@@ -401,4 +401,4 @@ def test_deliveries_go_to_the_whole_destination(store_url: str) -> None:
         await world.drain()
         assert [sent.url for sent in world.sender.sent] == [QUERY]
 
-    delivery_use.tell(store_url, story)
+    delivery_use.run_story(store_url, story)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from delivery_use import Sent, World, tell
+from delivery_use import Sent, World, run_story
 from scoring_model.service.core.rows import DeliveryStatus, EventRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.results import DELAYS, DISABLE_AFTER, HOUR, SECOND
@@ -40,7 +40,7 @@ def test_webhooks_what_arrives_is_delivered_once(store_url: str) -> None:
             None,
         )
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_75_hours_until_a_dead_letter(store_url: str) -> None:
@@ -72,10 +72,10 @@ def test_webhooks_75_hours_until_a_dead_letter(store_url: str) -> None:
         world.clock.advance(100 * 3600)
         assert await world.round() == 0
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
-def test_webhooks_410_disables_and_tells_the_others(store_url: str) -> None:
+def test_webhooks_410_disables_and_reports_the_others(store_url: str) -> None:
     """One 410: inactive with a reason, what waits is dropped, and the other webhooks are sent `webhook.disabled`."""
 
     async def story(world: World) -> None:
@@ -100,7 +100,7 @@ def test_webhooks_410_disables_and_tells_the_others(store_url: str) -> None:
         await world.drain()
         assert len(world.sender.to("gone.example")) == 4
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_120_hours_of_failures_disable(store_url: str) -> None:
@@ -124,7 +124,7 @@ def test_webhooks_120_hours_of_failures_disable(store_url: str) -> None:
         assert (kept.active, kept.disabled_reason) == (0, "failing")
         assert await world.statuses() == {"DELIVERED": 1, "DROPPED": 2}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_webhooks_a_410_of_the_past_disables_nothing(store_url: str, changes: di
             assert await world.kept(hook) == hook._replace(**changes)
         assert {event.type for event in await table(world.url, EventRow)} == {"identity.created"}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_a_success_elsewhere_prevents_disabling(store_url: str) -> None:
@@ -173,7 +173,7 @@ def test_webhooks_a_success_elsewhere_prevents_disabling(store_url: str) -> None
         await world.round()
         assert (await world.kept(hook)).active == 1
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_a_test_reaches_an_inactive_webhook_alone(store_url: str) -> None:
@@ -195,7 +195,7 @@ def test_webhooks_a_test_reaches_an_inactive_webhook_alone(store_url: str) -> No
         ]
         assert Counter(row.status for row in await world.rows(hook)) == {"DELIVERED": 1, "DROPPED": 1}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_a_deleted_webhook_gets_nothing(store_url: str) -> None:
@@ -213,7 +213,7 @@ def test_webhooks_a_deleted_webhook_gets_nothing(store_url: str) -> None:
         assert world.sender.sent == []
         assert await world.statuses() == {"DROPPED": 3}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_secrets_that_do_not_open_fail_the_attempt(
@@ -233,7 +233,7 @@ def test_webhooks_secrets_that_do_not_open_fail_the_attempt(
         assert (row.status, row.attempts, row.answered) == (DeliveryStatus.WAITING, 1, None)
 
     with caplog.at_level("CRITICAL", "scoring_model.faults"):
-        tell(store_url, story)
+        run_story(store_url, story)
 
 
 def test_webhooks_a_sender_that_raises_fails_the_attempt(
@@ -253,5 +253,5 @@ def test_webhooks_a_sender_that_raises_fails_the_attempt(
         assert (row.status, row.attempts) == (DeliveryStatus.WAITING, 1)
         assert "said by" not in (row.excerpt or "")
 
-    tell(store_url, story)
+    run_story(store_url, story)
     assert "said by" not in caplog.text

@@ -10,7 +10,7 @@ from scoring_model.service.delivery.fan_out import MOST_CLIENTS, FannedOut, deli
 from scoring_model.service.store import Store
 from scoring_model.service.webhooks import pack_event_types, unpack_event_types, wants
 from service_use import START
-from store_story import tell, write
+from store_story import run_story, write
 from stored_rows import event_row, webhook_row
 
 EVERYTHING = ("*",)
@@ -128,7 +128,7 @@ def test_webhooks_one_delivery_for_each_event_and_webhook(store_url: str) -> Non
         assert (row.status, row.attempts, row.due_at) == (DeliveryStatus.WAITING, 0, START)
         assert (row.leased_until, row.finished_at, row.answered, row.excerpt) == (None, None, None, None)
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_an_event_that_nobody_wants_waits_no_longer(store_url: str) -> None:
@@ -140,7 +140,7 @@ def test_webhooks_an_event_that_nobody_wants_waits_no_longer(store_url: str) -> 
         assert await fanned(store) == (0, 0)
         assert await pairs(store) == set()
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_law_10_events_with_lower_ids_that_come_later_are_found(store_url: str) -> None:
@@ -154,7 +154,7 @@ def test_law_10_events_with_lower_ids_that_come_later_are_found(store_url: str) 
         await fanned(store)
         assert await pairs(store) == {(early.id, webhook.id), (late.id, webhook.id)}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_law_10_what_was_not_committed_is_fanned_out_again(store_url: str) -> None:
@@ -169,7 +169,7 @@ def test_law_10_what_was_not_committed_is_fanned_out_again(store_url: str) -> No
         assert await fanned(store) == (1, 1)
         assert await pairs(store) == {(event.id, webhook.id)}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_events_of_every_client_are_taken_together(store_url: str) -> None:
@@ -183,7 +183,7 @@ def test_webhooks_events_of_every_client_are_taken_together(store_url: str) -> N
         expected = {(event.id, webhook.id) for event in events[:2] for webhook in many}
         assert await pairs(store) == {*expected, (other.id, one.id)}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_clients_take_turns_where_their_events_are_too_many(store_url: str) -> None:
@@ -197,4 +197,4 @@ def test_webhooks_clients_take_turns_where_their_events_are_too_many(store_url: 
         async with store.writing([]) as transaction:
             assert await transaction.waiting_clients() == [*clients][-6:]
 
-    tell(store_url, story)
+    run_story(store_url, story)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from delivery_use import Sent, World, WrittenSender, never, running, tell
+from delivery_use import Sent, World, WrittenSender, never, run_story, running
 from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.delivery.deliverer import LEASE, DeliveryLimits
@@ -41,7 +41,7 @@ def test_law_10_another_takes_over_when_the_lease_is_over(store_url: str) -> Non
         assert len(world.sender.sent) == 3
         assert {(row.status, row.attempts) for row in await world.rows()} == {(DeliveryStatus.DELIVERED, 1)}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_law_10_a_late_result_does_not_undo_a_delivery(store_url: str) -> None:
@@ -66,7 +66,7 @@ def test_law_10_a_late_result_does_not_undo_a_delivery(store_url: str) -> None:
         assert await world.row() == delivered
         assert delivered.status == DeliveryStatus.DELIVERED
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_law_10_nothing_is_taken_while_results_wait(store_url: str) -> None:
@@ -87,7 +87,7 @@ def test_law_10_nothing_is_taken_while_results_wait(store_url: str) -> None:
         assert len(world.sender.sent) == 5
         assert await world.statuses() == {"DELIVERED": 5}
 
-    tell(store_url, story, limits=limits)
+    run_story(store_url, story, limits=limits)
 
 
 def test_law_10_events_wait_for_a_database_that_is_away(
@@ -106,5 +106,5 @@ def test_law_10_events_wait_for_a_database_that_is_away(
             await eventually(lambda: len(world.sender.sent) == 2)
         assert await world.statuses() == {"DELIVERED": 2}
 
-    tell(store_url, story)
+    run_story(store_url, story)
     assert [one for one in caplog.records if one.name == FAULTS] == []

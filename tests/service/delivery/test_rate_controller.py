@@ -43,7 +43,7 @@ def test_deliveries_quicken_once_requests_do_not_wait() -> None:
 
 
 def test_one_long_wait_is_not_a_full_process() -> None:
-    """A pause of a second, once, leaves more than a tenth of the rate: the next beats tell that it was one."""
+    """A pause of a second, once, leaves more than a tenth of the rate: the next ticks show that it was one."""
     rate_controller = RateController(floor=FLOOR)
     most = rate_controller.rate
     rate_controller.tick(waits=1.0, seconds=1.0)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from delivery_use import OK, Sent, World, WrittenSender, never, running, tell
+from delivery_use import OK, Sent, World, WrittenSender, never, run_story, running
 from scoring_model.service.core.rows import DeliveryStatus
 from scoring_model.service.delivery.deliverer import LEASE, DeliveryLimits
 from scoring_model.service.delivery.sender import Reply
@@ -29,7 +29,7 @@ def test_webhooks_several_processes_send_everything_once(store_url: str) -> None
         assert await world.statuses() == {"DELIVERED": 400}
         assert set(Counter(sent.id for sent in world.sender.sent).values()) == {1}
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
@@ -52,7 +52,7 @@ def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
         async with running(world.deliverer):  # whose end ends its attempts
             await asyncio.sleep(0)
 
-    tell(store_url, story, limits=limits)
+    run_story(store_url, story, limits=limits)
 
 
 def test_webhooks_a_process_goes_on_as_soon_as_it_has_room(store_url: str) -> None:
@@ -66,7 +66,7 @@ def test_webhooks_a_process_goes_on_as_soon_as_it_has_room(store_url: str) -> No
             await eventually(lambda: len(world.sender.sent) == 5)
         assert await world.statuses() == {"DELIVERED": 5}
 
-    tell(store_url, story, limits=limits)
+    run_story(store_url, story, limits=limits)
 
 
 def test_webhooks_stopping_ends_what_is_under_way(store_url: str) -> None:
@@ -95,7 +95,7 @@ def test_webhooks_stopping_ends_what_is_under_way(store_url: str) -> None:
         assert await world.statuses() == {"DELIVERED": 2, "WAITING": 3}
         assert {row.leased_until for row in await world.rows()} == {None}
 
-    tell(store_url, story, limits=limits)
+    run_story(store_url, story, limits=limits)
 
 
 def test_webhooks_stopping_does_not_wait_for_ever(store_url: str) -> None:
@@ -111,7 +111,7 @@ def test_webhooks_stopping_does_not_wait_for_ever(store_url: str) -> None:
         row = await world.row()
         assert (row.status, row.attempts, row.leased_until) == (DeliveryStatus.WAITING, 0, START + LEASE)
 
-    tell(store_url, story, limits=limits)
+    run_story(store_url, story, limits=limits)
 
 
 @contextlib.asynccontextmanager
@@ -151,15 +151,15 @@ def test_webhooks_deliveries_give_way_and_do_not_starve(
         sender = WrittenSender(reply=slow)
         await world.hook()
         await world.hook("two.example")
-        await world.events(30)
+        await world.events(15)
         async with load(), running(world.another(sender, limits, oldest_waits=lambda: waits)):
-            await eventually(lambda: len(sender.sent) == 60)  # by now it is known that they wait
-            await world.events(70)
-            while len(sender.sent) < 200:
+            await eventually(lambda: len(sender.sent) == 30)  # by now it is known that they wait
+            await world.events(45)
+            while len(sender.sent) < 120:
                 rows = [row for row in await world.rows() if row.leased_until is not None]
                 leased.append(len(rows))
                 await asyncio.sleep(0.01)
-        assert await world.statuses() == {"DELIVERED": 200}
+        assert await world.statuses() == {"DELIVERED": 120}
 
-    tell(store_url, story)
+    run_story(store_url, story)
     assert 0 < max(leased) <= 50

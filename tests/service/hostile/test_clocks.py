@@ -17,7 +17,7 @@ from scoring_model.service.core.rows import LinkRow
 from scoring_model.service.delivery.fan_out import fan_out
 from scoring_model.service.retention import future_links
 from scoring_model.service.scoring.score import LONGEST_RETRY, SKEW
-from service_use import HOUR, SECOND, START, World, applicants, id_of, tell
+from service_use import HOUR, SECOND, START, World, applicants, id_of, run_story
 from store_story import write_to
 
 AHEAD = 48 * HOUR
@@ -63,7 +63,7 @@ def test_link_records_of_the_future_are_found_and_deleted(store_url: str, sealed
         assert (await world.verify(caller, signals=ours)).resource.completed_at == START
         assert await world.verification(caller, early.id) == early
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_what_is_within_the_tolerance_is_not_of_the_future(store_url: str, sealed: Path) -> None:
@@ -79,7 +79,7 @@ def test_what_is_within_the_tolerance_is_not_of_the_future(store_url: str, seale
         later = (await world.verify(caller, signals={"deviceId": "device-a"})).resource
         assert later.completed_at == START + SKEW + 1
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 def test_the_command_shows_and_deletes(
@@ -109,7 +109,7 @@ def test_the_command_shows_and_deletes(
     assert "0 link records of 0 events are in the future" in capsys.readouterr().out
 
 
-async def told(world: World, hook: bytes) -> list[str]:
+async def delivered_types(world: World, hook: bytes) -> list[str]:
     """What a webhook gets, by type: of all that waits and was not handed over yet."""
     async with world.store.writing([]) as transaction:
         await fan_out(transaction, now=world.clock.now(), limit=100, after=0)
@@ -139,11 +139,11 @@ def test_a_webhook_gets_what_follows_it(store_url: str, sealed: Path, step: int)
         world.clock.at += step
         for body in (one, two):
             await world.identity(caller, body)
-        assert await told(world, hook) == sorted(
+        assert await delivered_types(world, hook) == sorted(
             2 * [EventType.IDENTITY_CREATED, EventType.IDENTITY_VALIDATED]
         )
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)
 
 
 @pytest.mark.parametrize("step", [-2 * HOUR, 2 * HOUR])
@@ -159,8 +159,8 @@ def test_a_webhook_that_is_enabled_gets_what_follows_that(store_url: str, sealed
         await world.identity(caller, {})
         world.clock.at += step
         await world.service.webhooks.update(caller, hook, {**body, "active": True})
-        assert await told(world, hook) == []
+        assert await delivered_types(world, hook) == []
         await world.identity(caller, applicants(sealed)[0].identity)
-        assert len(await told(world, hook)) == 2
+        assert len(await delivered_types(world, hook)) == 2
 
-    tell(store_url, sealed, story)
+    run_story(store_url, sealed, story)

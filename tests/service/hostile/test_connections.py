@@ -154,7 +154,7 @@ def test_responses_that_nobody_reads_are_cut() -> None:
 
     async def use(server: Running) -> None:
         connection = await server.connect()
-        connection.reader._transport.pause_reading()  # type: ignore[attr-defined]
+        connection.writer.transport.pause_reading()  # type: ignore[attr-defined]
         connection.writer.write(FILE * 200 + AUTHENTICATED)
         with pytest.raises(ConnectionError):
             await keep_sending(connection)
@@ -185,7 +185,7 @@ def test_shutdown_does_not_wait_for_those_who_do_not_read() -> None:
 
     async def use(server: Running) -> None:
         connection = await server.connect()
-        connection.reader._transport.pause_reading()  # type: ignore[attr-defined]
+        connection.writer.transport.pause_reading()  # type: ignore[attr-defined]
         connection.writer.write(FILE * 20)
         await asyncio.sleep(0.2)
         stop()

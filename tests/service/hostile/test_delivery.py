@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from delivery_use import World, running, tell
-from rough_receiver import hang, rough
+from delivery_use import World, run_story, running
 from scoring_model.service.core.rows import WebhookRow
 from scoring_model.service.delivery.deliverer import DeliveryLimits
 from scoring_model.service.delivery.dialling import system_lookup
@@ -15,7 +14,7 @@ from scoring_model.service.delivery.egress import Egress
 from scoring_model.service.delivery.sender import AiohttpSender, Reply
 from service_use import eventually
 from stored_rows import client_row
-from webhook_receiver import receiving
+from webhook_receiver import hang, receiving, rough
 
 LIMITS = DeliveryLimits(interval=0.05, gather=0.01, grace=0.0)
 
@@ -80,7 +79,7 @@ def test_a_backlog_of_one_client_delays_no_event_of_another(store_url: str) -> N
                 before = sender.begun_to(harmful.server_port) - began
         assert before <= 1_000
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_receivers_of_one_client_that_hang_delay_no_event_of_another(store_url: str) -> None:
@@ -110,7 +109,7 @@ def test_receivers_of_one_client_that_hang_delay_no_event_of_another(store_url: 
                 await eventually(lambda: shared in sender.begun)
                 assert {row.attempts for row in await world.rows() if row.client != client} == {0}
 
-    tell(store_url, story, limits=limits)
+    run_story(store_url, story, limits=limits)
 
 
 def test_names_of_one_client_that_hang_fail_no_attempt_of_another(store_url: str) -> None:
@@ -140,7 +139,7 @@ def test_names_of_one_client_that_hang_fail_no_attempt_of_another(store_url: str
         (row,) = [row for row in await world.rows() if row.client == client]
         assert (row.status, row.attempts, len(honest.taken)) == ("DELIVERED", 1, 1)
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 async def _settled(world: World, client: int) -> bool:
@@ -175,7 +174,7 @@ def test_webhooks_of_one_client_that_end_hold_up_no_results_of_another(store_url
             assert locked.is_set()
             assert await _delivered(world, client)
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 async def _delivered(world: World, client: int) -> bool:

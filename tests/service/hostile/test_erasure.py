@@ -21,7 +21,7 @@ from scoring_model.service.keys.secrets import load_or_create
 from scoring_model.service.labels import LabelLine, import_labels
 from scoring_model.service.store import TRUNCATION_FACT, Store, open_store
 from scoring_model.service.store.sqlite_file import COMPLETE, DELAYED
-from service_use import MASTERS, START, World, applicants, eventually, file_of, select, tell
+from service_use import MASTERS, START, World, applicants, eventually, file_of, run_story, select
 from stored_rows import person_key_row
 
 READER = """
@@ -101,7 +101,7 @@ def test_erasure_waits_for_no_reader(sqlite_url: str, sealed: Path, caplog: pyte
         assert ready.erasure_incomplete_since is None
 
     with caplog.at_level(logging.INFO, FAULTS):
-        tell(sqlite_url, sealed, story)
+        run_story(sqlite_url, sealed, story)
 
 
 def test_an_erasure_outlives_its_process(sqlite_url: str) -> None:
@@ -154,7 +154,7 @@ async def guessed(world: World, caller: Caller, dictionary: Sequence[Mapping[str
 
 
 def test_erased_persons_are_not_found_by_guessing(store_url: str, summing: Path) -> None:
-    """Before their link records expire they are found there alone, afterwards nowhere, labels told late included."""
+    """Before their link records expire they are found there alone, afterwards nowhere, late labels included."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -174,4 +174,4 @@ def test_erased_persons_are_not_found_by_guessing(store_url: str, summing: Path)
         if store_url.startswith("sqlite"):
             await eventually(lambda: is_complete(world.store))
 
-    tell(store_url, summing, story)
+    run_story(store_url, summing, story)

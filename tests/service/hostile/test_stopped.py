@@ -44,10 +44,11 @@ from scoring_model.service.store import open_store
 async def main(url, seconds):
     store = await open_store(url, seconds=seconds)
     async with store.writing(["1"]) as transaction:
-        statement = "SELECT repeat('x', 1000) FROM generate_series(1, $1)"
+        await transaction.set_fact("large", bytes(50_000_000))
+    async with store.writing(["1"]) as transaction:
         if sys.argv[3] == "prepared":
-            await transaction._rows(statement, 1)
-        asking = asyncio.create_task(transaction._rows(statement, 100_000))
+            await transaction.fact("small")
+        asking = asyncio.create_task(transaction.fact("large"))
         await asyncio.sleep(0)
         os.kill(os.getpid(), signal.SIGSTOP)
         await asking

@@ -27,7 +27,7 @@ LADDER: list[tuple[int, str, str, dict[str, str], dict[str, str], bytes, Bucket 
 
 @pytest.mark.parametrize("rung", LADDER, ids=lambda rung: str(rung[0]))
 def test_general_order_of_checks(rung: tuple[Any, ...]) -> None:
-    """What is checked first is what is told."""
+    """What is checked first is what is reported."""
     status, method, path, credentials, headers, body, bucket = rung
     client = Client()
     if bucket is not None:

@@ -31,7 +31,7 @@ def _lines(stream: io.StringIO) -> list[dict[str, object]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-def test_privacy_logs_tell_of_each_request(stream: io.StringIO) -> None:
+def test_privacy_logs_have_each_request(stream: io.StringIO) -> None:
     """One line of JSON says when, which route, how it ended, how long it took and whose it was."""
     client = Client(settings=HttpSettings())
     answers = [
@@ -83,7 +83,7 @@ def test_privacy_logs_hold_nothing_that_was_sent(stream: io.StringIO) -> None:
 
 
 def test_privacy_faults_are_found_by_request(stream: io.StringIO) -> None:
-    """What nobody expected is logged with the id that the client was told, with types and places."""
+    """What nobody expected is logged with the id that the client got, with types and places."""
     client = Client(settings=HttpSettings(access_log=False))
     client.service.fault = RuntimeError("text")
     client.service.fault.__cause__ = ValueError("text")

@@ -7,7 +7,7 @@ from scoring_model.service.store import Bucket
 
 
 def test_rate_limit_headers_stand_on_every_authenticated_answer() -> None:
-    """Successes and errors alike tell what is left."""
+    """Successes and errors alike state what is left."""
     client = Client()
     client.service.bucket = Bucket(True, 4711, 12.001, 0.0)
     answers = [
@@ -25,13 +25,13 @@ def test_rate_limit_headers_stand_on_every_authenticated_answer() -> None:
         assert answer.headers["ratelimit"] == '"default";r=4711;t=13'
 
 
-@pytest.mark.parametrize(("wait", "told"), [(0.0001, "1"), (1.0, "1"), (1.001, "2"), (59.2, "60")])
-def test_rate_limit_says_how_long_to_wait(wait: float, told: str) -> None:
+@pytest.mark.parametrize(("wait", "reported"), [(0.0001, "1"), (1.0, "1"), (1.001, "2"), (59.2, "60")])
+def test_rate_limit_says_how_long_to_wait(wait: float, reported: str) -> None:
     """429 has `Retry-After` in whole seconds, at least 1."""
     client = Client()
     client.service.bucket = Bucket(False, 0, 60.0, wait)
     answer = client.ask("GET", "/scoring/v1/nothing")
     assert answer.status_code == 429
-    assert answer.headers["retry-after"] == told
+    assert answer.headers["retry-after"] == reported
     assert answer.headers["ratelimit"] == '"default";r=0;t=60'
     assert answer.json()["code"] == "rate_limited"

@@ -21,7 +21,7 @@ def post(path: bytes, body: bytes, *headers: bytes) -> bytes:
 
 
 def test_answers_have_a_date_and_name_no_server() -> None:
-    """Headers tell the time, and nothing of what software it is."""
+    """Headers give the time, and nothing of what software it is."""
 
     async def use(server: Running) -> None:
         status, headers, body = await server.answer(LIVE)
@@ -34,7 +34,7 @@ def test_answers_have_a_date_and_name_no_server() -> None:
 
 
 def test_bodies_that_are_too_long_are_refused_while_they_come() -> None:
-    """In chunks or told by length, 413 reaches a client in the middle of sending, and the connection lives on."""
+    """In chunks or declared by length, 413 reaches a client in the middle of sending, and the connection lives on."""
 
     async def use(server: Running) -> None:
         chunk = b"8000\r\n" + b" " * 0x8000 + b"\r\n"
@@ -254,7 +254,7 @@ def test_shutdown_at_the_second_signal() -> None:
 
 
 def test_head_has_no_body_on_the_wire() -> None:
-    """HEAD tells the length of what GET would send, sends nothing, and the connection goes on."""
+    """HEAD gives the length of what GET would send, sends nothing, and the connection goes on."""
 
     async def use(server: Running) -> None:
         connection = await server.connect()

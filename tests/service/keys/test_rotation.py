@@ -11,7 +11,7 @@ from scoring_model.service.keys.data_keys import Vault, finished, follow, rotate
 from scoring_model.service.keys.keyring import KeyEncryptionKey, Keyring, UnknownMasterKey
 from scoring_model.service.keys.secrets import ROOT_FACT, load_or_create
 from scoring_model.service.store import Store
-from store_story import tell, with_store
+from store_story import run_story, with_store
 
 NOW = 1_700_000_000_000_000
 OLD, NEW, LOST = (KeyEncryptionKey(bytes(range(first, first + 32))) for first in (0, 32, 64))
@@ -62,12 +62,12 @@ async def _assert_opens(store: Store, texts: dict[bytes, bytes], vault: Vault) -
 @with_store
 async def test_privacy_rotation_wraps_everything_under_the_new_key(store: Store) -> None:
     """The older key is needed for nothing, all that was sealed opens, and another rotation changes nothing."""
-    texts, told = await _populated(store), list[int]()
+    texts, reported = await _populated(store), list[int]()
     secrets = await load_or_create(store, BEFORE)
     sealed = secrets.seal(b"webhooks", b"whsec")
     assert not await finished(store, BOTH)
-    assert await rotate(store, BOTH, progress=told.append, batch=10) == PERSONS
-    assert told == [10, 20, 25]
+    assert await rotate(store, BOTH, progress=reported.append, batch=10) == PERSONS
+    assert reported == [10, 20, 25]
     assert await finished(store, BOTH)
     await _assert_opens(store, texts, Vault(AFTER))
     after = await load_or_create(store, AFTER)
@@ -109,13 +109,13 @@ from scoring_model.service.keys.keyring import parse_master_keys
 from scoring_model.service.keys.data_keys import rotate
 from scoring_model.service.store import open_store
 
-def told(done):
+def reported(done):
     print(done, flush=True)
     time.sleep(60 if done >= 3 else 0)
 
 async def run():
     store = await open_store(sys.argv[1])
-    await rotate(store, parse_master_keys(sys.stdin.read(), source="stdin"), progress=told, batch=1)
+    await rotate(store, parse_master_keys(sys.stdin.read(), source="stdin"), progress=reported, batch=1)
 
 asyncio.run(run())
 """
@@ -123,7 +123,7 @@ asyncio.run(run())
 
 def test_nothing_is_lost_when_a_rotation_is_killed(store_url: str) -> None:
     """A rotation that dies by kill -9 leaves everything readable, and another one finishes it."""
-    texts = tell(store_url, _populated)
+    texts = run_story(store_url, _populated)
     command = [sys.executable, "-c", ROTATE_SLOWLY, store_url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -138,12 +138,12 @@ def test_nothing_is_lost_when_a_rotation_is_killed(store_url: str) -> None:
         assert await rotate(store, BOTH) == PERSONS - 3
         await _assert_opens(store, texts, Vault(AFTER))
 
-    tell(store_url, resumed)
+    run_story(store_url, resumed)
 
 
 @with_store
 async def test_a_lost_master_key_stops_a_rotation(store: Store) -> None:
-    """A row that no key of the source opens is told by the id of its master key, and stays as it is."""
+    """A row that no key of the source opens is named by the id of its master key, and stays as it is."""
     texts = await _populated(store)
     lost = await _add_persons(store, Vault(Keyring(LOST)), 1, 1)
     with pytest.raises(UnknownMasterKey) as caught:
@@ -222,4 +222,4 @@ def test_privacy_a_key_erased_meanwhile_stays_erased(store_url: str) -> None:
         assert (await _rows(store, texts)).keys() == kept.keys()
         await _assert_opens(store, kept, Vault(AFTER))
 
-    tell(store_url, raced)
+    run_story(store_url, raced)

@@ -21,7 +21,7 @@ from scoring_model.service.keys.secrets import (
     unwrap,
 )
 from scoring_model.service.store import Reader, Store
-from store_story import tell, with_store
+from store_story import run_story, with_store
 
 ROOT = bytes(range(32))
 SECRETS = Secrets(ROOT)
@@ -106,7 +106,7 @@ def test_a_database_keeps_its_secret(store_url: str) -> None:
     async def twice(store: Store) -> tuple[Secrets, Secrets]:
         return await load_or_create(store, Keyring(OLD)), await load_or_create(store, Keyring(NEW, (OLD,)))
 
-    first, second = tell(store_url, twice)
+    first, second = run_story(store_url, twice)
     assert first.check == second.check
     assert first.check != SECRETS.check
 
@@ -117,7 +117,7 @@ def test_many_that_start_at_once_agree(store_url: str) -> None:
     async def together(store: Store) -> list[Secrets]:
         return await asyncio.gather(*(load_or_create(store, Keyring(OLD)) for _ in range(8)))
 
-    assert len({secrets.check for secrets in tell(store_url, together)}) == 1
+    assert len({secrets.check for secrets in run_story(store_url, together)}) == 1
 
 
 class _Overtaken:
@@ -155,7 +155,7 @@ def test_a_server_that_is_overtaken_takes_what_the_other_made(store_url: str) ->
         found = await load_or_create(cast(Store, _OvertakenStore(store)), Keyring(OLD))
         return found, await load_or_create(store, Keyring(OLD))
 
-    mine, theirs = tell(store_url, overtaken)
+    mine, theirs = run_story(store_url, overtaken)
     assert mine.check == theirs.check
 
 

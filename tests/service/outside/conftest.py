@@ -9,13 +9,13 @@ from outside_client import OutsideClient, new_credentials, open_service, port_of
 from running_service import Running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the service has its database, key and log."""
     return tmp_path_factory.mktemp("outside")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def service(sealed: Path, folder: Path) -> Iterator[Running]:
     """A service on SQLite at its default settings."""
     with open_service(folder, sealed) as found:

@@ -209,7 +209,7 @@ def test_the_canaries_were_sent_and_answered(used: Used) -> None:
 
 
 def test_no_canary_is_in_the_log(used: Used) -> None:
-    """Standard error of the process tells of every request and holds nothing that was sent, and no secret."""
+    """Standard error of the process logs every request and holds nothing that was sent, and no secret."""
     lines = [line for line in used.log.splitlines() if line.startswith("{")]
     asked = [answer for answer in used.canaries.answers if b'"malformed_request"' not in answer.body]
     assert len(lines) >= len(asked)

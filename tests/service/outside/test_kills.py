@@ -8,8 +8,7 @@ import pytest
 
 from databases import Databases, running_server
 from fleet import Replica, Site
-from kill_run import kill_run, one_machine_and_deliverer, playing, several_machines
-from killing import Instants
+from kill_run import Instants, kill_run, one_machine_and_deliverer, playing, several_machines
 from outside_client import DATABASE, IDENTITIES, PERSON, OutsideClient, new_credentials
 from running_service import SECONDS
 

@@ -1,4 +1,4 @@
-"""Authentication: whatever belongs to another client is 404, and can't be told from what nobody has."""
+"""Authentication: whatever belongs to another client is 404, exactly as what nobody has."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ CREATED = {IDENTITIES: PERSON, VERIFICATIONS: SIGNALS, WEBHOOKS: HOOK}
 _CHANGING = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{21}")
 
 
-def told(answer: Answer) -> tuple[int, bytes, dict[str, str]]:
+def comparable(answer: Answer) -> tuple[int, bytes, dict[str, str]]:
     """An answer without what differs between any two: the request id, and what is left of the quota."""
     headers = {name: value for name, value in answer.headers.items() if name not in ("date", "ratelimit")}
     del headers["x-request-id"]
@@ -56,7 +56,7 @@ def test_the_resource_of_another_client_is_like_none(
     assert foreign.status == 404
     assert foreign.json["code"] == "not_found"
     for other in (UNKNOWN, UNKNOWN.upper(), "x", "%00", "0" * 3000):
-        assert told(neighbour.ask(method, f"{path}/{other}{rest}", body)) == told(foreign)
+        assert comparable(neighbour.ask(method, f"{path}/{other}{rest}", body)) == comparable(foreign)
 
 
 @pytest.mark.parametrize("field", ["identityId", "previousVerificationId"])
@@ -69,7 +69,7 @@ def test_a_foreign_id_in_a_body_is_like_none(
     unknown = neighbour.ask("POST", VERIFICATIONS, {**SIGNALS, field: UNKNOWN})
     assert foreign.status == 422
     assert [error["pointer"] for error in foreign.json["errors"]] == [f"/{field}"]
-    assert told(foreign) == told(unknown)
+    assert comparable(foreign) == comparable(unknown)
 
 
 def test_a_list_holds_nobody_elses(
@@ -110,6 +110,6 @@ def test_what_nobody_may_know(client: OutsideClient) -> None:
     ]
     answers = [OutsideClient(client.port, headers).ask("GET", WEBHOOKS) for headers in bad]
     assert [answer.status for answer in answers] == [401] * len(bad)
-    assert all(told(answer) == told(answers[0]) for answer in answers)
+    assert all(comparable(answer) == comparable(answers[0]) for answer in answers)
     assert "ratelimit" not in answers[0].headers
     assert answers[0].headers["www-authenticate"] == 'ApiKey realm="scoring"'

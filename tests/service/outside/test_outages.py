@@ -11,16 +11,14 @@ from typing import Final
 
 import pytest
 
-from applying import RateController
+from applying import Ledger, LoadSettings
 from databases import Databases, running_server
 from fleet import Replica
-from kill_run import Scene, one_machine, playing
-from killing import start_again
-from ledger import Ledger
+from kill_run import Scene, one_machine, playing, start_again
 from outside_client import IDENTITIES, PERSON, VERIFICATIONS, WEBHOOKS, Answer, OutsideClient
 from running_service import SECONDS, start, until
 
-CALM: Final = RateController(pause=0.03)
+CALM: Final = LoadSettings(pause=0.03)
 SOME: Final = 30
 """Things that are acknowledged before anything happens, and after it."""
 
@@ -75,7 +73,7 @@ def test_a_server_that_goes_away_and_comes_back(sealed: Path, tmp_path: Path, ho
     ):
         client = stranger(scene)
         process = only(scene).pid
-        with scene.applying(seed=1, pace=CALM) as ledger:
+        with scene.applying(seed=1, settings=CALM) as ledger:
             for _ in range(2):
                 acknowledged(ledger, SOME)
                 server.stop(how)
@@ -89,7 +87,7 @@ def test_a_server_that_goes_away_and_comes_back(sealed: Path, tmp_path: Path, ho
         scene.settle(leases=False)
         audit = scene.audit(ledger)
     assert audit.losses == ()
-    assert ledger.repeated > 0
+    assert ledger.retries
 
 
 @contextmanager
@@ -109,14 +107,14 @@ def test_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str, room: str) -
     log = database.with_name(f"{database.name}-wal")
     with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
         client = stranger(scene)
-        with scene.applying(seed=1, pace=CALM) as ledger:
+        with scene.applying(seed=1, settings=CALM) as ledger:
             for _ in range(2):
                 acknowledged(ledger, SOME)
                 known = ledger.entries[-1]
                 reader = OutsideClient(client.port, known.credentials)
                 with limited(only(scene).pid, 0 if room == "none" else log.stat().st_size):
-                    before = ledger.repeated
-                    until(lambda before=before: ledger.repeated >= before + 10, "refusals")  # type: ignore[misc]
+                    before = len(ledger.retries)
+                    until(lambda before=before: len(ledger.retries) >= before + 10, "refusals")  # type: ignore[misc]
                     if room == "none":
                         assert refused(client.ask("POST", IDENTITIES, PERSON))
                     answer = reader.ask("GET", f"{known.path}/{known.id}")
@@ -132,7 +130,7 @@ def test_a_start_on_a_full_disk(sealed: Path, tmp_path: Path, sqlite_url: str) -
     """Law 10: without room for its files a service does not start, and says why; with room it does, and has all."""
     words = ("--bundle", sealed, "--database", sqlite_url)
     with playing(tmp_path, sealed, sqlite_url, one_machine) as scene:
-        with scene.applying(seed=1, pace=CALM) as ledger:
+        with scene.applying(seed=1, settings=CALM) as ledger:
             acknowledged(ledger, SOME)
         only(scene).kill_all()
         Path(

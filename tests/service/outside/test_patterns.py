@@ -66,25 +66,25 @@ def texts(starts: Sequence[str], parts: Sequence[str], most: int, end: str = "")
 )
 def test_urls(pattern: str, is_taken: Callable[[str], bool], urls: list[str]) -> None:
     """A URL fits its pattern exactly when it is taken."""
-    told = re.compile(pattern)
+    compiled = re.compile(pattern)
     found = {url: is_taken(url) for url in urls}
     assert {True, False} == set(found.values())
-    assert [url for url, taken in found.items() if taken != bool(told.search(url))] == []
+    assert [url for url, taken in found.items() if taken != bool(compiled.search(url))] == []
 
 
 def test_blanks() -> None:
     """What is blank for a pattern is what trimming takes away, in all of Unicode."""
-    told = re.compile(NOT_BLANK)
+    compiled = re.compile(NOT_BLANK)
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    assert [one for one in characters if bool(one.strip()) != bool(told.search(one))] == []
+    assert [one for one in characters if bool(one.strip()) != bool(compiled.search(one))] == []
 
 
 def test_cursors() -> None:
     """Every cursor of ours fits, and no text that fits is refused."""
-    told = re.compile(CURSOR)
+    compiled = re.compile(CURSOR)
     chance = random.Random(1)
     for _ in range(1_000):
         cursor = cursor_of(chance.randbytes(16))
-        assert told.search(cursor)
+        assert compiled.search(cursor)
         other = cursor[:-1] + chance.choice("AQgwBCDxyz-_09=")
-        assert bool(told.search(other)) == _is_taken(lambda text=other: page({"cursor": text}))  # type: ignore[misc]
+        assert bool(compiled.search(other)) == _is_taken(lambda text=other: page({"cursor": text}))  # type: ignore[misc]

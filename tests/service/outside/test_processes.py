@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
+from databases import Databases
 from outside_client import (
     IDENTITIES,
     PERSON,
@@ -28,32 +29,34 @@ BELIEVED: Final = 5.0
 
 
 @pytest.fixture(scope="module")
-def options() -> dict[str, Any]:
-    """The master key of both services."""
-    return {"environment": {"SCORING_MODEL_MASTER_KEY": "env:KEYS", "KEYS": generate_master_key()}}
+def url(postgres: Databases) -> Iterator[str]:
+    """The database of both services."""
+    with postgres.fresh() as found:
+        yield found
 
 
-@pytest.fixture
-def both(sealed: Path, postgres_url: str, tmp_path: Path, options: dict[str, Any]) -> Iterator[list[int]]:
-    """The ports of two services on one database and one shelf of bundles."""
+@pytest.fixture(scope="module")
+def both(sealed: Path, url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    """The ports of two services on one database, with one master key and one shelf of bundles."""
+    folder = tmp_path_factory.mktemp("both")
+    environment = {"SCORING_MODEL_MASTER_KEY": "env:KEYS", "KEYS": generate_master_key()}
     with ExitStack() as stack:
-        started = []
-        for _ in range(2):
-            service = stack.enter_context(open_service(tmp_path, sealed, database=postgres_url, **options))
-            started.append(port_of(service))
-        yield started
-        assert "places" not in (tmp_path / "serve.log").read_text()
+        yield [
+            port_of(stack.enter_context(open_service(folder, sealed, database=url, environment=environment)))
+            for _ in range(2)
+        ]
+        assert "places" not in (folder / "serve.log").read_text()
 
 
-def strangers(ports: list[int], tmp_path: Path, url: str, **settings: str) -> list[OutsideClient]:
-    """One client at both services."""
-    credentials = new_credentials(tmp_path, url, **settings)
+def clients_of(ports: list[int], folder: Path, url: str, **settings: str) -> list[OutsideClient]:
+    """One new client at both services."""
+    credentials = new_credentials(folder, url, **settings)
     return [OutsideClient(port, credentials) for port in ports]
 
 
-def test_rate_limit(both: list[int], tmp_path: Path, postgres_url: str) -> None:
+def test_rate_limit(both: list[int], tmp_path: Path, url: str) -> None:
     """A quota of 40 a day lets 40 requests pass, whichever service gets them, and both then say how long to wait."""
-    clients = strangers(both, tmp_path, postgres_url, quota="40/86400")
+    clients = clients_of(both, tmp_path, url, quota="40/86400")
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda place: clients[place % 2].ask("GET", WEBHOOKS), range(80)))
     statuses = [answer.status for answer in answers]
@@ -66,9 +69,9 @@ def test_rate_limit(both: list[int], tmp_path: Path, postgres_url: str) -> None:
         assert 1 <= int(refused.headers["retry-after"]) <= 2160
 
 
-def test_idempotency(both: list[int], tmp_path: Path, postgres_url: str) -> None:
+def test_idempotency(both: list[int], tmp_path: Path, url: str) -> None:
     """What one service did the other replays, also when both are asked at once; another body is refused by both."""
-    clients = strangers(both, tmp_path, postgres_url)
+    clients = clients_of(both, tmp_path, url)
     signals = {"signals": {"vpn": True}, "subjectId": "s"}
     for path, body in ((IDENTITIES, PERSON), (VERIFICATIONS, signals)):
         key = {"Idempotency-Key": "one after the other"}
@@ -94,9 +97,9 @@ def test_idempotency(both: list[int], tmp_path: Path, postgres_url: str) -> None
                 assert sum("idempotency-replayed" in answer.headers for answer in pair) == 1
 
 
-def test_what_one_does_the_other_knows(both: list[int], tmp_path: Path, postgres_url: str) -> None:
+def test_what_one_does_the_other_knows(both: list[int], tmp_path: Path, url: str) -> None:
     """A resource of one service is read, verified and erased at the other, and is gone for both."""
-    here, there = strangers(both, tmp_path, postgres_url)
+    here, there = clients_of(both, tmp_path, url)
     made = here.made(IDENTITIES, PERSON)
     assert there.ask("GET", f"{IDENTITIES}/{made['id']}").json == made
     assert there.made(VERIFICATIONS, {"identityId": made["id"]})["status"] == "COMPLETED"
@@ -105,13 +108,13 @@ def test_what_one_does_the_other_knows(both: list[int], tmp_path: Path, postgres
     assert here.ask("POST", VERIFICATIONS, {"identityId": made["id"]}).status == 409
 
 
-def test_revocation(both: list[int], tmp_path: Path, postgres_url: str) -> None:
+def test_revocation(both: list[int], tmp_path: Path, url: str) -> None:
     """Credentials that both services have seen are refused by both 5 s after they were revoked at the latest."""
-    clients = strangers(both, tmp_path, postgres_url)
+    clients = clients_of(both, tmp_path, url)
     identifier = clients[0].credentials["x-client-id"]
     assert [client.ask("GET", WEBHOOKS).status for client in clients] == [200, 200]
     subprocess.run(
-        [PROGRAM, "clients", "revoke", identifier, "--database", postgres_url],
+        [PROGRAM, "clients", "revoke", identifier, "--database", url],
         capture_output=True,
         check=True,
     )

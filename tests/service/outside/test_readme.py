@@ -1,9 +1,8 @@
-"""The README's section on the service: what it tells to type works as it stands, but for the port."""
+"""The README's section on the service: its commands work as they stand, but for the port."""
 
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+
+from running_service import free_port
 
 ROOT: Final = Path(__file__).parents[3]
 PORT: Final = "8000"
@@ -29,16 +30,10 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", section(), re.MULTILINE | re.DOTALL)
 
 
-def free_port() -> str:
-    """One that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return str(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def port() -> str:
     """Where the service is, in the place of 8000."""
-    return free_port()
+    return str(free_port())
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
 """Receivers that do harm, beside one that does not: a whole service, several webhooks, two clients."""
 
+import io
 import json
 import os
-import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,6 @@ from typing import Any, Final
 import pytest
 
 from outside_client import (
-    DATABASE,
     IDENTITIES,
     PERSON,
     WEBHOOKS,
@@ -22,9 +21,9 @@ from outside_client import (
     open_service,
     port_of,
 )
-from rough_receiver import flood, hang, redirect, refuse, rough, trickle
-from running_service import PROGRAM, until
-from webhook_receiver import receiving
+from running_service import until
+from scoring_model.cli import main
+from webhook_receiver import flood, hang, receiving, redirect, refuse, rough, trickle
 
 PRIVATE: Final = "private.example"
 # What a server of DNS may say of a name that its owner chose. Everything else is looked up as always.
@@ -72,19 +71,11 @@ class Seen:
 
 def deliveries(folder: Path, webhook: str) -> list[Any]:
     """What the command for operators shows of a webhook."""
-    words = [
-        "webhooks",
-        "deliveries",
-        "--database",
-        DATABASE,
-        "--webhook",
-        webhook,
-        "--limit",
-        "1000",
-        "--json",
-    ]
-    done = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True, text=True, check=True)
-    found: list[Any] = json.loads(done.stdout)
+    database = f"sqlite:///{folder / 'scoring.db'}"
+    with redirect_stdout(io.StringIO()) as shown:
+        words = ["--database", database, "--webhook", webhook, "--limit", "1000", "--json"]
+        assert main(["webhooks", "deliveries", *words]) == 0
+    found: list[Any] = json.loads(shown.getvalue())
     return found
 
 
@@ -141,6 +132,7 @@ def seen(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[See
         until(
             lambda: all(any(row["attempts"] for row in deliveries(folder, hook)) for hook in slowest),
             "the end of a first attempt on the slowest",
+            pause=0.5,
         )
         found.answers += [client.ask("GET", WEBHOOKS) for client in clients]
         found.afterwards = {name: deliveries(folder, hook) for name, hook in hooks.items()}

@@ -20,7 +20,7 @@ user = "client"
 peers = ["client", "neighbour"]
 """
 OPERATIONS: Final = 15
-EXAMPLES: Final = 25
+EXAMPLES: Final = 10
 
 
 def entry(name: str, client: OutsideClient) -> dict[str, object]:

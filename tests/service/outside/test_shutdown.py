@@ -83,11 +83,11 @@ def load(service: Running, client: OutsideClient) -> tuple[float, list[Sent]]:
         thread.start()
     while sum(map(len, asked)) < BEFORE:
         time.sleep(0.005)
-    told = time.monotonic()
+    stopped_at = time.monotonic()
     assert service.stop() == 0
     for thread in threads:
         thread.join(SECONDS)
-    return told, [request for requests in asked for request in requests]
+    return stopped_at, [request for requests in asked for request in requests]
 
 
 def stored(client: OutsideClient, requests: list[Sent]) -> Iterator[str]:
@@ -105,8 +105,8 @@ def test_no_request_is_lost(sealed: Path, tmp_path: Path) -> None:
     """Under load: all that was sent before SIGTERM is answered 201, every 201 is stored, none twice."""
     with open_service(tmp_path, sealed) as service:
         credentials = new_credentials(tmp_path)
-        told, requests = load(service, OutsideClient(port_of(service), credentials))
-    before = [request for request in requests if request.at < told]
+        stopped_at, requests = load(service, OutsideClient(port_of(service), credentials))
+    before = [request for request in requests if request.at < stopped_at]
     assert len(before) >= BEFORE
     assert [request for request in before if request.answer is None or request.answer.status != 201] == []
     assert {request.answer.status for request in requests if request.answer is not None} <= {201, 503}

@@ -1,14 +1,12 @@
 """Webhooks from outside: real processes, a real receiver that checks with the public library, and what it gets."""
 
 import asyncio
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-import asyncpg
-
+from kill_run import end_leases
+from losses import is_settled
 from outside_client import (
     IDENTITIES,
     PERSON,
@@ -100,7 +98,7 @@ def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path
         receiver.open.set()
         asyncio.run(end_leases(store_url))
         with running(tmp_path, *words, **options) as service:
-            until(lambda: reported(receiver) == wanted and settled(store_url), "all that was acknowledged")
+            until(lambda: reported(receiver) == wanted and is_settled(store_url), "all that was acknowledged")
             assert service.stop() == 0
     assert all(taken.verified(hook["secret"]) for taken in receiver.taken)
     # A delivery has one id, whoever sends it.
@@ -111,27 +109,3 @@ def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path
 def reported(receiver: Receiver) -> set[tuple[str, str]]:
     """Type and resource of all events that came."""
     return {(taken.event["type"], taken.event["data"]["id"]) for taken in list(receiver.taken)}
-
-
-def settled(url: str) -> bool:
-    """Whether no delivery waits."""
-    waiting = asyncio.run(execute(url, "SELECT count(*) FROM deliveries WHERE status = 'WAITING'"))
-    return bool(waiting == 0)
-
-
-async def end_leases(url: str) -> None:
-    """Let the minute be over that a dead process has to itself."""
-    await execute(url, "UPDATE deliveries SET leased_until = 1 WHERE leased_until IS NOT NULL")
-
-
-async def execute(url: str, statement: str) -> Any:
-    """Run a statement past the service; the first value of its first row, if it has one."""
-    if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as connection, connection:
-            row = connection.execute(statement).fetchone()
-            return row[0] if row else None
-    server = await asyncpg.connect(url)
-    try:
-        return await server.fetchval(statement)
-    finally:
-        await server.close()

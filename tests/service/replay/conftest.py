@@ -1,6 +1,6 @@
 """A bundle with many link keys and windows, served by one process on SQLite and by two on PostgreSQL."""
 
-import asyncio
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,14 +9,10 @@ from pathlib import Path
 import pytest
 
 from databases import Databases
-from identity_use import configuration_of
+from identity_use import shared, train_bundle
 from linked_use import linked
-from replay_clock import SharedClock
-from replay_server import ServerSettings, all_served
-from scoring_model.records.reading import read_records
+from replay_server import ServerSettings, SharedClock, all_served
 from scoring_model.scorer import Scorer
-from scoring_model.service.store import migrate
-from scoring_model.training.run import run_training
 
 FIRST_DAY = 1_767_225_600_000_000
 """2026-01-01, microseconds since 1970-01-01 UTC."""
@@ -24,17 +20,7 @@ FIRST_DAY = 1_767_225_600_000_000
 
 @dataclass(frozen=True)
 class Served:
-    """The processes that serve one database.
-
-    Parameters
-    ----------
-    database : str
-        URL.
-    urls : list of str
-        Of the processes.
-    clock : SharedClock
-        Of the first process; that of a second one is three seconds late.
-    """
+    """The processes that serve one database, and the clock of the first; that of a second one is three seconds late."""
 
     database: str
     urls: list[str]
@@ -44,10 +30,7 @@ class Served:
 @pytest.fixture(scope="session")
 def linked_bundle(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of a few trees whose records are linked by six keys over windows of an hour to 90 days."""
-    configuration = configuration_of(tmp_path_factory.mktemp("linked"), linked(summing=False))
-    table = read_records(small, configuration.schema, labelled=True).table
-    training = run_training(table, configuration, threads=1)
-    return training.bundle.save(tmp_path_factory.mktemp("bundles") / "linked")
+    return shared(tmp_path_factory, "linked", lambda out: train_bundle(small, linked(summing=False), out))
 
 
 @pytest.fixture(scope="session", name="linked")
@@ -65,9 +48,7 @@ def fresh_database(request: pytest.FixtureRequest) -> Iterator[str]:
             yield url
     else:
         folder = request.getfixturevalue("tmp_path_factory").mktemp("replayed")
-        url = f"sqlite:///{folder / 'scoring.db'}"
-        asyncio.run(migrate(url))
-        yield url
+        yield f"sqlite:///{shutil.copy(request.getfixturevalue('migrated'), folder)}"
 
 
 @contextmanager

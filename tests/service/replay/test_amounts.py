@@ -13,8 +13,7 @@ import pytest
 
 from applications import Application, applications
 from linked_use import AMOUNT
-from replay_client import VERIFICATIONS, Credentials, connected, new_client, opened
-from replay_traffic import Traffic, send
+from replay_client import VERIFICATIONS, Credentials, Traffic, connected, new_client, opened, send
 from replay_verdicts import columns, differences, exported, scored, stored, write_lines
 from scoring_model.scorer import Scorer
 
@@ -52,12 +51,12 @@ def test_a_history_with_amounts_scores_alike_as_a_file(
         async with opened(summed.database) as store:
             client = await new_client(store, now=summed.clock.now())
             sent = asyncio.Event()
-            telling = asyncio.create_task(traffic.tell(store, sent))
+            reporting = asyncio.create_task(traffic.report_labels(store, sent))
             await asyncio.gather(
                 *(send(traffic, client, url) for url in summed.urls for _ in range(CONNECTIONS))
             )
             sent.set()
-            await telling
+            await reporting
             verdicts = {name: found.verdict for name, found in (await stored(store, client.number)).items()}
             assert {name: verdict[1:] for name, verdict in verdicts.items()} == traffic.answers
             assert len(verdicts) >= EVENTS

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from applications import Application, applications
 from link_order import LinkOrder
 from replay_client import IDENTITIES, VERIFICATIONS, Connection, Credentials, connected, new_client, opened
-from replay_clock import StandingClock, reference
-from replay_verdicts import columns, differences, scored, stored, told, write_lines
+from replay_server import reference
+from replay_verdicts import columns, decision_of, differences, scored, stored, write_lines
 from scoring_model.contract.ids import from_text
 from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
@@ -18,14 +18,15 @@ from scoring_model.scorer import Scorer
 from scoring_model.service.core.rows import ClientRow
 from scoring_model.service.labels import Imported, LabelLine, import_labels
 from scoring_model.service.store import Store
+from service_use import SetClock
 
-EVENTS = 4_000
+EVENTS = 2_500
 CONNECTIONS = 4
 """To each of the two processes."""
 
 
 class Step(NamedTuple):
-    """Somebody applies, or it is told what became of it."""
+    """An application or its label."""
 
     at: int
     application: Application
@@ -33,13 +34,7 @@ class Step(NamedTuple):
 
 
 class Replay:
-    """A file on its way into the service.
-
-    Parameters
-    ----------
-    store : Store
-    clients : list of ClientRow
-    """
+    """A file on its way into the service."""
 
     def __init__(self, store: Store, clients: list[ClientRow]) -> None:
         self._store = store
@@ -52,7 +47,7 @@ class Replay:
         async with connected(url, client) as connection:
 
             async def do(step: Step) -> None:
-                await (self._tell(step) if step.is_label else self._apply(connection, step))
+                await (self._label(step) if step.is_label else self._apply(connection, step))
 
             await order.work(do)
 
@@ -65,14 +60,14 @@ class Replay:
         status, answer = await connection.post(VERIFICATIONS, application.request(identity_id), key=key)
         assert status == 201
         self.ids[application.name] = answer["id"]
-        self.answers[application.name] = told(answer)
+        self.answers[application.name] = decision_of(answer)
 
-    async def _tell(self, step: Step) -> None:
-        """Tell a label when the clock stands where the file says that it was known."""
+    async def _label(self, step: Step) -> None:
+        """Report a label when the clock stands where the file says that it was known."""
         label = step.application.label
         assert label is not None
         line = LabelLine(from_text(self.ids[step.application.name]), None, label, step.at)
-        found = await import_labels(self._store, self._clients, [line], StandingClock(step.at))
+        found = await import_labels(self._store, self._clients, [line], SetClock(step.at))
         assert found == Imported(1, 0, ())
 
 
@@ -96,7 +91,7 @@ def steps(everything: list[Application]) -> list[Step]:
 
 
 def test_a_file_scores_alike_through_the_service(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """4,000 applications and their labels over 8 connections, only those with a common link key in order."""
+    """2,500 applications and their labels over 8 connections, only those with a common link key in order."""
     everything = applications(EVENTS, seed=6, months=12)
     source = write_lines(tmp_path / "history.jsonl", [application.record() for application in everything])
     keys = link_keys(linked, source, everything)

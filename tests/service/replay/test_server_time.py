@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from applications import applications
-from replay_client import new_client, opened
-from replay_traffic import Traffic, send
+from replay_client import Traffic, new_client, opened, send
 from replay_verdicts import Verdict, columns, differences, exported, scored, stored, write_lines
 from scoring_model.scorer import Scorer
 
-EVENTS = 8_000
-APPLICATIONS = 7_200
+EVENTS = 4_000
+APPLICATIONS = 3_600
 CONNECTIONS = 8
 """To each process."""
 
@@ -39,7 +38,7 @@ def assert_everything_happened(
 
 
 def test_a_history_of_the_service_scores_alike_as_a_file(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """8,000 verifications over 8 connections to each process, labels reported meanwhile, another client beside."""
+    """4,000 verifications over 8 connections to each process, labels reported meanwhile, another client beside."""
     everything = applications(APPLICATIONS, seed=23, months=12)
     rng = random.Random(1)
     one = Traffic(deque(everything), rng, served.clock)
@@ -49,13 +48,13 @@ def test_a_history_of_the_service_scores_alike_as_a_file(served: Any, linked: Sc
         async with opened(served.database) as store:
             first, second = [await new_client(store, now=served.clock.now()) for _ in range(2)]
             sent = asyncio.Event()
-            telling = [asyncio.create_task(t.tell(store, sent)) for t in (one, other)]
+            reporting = [asyncio.create_task(t.report_labels(store, sent)) for t in (one, other)]
             await asyncio.gather(
                 *(send(one, first, url) for url in served.urls for _ in range(CONNECTIONS)),
                 *(send(other, second, url) for url in served.urls),
             )
             sent.set()
-            await asyncio.gather(*telling)
+            await asyncio.gather(*reporting)
             for traffic, client in ((one, first), (other, second)):
                 verdicts = {
                     name: found.verdict for name, found in (await stored(store, client.number)).items()

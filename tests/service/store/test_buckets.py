@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring_model.service.store import Bucket, Store, open_store
 from scoring_model.service.store.buckets import MOST_BUCKETS, SLACK, MemoryBuckets
-from store_story import tell
+from store_story import run_story
 
 SECOND = 1_000_000
 TAKER = """
@@ -218,4 +218,4 @@ def test_a_cancelled_request_does_not_hold_up_others(postgres_url: str) -> None:
         found = await asyncio.gather(*tasks[1::2])
         assert all(bucket.allowed for bucket in found)
 
-    tell(postgres_url, story)
+    run_story(postgres_url, story)

@@ -5,7 +5,7 @@ from pathlib import Path
 from scoring_model.service.core.rows import FactRow
 from scoring_model.service.store import Store, open_store
 from scoring_model.service.store.sqlite_file import BACKSTOP_PAGES, ROWS
-from store_story import tell
+from store_story import run_story
 
 BATCH = 200
 ROUNDS = 25
@@ -32,7 +32,7 @@ def test_the_log_stays_small_however_long_others_write(sqlite_url: str) -> None:
     async def story(store: Store) -> None:
         await asyncio.gather(work(store), work(store))
 
-    tell(sqlite_url, story)
+    run_story(sqlite_url, story)
     assert ROWS * PAGE / 4 < max(sizes) < BACKSTOP_PAGES * PAGE
 
 

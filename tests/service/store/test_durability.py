@@ -8,7 +8,7 @@ import pytest
 from databases import Databases
 from scoring_model.service.store import NotDurable, open_store
 from scoring_model.service.store.sqlite_file import connect, require_sync
-from store_story import tell
+from store_story import run_story
 
 
 def test_a_server_that_does_not_wait_is_refused(postgres: Databases) -> None:
@@ -21,7 +21,7 @@ def test_a_server_that_does_not_wait_is_refused(postgres: Databases) -> None:
                 with pytest.raises(NotDurable, match="synchronous_commit"):
                     asyncio.run(open_store(url))
             else:
-                tell(url, lambda store: asyncio.sleep(0))
+                run_story(url, lambda store: asyncio.sleep(0))
 
 
 @pytest.mark.parametrize(("level", "name"), [(0, "OFF"), (1, "NORMAL"), (2, "FULL"), (3, "EXTRA")])

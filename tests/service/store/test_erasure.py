@@ -11,7 +11,7 @@ from scoring_model.service.core.rows import PersonKeyRow
 from scoring_model.service.store import TRUNCATION_FACT, Store, sqlite_file
 from scoring_model.service.store.statements import ERASE
 from service_use import eventually
-from store_story import tell
+from store_story import run_story
 from stored_rows import identity_row, person_key_row, verification_row
 
 
@@ -63,7 +63,7 @@ def test_nothing_that_was_erased_is_left_in_the_files(
         await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, canary) == 0
 
-    tell(sqlite_url, story)
+    run_story(sqlite_url, story)
     assert occurrences(tmp_path, canary) == 0
 
 
@@ -88,7 +88,7 @@ def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_p
         await using
         assert occurrences(tmp_path, b"canary") == 0
 
-    tell(sqlite_url, story)
+    run_story(sqlite_url, story)
 
 
 def test_another_process_finishes_what_one_left(
@@ -109,4 +109,4 @@ def test_another_process_finishes_what_one_left(
         await eventually(lambda: is_complete(store))
         assert occurrences(tmp_path, b"canary") == 0
 
-    tell(sqlite_url, story)
+    run_story(sqlite_url, story)

@@ -98,14 +98,16 @@ async def test_old_answers_go_range_by_range(store: Store, reader: Reader, limit
 @pytest.mark.parametrize("limit", [1, 2, 100])
 async def test_an_event_stays_as_long_as_a_delivery_of_it(store: Store, store_url: str, limit: int) -> None:
     """Old, handed to all webhooks, and without deliveries: only then it goes. It is known before that it will."""
-    alone, young, untold, waited, dead = (event_row(waiting=0, created_at=at) for at in (19, 20, 19, 19, 19))
-    untold = untold._replace(waiting=1)
+    alone, young, unreported, waited, dead = (
+        event_row(waiting=0, created_at=at) for at in (19, 20, 19, 19, 19)
+    )
+    unreported = unreported._replace(waiting=1)
     deliveries = [delivery_row(event=waited.id), over(dead, "DEAD", 30), over(dead, "DELIVERED", 25)]
-    await write(store, alone, young, untold, waited, dead, *deliveries)
+    await write(store, alone, young, unreported, waited, dead, *deliveries)
     cutoffs = {"events": 20, "deliveries": 31, "dead_letters": 30}
     assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 1)
     assert {row.id for row in await table(store_url, EventRow)} == {
-        row.id for row in (young, untold, waited, dead)
+        row.id for row in (young, unreported, waited, dead)
     }
     # Once both of its deliveries are old enough it counts as old, but is not deleted before them.
     cutoffs["dead_letters"] = 31
@@ -113,7 +115,9 @@ async def test_an_event_stays_as_long_as_a_delivery_of_it(store: Store, store_ur
     for kind in (Expiring.DELIVERIES, Expiring.DEAD_LETTERS):
         assert (await walk(store, kind, limit, **cutoffs))[1:] == (1, 1)
     assert (await walk(store, Expiring.EVENTS, limit, **cutoffs))[1:] == (1, 1)
-    assert {row.id for row in await table(store_url, EventRow)} == {row.id for row in (young, untold, waited)}
+    assert {row.id for row in await table(store_url, EventRow)} == {
+        row.id for row in (young, unreported, waited)
+    }
 
 
 EVENT = st.tuples(
@@ -169,7 +173,7 @@ async def test_any_outbox_is_left_with_what_the_rules_keep(
 
 
 async def test_a_walk_ends_where_nothing_can_be_old(store: Store, store_url: str) -> None:
-    """Identifiers tell when they were made: what came long after the instant is not looked at, what came soon is."""
+    """Identifiers show when they were made: what came long after the instant is not looked at, what came soon is."""
     before = 1_780_315_200_000_000
     old, soon, late = (
         event_row(id=ids.first_of(before + ahead)[:-1] + b"\1", waiting=0, created_at=before - 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.store import Store
-from store_story import tell
+from store_story import run_story
 
 WRITER = """
 import asyncio, os, sys
@@ -46,4 +46,4 @@ def test_a_mode_that_an_operator_chose_stays(sqlite_url: str) -> None:
         log = path.with_name(path.name + "-wal")
         assert {oct(os.stat(one).st_mode & 0o777) for one in (path, log)} == {"0o640"}
 
-    tell(sqlite_url, story)
+    run_story(sqlite_url, story)

@@ -16,15 +16,26 @@ from scoring_model.service.store import (
     migrate,
     open_store,
 )
-from store_story import tell
+from store_story import run_story
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server that takes few connections, with a database that is copied for each test."""
+    with running_server("max_connections = 6\nsuperuser_reserved_connections = 0") as found:
+        Databases(found)
+        found.create("unused", "migrated")
+        yield found
 
 
 @pytest.fixture
-def frail() -> Iterator[Server]:
-    """A server that may be stopped, and takes few connections."""
-    with running_server("max_connections = 6\nsuperuser_reserved_connections = 0") as server:
-        Databases(server)
-        yield server
+def frail(server: Server) -> Server:
+    """The same, with an unused database; it may be stopped."""
+    if not server.is_running:
+        server.start()
+    server.drop("migrated")
+    server.create("migrated", "unused")
+    return server
 
 
 async def write(store: Store, name: str) -> None:
@@ -82,7 +93,7 @@ def test_a_store_recovers_when_its_server_is_back(frail: Server, how: signal.Sig
             assert await look_up(store) is None
             await asyncio.gather(write(store, "b"), read(store, "b"), take(store))
 
-    tell(frail.url("migrated"), story, seconds=2, connections=2)
+    run_story(frail.url("migrated"), story, seconds=2, connections=2)
 
 
 def test_a_connection_that_was_idle_when_its_server_said_goodbye(frail: Server) -> None:
@@ -106,7 +117,7 @@ def test_a_connection_that_was_idle_when_its_server_said_goodbye(frail: Server) 
 
 
 def test_a_server_that_takes_no_more_is_unavailable(frail: Server) -> None:
-    """Too many connections are told as such, and calls succeed when there is room again."""
+    """Too many connections are an error of their own, and calls succeed when there is room again."""
 
     async def run() -> None:
         url = frail.url("migrated")
@@ -126,8 +137,8 @@ def test_a_server_that_takes_no_more_is_unavailable(frail: Server) -> None:
     asyncio.run(run())
 
 
-def test_a_statement_that_is_cut_off_is_told(postgres_url: str, postgres: Databases) -> None:
-    """A session that its administrator ends in the middle of a statement tells it so; the next statement works."""
+def test_a_statement_that_is_cut_off_is_reported(postgres_url: str, postgres: Databases) -> None:
+    """A session that its administrator ends in the middle of a statement reports it; the next statement works."""
 
     async def story(store: Store) -> None:
         async with store.writing(["1"]):
@@ -142,7 +153,7 @@ def test_a_statement_that_is_cut_off_is_told(postgres_url: str, postgres: Databa
                 await waiting
         await write(store, "a")
 
-    tell(postgres_url, story, seconds=30)
+    run_story(postgres_url, story, seconds=30)
 
 
 def test_a_server_that_is_not_there_is_unavailable(frail: Server) -> None:
@@ -156,7 +167,7 @@ def test_a_server_that_is_not_there_is_unavailable(frail: Server) -> None:
 
 
 def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
-    """A call waits for a connection as long as it may and is then told."""
+    """A call waits for a connection as long as it may and then gets an error."""
 
     async def story(store: Store) -> None:
         async with store.writing([]) as transaction:
@@ -167,7 +178,7 @@ def test_all_connections_in_use_are_waited_for(postgres_url: str) -> None:
                 await reading
         assert await read(store, "a") is None
 
-    tell(postgres_url, story, seconds=0.3, connections=1)
+    run_story(postgres_url, story, seconds=0.3, connections=1)
 
 
 FULL = """
@@ -251,4 +262,4 @@ def test_what_was_acknowledged_survives_a_kill(store_url: str) -> None:
             pair = [await read(store, f"{letter}{number}") for letter in "ab"]
             assert pair == [b"", b""] or (number > last and pair == [None, None])
 
-    tell(store_url, story)
+    run_story(store_url, story)

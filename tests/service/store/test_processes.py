@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scoring_model.service.store import AlreadyServed, Store, StoreUnavailable, open_store, serving
-from store_story import tell
+from store_story import run_story
 
 COUNTER = """
 import asyncio, sys
@@ -129,7 +129,7 @@ def test_a_process_that_dies_while_writing_delays_nobody(store_url: str) -> None
         async with store.reading() as reader:
             assert await reader.fact("whole") == b"written"
 
-    tell(store_url, story, seconds=30)
+    run_story(store_url, story, seconds=30)
     holder.communicate()
 
 
@@ -145,7 +145,7 @@ def test_a_lock_that_is_held_for_too_long_is_not_waited_for(store_url: str) -> N
         async with store.writing(["1"]) as transaction:
             assert await transaction.fact("half") == b"written"
 
-    tell(store_url, story, seconds=0.2)
+    run_story(store_url, story, seconds=0.2)
 
 
 def test_the_event_loop_goes_on_while_another_process_writes(sqlite_url: str) -> None:
@@ -172,7 +172,7 @@ def test_the_event_loop_goes_on_while_another_process_writes(sqlite_url: str) ->
         ticking.cancel()
         foreign.close()
 
-    tell(sqlite_url, story, seconds=0.3)
+    run_story(sqlite_url, story, seconds=0.3)
 
 
 def test_a_process_that_never_pauses_lets_others_write(sqlite_url: str) -> None:
@@ -188,7 +188,7 @@ def test_a_process_that_never_pauses_lets_others_write(sqlite_url: str) -> None:
                 await transaction.set_fact("other", bytes([number]))
 
     try:
-        tell(sqlite_url, story)
+        run_story(sqlite_url, story)
         assert writer.poll() is None
     finally:
         writer.kill()

@@ -28,7 +28,7 @@ from scoring_model.service.store import (
 )
 from scoring_model.service.store.migrations import HEAD, script
 from scoring_model.service.webhooks import UNSEALED_FACT
-from store_story import tell
+from store_story import run_story
 from stored_rows import event_row, identity_row, packed, webhook_row
 
 VERSIONS = ScriptDirectory(str(Path(migrations.__file__).parent))
@@ -186,7 +186,7 @@ def test_webhooks_of_the_first_version_are_kept(old: Callable[[str], str]) -> No
             assert await reader.webhooks(1, None, 9) == rows
             assert await reader.deliveries(limit=9) == []
 
-    tell(url, story)
+    run_story(url, story)
 
 
 def test_link_rows_of_the_second_version_are_kept(old: Callable[[str], str]) -> None:
@@ -208,7 +208,7 @@ def test_link_rows_of_the_second_version_are_kept(old: Callable[[str], str]) -> 
             (5, b"p" * 16, packed((10, 0)), None),
         ]
 
-    tell(url, story)
+    run_story(url, story)
 
 
 def test_hashes_of_persons_leave_the_identities_of_the_third_version(old: Callable[[str], str]) -> None:
@@ -225,7 +225,7 @@ def test_hashes_of_persons_leave_the_identities_of_the_third_version(old: Callab
         async with store.reading() as reader:
             assert [await reader.identity(1, row.id) for row in rows] == rows
 
-    tell(url, story)
+    run_story(url, story)
 
 
 def test_webhooks_of_the_third_version_are_kept(old: Callable[[str], str]) -> None:
@@ -246,7 +246,7 @@ def test_webhooks_of_the_third_version_are_kept(old: Callable[[str], str]) -> No
             assert found == [row._replace(since_sequence=4) for row in (plain, asking)]
             assert await reader.fact(UNSEALED_FACT) == b""
 
-    tell(url, story)
+    run_story(url, story)
 
 
 def test_a_database_that_was_migrated_step_by_step_is_like_a_new_one(
@@ -271,7 +271,7 @@ def test_migrating_again_changes_nothing(own_url: str) -> None:
         async with store.reading() as reader:
             assert [row.model_version for row in await reader.bundles()] == ["m"]
 
-    tell(own_url, story)
+    run_story(own_url, story)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_migrating_again_changes_nothing(own_url: str) -> None:
 def test_other_versions_are_refused_by_name(
     own_url: str, statement: str, refusal: type[SchemaRefused], words: list[str]
 ) -> None:
-    """Older, newer and foreign tables are told apart, with the command that helps, even where new ones may be made."""
+    """Older, newer and foreign tables have errors of their own, which name the command that helps."""
     select(own_url, statement)
     for create in (False, True):
         with pytest.raises(refusal) as caught:
@@ -342,7 +342,7 @@ def test_several_processes_make_one_file(tmp_path: Path) -> None:
     for process in processes:
         _, said = process.communicate()
         assert process.returncode == 0, said
-    tell(url, lambda store: asyncio.sleep(0))
+    run_story(url, lambda store: asyncio.sleep(0))
 
 
 def test_a_file_of_something_else_is_no_database(tmp_path: Path) -> None:

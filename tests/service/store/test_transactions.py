@@ -22,7 +22,7 @@ from scoring_model.service.core.rows import (
 )
 from scoring_model.service.store import Duplicate, Reader, Store, StoreUnavailable, open_store
 from scoring_model.service.store.postgres_connection import connect as open_session
-from store_story import tell, write
+from store_story import run_story, write
 from stored_rows import (
     api_key_row,
     client_row,
@@ -75,7 +75,7 @@ async def test_a_transaction_sees_itself_and_readers_do_not(store: Store, reader
 async def test_what_is_there_already_is_a_duplicate_and_ends_the_transaction(
     store: Store, reader: Reader
 ) -> None:
-    """A second row under one key is told as such; even who goes on after it writes nothing."""
+    """A second row under one key is an error of its own; even who goes on after it writes nothing."""
     row = idempotency_row()
 
     async def go_on(store: Store) -> None:
@@ -263,15 +263,15 @@ async def test_completed_verifications_come_page_by_page(store: Store, reader: R
     assert found == sorted(rows, key=lambda row: (row.completed_at or 0, row.id))
 
 
-async def test_labels_come_in_the_order_in_which_they_were_told(store: Store, reader: Reader) -> None:
-    """Labels of several verifications, told in one transaction or in several, keep their order."""
+async def test_labels_come_in_the_order_in_which_they_were_reported(store: Store, reader: Reader) -> None:
+    """Labels of several verifications, reported in one transaction or in several, keep their order."""
     one, two, none = new_id(), new_id(), new_id()
-    told = [
+    reported = [
         LabelRow(1, one, "withdrawn", 9, 20),
         LabelRow(1, two, "genuine", 1, 20),
         LabelRow(1, one, "fraud", 3, 20),
     ]
-    await write(store, *told)
+    await write(store, *reported)
     await write(store, LabelRow(1, one, "genuine", 1, 15))
     assert await reader.labels([one, none, two]) == {
         one: [("withdrawn", 9, 20), ("fraud", 3, 20), ("genuine", 1, 15)],
@@ -279,7 +279,7 @@ async def test_labels_come_in_the_order_in_which_they_were_told(store: Store, re
     }
     assert await reader.labels([]) == {}
     with pytest.raises(Duplicate):
-        await write(store, told[0]._replace(told_at=99))
+        await write(store, reported[0]._replace(told_at=99))
 
 
 async def test_keys_of_persons_are_found_by_id_and_by_person(store: Store, reader: Reader) -> None:
@@ -447,7 +447,7 @@ async def test_histories_are_the_latest_events(
 
 
 async def test_labels_are_appended_to_links(store: Store) -> None:
-    """Labels go to the events of one instant under the given hashes, behind those told before, byte for byte."""
+    """Labels go to the events of one instant under the given hashes, behind those reported before, byte for byte."""
     hashes = [bytes([value]) * 16 for value in range(3)]
     first, second = packed((0, 1)), packed((-1, 0), (2**62, 1))
     await write(store, *[LinkRow(value, time, b"p", None) for value in hashes for time in (5, 6)])
@@ -457,11 +457,11 @@ async def test_labels_are_appended_to_links(store: Store) -> None:
         await transaction.link_labels(hashes, 7, first)
         await transaction.link_labels(hashes, 5, b"")
         labels = {
-            (place, time): told
+            (place, time): reported
             for place, history in enumerate(await transaction.histories(hashes, since=0, cap=9))
-            for time, _, told, *_ in history
+            for time, _, reported, *_ in history
         }
-    assert {key: told for key, told in labels.items() if told is not None} == {
+    assert {key: reported for key, reported in labels.items() if reported is not None} == {
         (0, 5): first + second,
         (1, 5): first,
     }
@@ -571,7 +571,7 @@ def test_cancelling_leaves_nothing_behind(store_url: str) -> None:
                 assert await reader.fact(f"a{place}") == await reader.fact(f"b{place}")
             assert await reader.fact("b99") == b""
 
-    tell(store_url, story)
+    run_story(store_url, story)
 
 
 def test_a_caller_that_is_cancelled_leaves_no_session_of_postgres(
