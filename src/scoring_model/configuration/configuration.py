@@ -97,14 +97,19 @@ class Configuration:
     def split(self) -> SplitSettings:
         """The split, its burn-in resolved."""
         given = self.training.split
-        return given if given.burn_in is not None else replace(given, burn_in=self.links.windows[-1])
+        return (
+            given if given.burn_in is not None else replace(given, burn_in=self.feature_settings.links.reach)
+        )
 
     @property
     def feature_settings(self) -> FeatureSettings:
-        """The settings of the features."""
+        """The settings of the features; delayed windows end the delay of labels before the event."""
+        links = self.links
+        if links.delay is None:
+            links = replace(links, delay=self.records.labels.delay)
         return FeatureSettings(
             signals=self.signals,
-            links=self.links,
+            links=links,
             families=self.features.families,
             use_protected=self.features.use_protected,
             exclude=self.features.exclude,
