@@ -114,12 +114,14 @@ class MemoryService:
         for asked in batch:
             self._latest = instant = max(self._clock.now(), self._latest + 1)
             pasts = {name: self._histories[value] for name, value in asked.links.hashes}
-            counts = {name: count_before(past, at=instant, spec=matrix.spec) for name, past in pasts.items()}
+            counts = {
+                name: count_before(past, at=instant, spec=matrix.specs[name]) for name, past in pasts.items()
+            }
             rows.append(matrix.finish(asked.started, instant, counts))
             instants.append(instant)
             for past in pasts.values():
                 past.insert(0, (instant, asked.links.person or new_id(instant), None))
-                del past[matrix.spec.cap + 1 :]
+                del past[matrix.settings.links.cap + 1 :]
         self._answer(batch, instants, np.stack(rows))
 
     def _answer(self, batch: list[_Asked], instants: list[int], rows: Any) -> None:

@@ -50,8 +50,8 @@ def test_burn_in_is_as_long_as_the_longest_window_unless_given(tmp_path: Path) -
 def test_an_amount_is_a_signal_and_a_unit(tmp_path: Path) -> None:
     """The committed use of payments sums their amount in cents; without the key nothing is summed."""
     configuration = load_configuration(CONFIGS / "transactions.yaml")
-    assert configuration.feature_settings.links.spec.amount == Amount(signal="amount", decimals=2)
-    assert load_configuration(written(tmp_path, "name: x")).links.spec.amount is None
+    assert configuration.feature_settings.links.every_amount == (Amount(signal="amount", decimals=2),)
+    assert load_configuration(written(tmp_path, "name: x")).links.every_amount == ()
 
 
 def test_signals_are_typed(tmp_path: Path) -> None:

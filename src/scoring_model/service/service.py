@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -133,8 +133,8 @@ async def open_service(
     await seal_migrated(store, secrets)
     await _agree_on_links(store, scorer)
     sentences = await _register(store, scorer, clock)
-    await warn_of_short_history(store, clock, longest=scorer.matrix.spec.windows[-1])
-    await note_window(store, scorer.matrix.spec.windows[-1])
+    await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
+    await note_window(store, scorer.matrix.reach)
     service = _assemble(
         store=store,
         scorer=scorer,
@@ -211,7 +211,7 @@ def _assemble(
         scoring=scoring,
         candidates=candidates,
         pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),
-        housekeeping=Housekeeping(store=store, clock=clock, longest=scorer.matrix.spec.windows[-1]),
+        housekeeping=Housekeeping(store=store, clock=clock, longest=scorer.matrix.reach),
         vault=vault,
     )
 
@@ -234,9 +234,11 @@ def _links_of(scorer: Scorer) -> dict[str, object]:
     """What a history depends on; databases from before there were amounts have no `amount`."""
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     found: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
-    amount = scorer.matrix.spec.amount
-    if amount is not None:
-        found["amount"] = {"signal": amount.signal, "decimals": amount.decimals}
+    amounts = [asdict(amount) for amount in scorer.matrix.amounts]
+    if len(amounts) == 1:
+        found["amount"] = amounts[0]
+    elif amounts:
+        found["amounts"] = amounts
     return found
 
 

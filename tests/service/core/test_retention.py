@@ -270,7 +270,7 @@ def test_what_servers_delete_by_themselves(store_url: str, sealed: Path) -> None
     """Each opening notes how far its bundle looks back; the walk keeps what is over for 30 days."""
 
     async def story(world: World) -> None:
-        assert await noted_window(world.store) == world.service.scoring.scorer.matrix.spec.windows[-1]
+        assert await noted_window(world.store) == world.service.scoring.scorer.matrix.reach
         at = START - 30 * DAY
         kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))
         of_kept, of_gone = (

@@ -178,6 +178,7 @@ def test_the_head_is_the_newest_migration() -> None:
         ("0002", "delete all deliveries"),
         ("0003", "delete all amounts"),
         ("0004", "delete the queries"),
+        ("0005", "delete all amounts after"),
     ],
 )
 def test_no_version_can_be_taken_back(version: str, loss: str) -> None:
@@ -247,7 +248,7 @@ def test_link_rows_of_the_second_version_are_kept(second_url: str) -> None:
     """Link rows that were there before amounts keep all they had, have none, and take labels and neighbours."""
     rows = [LinkRow(b"h" * 16, time, b"p" * 16, labels) for time, labels in ((7, packed((9, 1))), (5, None))]
     for row in rows:
-        values = ", ".join(literal(second_url, value) for value in row[:-1])
+        values = ", ".join(literal(second_url, value) for value in row[:4])
         execute(second_url, f"INSERT INTO links VALUES ({values})")
     with pytest.raises(SchemaOlder):
         asyncio.run(open_store(second_url))
@@ -256,14 +257,14 @@ def test_link_rows_of_the_second_version_are_kept(second_url: str) -> None:
         await migrate(second_url)
         store = await open_store(second_url)
         async with store.writing(["1"]) as transaction:
-            await transaction.insert([LinkRow(b"h" * 16, 8, b"q" * 16, None, -(2**63))])
+            await transaction.insert([LinkRow(b"h" * 16, 8, b"q" * 16, None, -(2**63), b"m")])
             await transaction.link_labels([b"h" * 16], 5, packed((10, 0)))
         async with store.writing(["1"]) as transaction:
-            (found,) = await transaction.histories([b"h" * 16], since=0, cap=9, amounts=True)
+            (found,) = await transaction.histories([b"h" * 16], since=0, cap=9, amounts=3)
         assert found == [
-            (8, b"q" * 16, None, -(2**63)),
-            (7, b"p" * 16, packed((9, 1)), None),
-            (5, b"p" * 16, packed((10, 0)), None),
+            (8, b"q" * 16, None, -(2**63), b"m"),
+            (7, b"p" * 16, packed((9, 1)), None, None),
+            (5, b"p" * 16, packed((10, 0)), None, None),
         ]
         await store.close()
 

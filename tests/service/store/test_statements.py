@@ -72,12 +72,12 @@ OF_NO_TABLE = (
 )
 FOR_SERVERS = "_IN_ORDER$"
 ON_SQLITE = {name: native(one) for name, one, _ in shared() if not re.search(FOR_SERVERS, name)} | {
-    "histories": on_sqlite._HISTORY,
+    **{f"histories {place}": text for place, text in enumerate(on_sqlite._HISTORIES[2])},
     "labels": on_sqlite._LABELS,
     "set labels": on_sqlite._SET_LABELS,
 }
 ON_POSTGRES = {name: many for name, _, many in shared()} | {
-    "histories": on_postgres._HISTORIES,
+    **{f"histories {place}": text for place, text in enumerate(on_postgres._HISTORIES[2])},
     "labels": on_postgres._APPEND,
 }
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from scoring_model.service.core.expiry import Cutoffs, Expiring, KeyRange
 from scoring_model.service.core.rows import (
@@ -20,8 +20,8 @@ from scoring_model.service.core.rows import (
     WebhookRow,
 )
 
-Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | None]
-"""Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
+Past = tuple[Any, ...]
+"""Time, person and packed labels of one earlier event under a link key, and its amounts if asked; see `LinkRow`."""
 
 
 TRUNCATION_FACT: Final = "truncation_required"
@@ -245,7 +245,13 @@ class Transaction(Reader, Protocol):
         ...
 
     async def histories(
-        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
     ) -> list[list[Past]]:
         """The latest events under each hash: at most `cap` and those of the instant of the last one.
 
@@ -255,8 +261,11 @@ class Transaction(Reader, Protocol):
         since : int
             Events before this instant are left out.
         cap : int
-        amounts : bool
-            Whether their amounts, masked, come with them.
+        amounts : int
+            How many amounts, masked, come with them: none, the first, or with 2 all.
+        between : tuple of (int, int), optional
+            Two instants: every event from the first one on and before the second one, and the latest `cap` before the
+            first one.
 
         Returns
         -------

@@ -53,41 +53,59 @@ class Score:
     links: list[LinkRow]
 
 
-def score(
-    candidates: Sequence[Candidate], history: History, *, scorer: Scorer, clock: Clock
-) -> dict[bytes, Score | Unavailable]:
-    """Score candidates in their order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A candidate with its event time and its link records."""
+
+    candidate: Candidate
+    instant: int
+    links: list[LinkRow]
+
+
+def place(
+    candidates: Sequence[Candidate], history: History, *, clock: Clock
+) -> tuple[list[Placed], dict[bytes, Unavailable]]:
+    """Give candidates their event times in their order, and make each visible to those after it.
 
     Returns
     -------
-    dict of bytes to Score or Unavailable
-        By the id of the candidate; `Unavailable` where its history is too far ahead of the clock.
+    placed : list of Placed
+    refused : dict of bytes to Unavailable
+        By id, the candidates whose history is too far ahead of the clock.
     """
-    found: dict[bytes, Score | Unavailable] = {}
-    placed: list[tuple[Candidate, int, list[LinkRow]]] = []
-    rows: list[FloatArray] = []
+    placed, refused = [], {}
     for candidate in candidates:
         try:
             instant = _event_time(clock.event(candidate.reference), history.newest(candidate))
         except Unavailable as error:
-            found[candidate.id] = error
+            refused[candidate.id] = error
             continue
-        rows.append(scorer.matrix.finish(candidate.started, instant, history.counts(candidate, instant)))
-        placed.append((candidate, instant, history.add(candidate, instant)))
+        links = history.add(candidate, instant)
+        placed.append(Placed(candidate=candidate, instant=instant, links=links))
+    return placed, refused
+
+
+def score(placed: Sequence[Placed], history: History, *, scorer: Scorer) -> dict[bytes, Score]:
+    """Score candidates that have their event times; by id."""
     if not placed:
-        return found
+        return {}
+    rows: list[FloatArray] = [
+        scorer.matrix.finish(p.candidate.started, p.instant, history.counts(p.candidate, p.instant))
+        for p in placed
+    ]
     decisions = scorer.decide(np.stack(rows))
     outcomes, scores = decisions.outcomes.tolist(), decisions.scores.tolist()
-    for (candidate, instant, links), row, code, points in zip(placed, rows, outcomes, scores, strict=True):
+    found = {}
+    for one, row, code, points in zip(placed, rows, outcomes, scores, strict=True):
         outcome = OUTCOMES[code]
         reasons = () if outcome is Outcome.PASSED else scorer.reasons(row)
-        found[candidate.id] = Score(
-            instant=instant,
+        found[one.candidate.id] = Score(
+            instant=one.instant,
             features=row.tobytes(),
             outcome=outcome,
             score=points,
             reasons=",".join(reason.code for reason in reasons),
-            links=links,
+            links=one.links,
         )
     return found
 

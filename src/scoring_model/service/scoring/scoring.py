@@ -24,7 +24,7 @@ from scoring_model.service.scoring.history import read_history
 from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.person_keys import PersonKey, PersonKeys, read_keys
 from scoring_model.service.scoring.request import pack_stored
-from scoring_model.service.scoring.score import Score, score
+from scoring_model.service.scoring.score import Score, place, score
 from scoring_model.service.webhooks.events import (
     NewEvent,
     events_of_verification,
@@ -87,9 +87,12 @@ class Scoring:
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in their order."""
         batch = await self._read(transaction, candidates)
-        spec, masks = self.scorer.matrix.spec, self._masks
-        history = await read_history(transaction, batch.open, spec=spec, masks=masks, clock=self._clock)
-        scores = score(batch.open, history, scorer=self.scorer, clock=self._clock)
+        history = await read_history(
+            transaction, batch.open, matrix=self.scorer.matrix, masks=self._masks, clock=self._clock
+        )
+        placed, refused = place(batch.open, history, clock=self._clock)
+        await history.read_older(transaction, [(one.candidate, one.instant) for one in placed])
+        scores = refused | score(placed, history, scorer=self.scorer)
         results, links = dict(batch.settled), {}
         for candidate in batch.open:
             found = scores[candidate.id]

@@ -200,7 +200,13 @@ class SqlTransaction(SqlReader):
 
     @abstractmethod
     async def histories(
-        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
     ) -> list[list[Past]]: ...
 
     @abstractmethod

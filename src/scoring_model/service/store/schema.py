@@ -7,7 +7,7 @@ Alembic nor SQLAlchemy.
 from collections.abc import Collection
 from typing import Final
 
-HEAD: Final = "0004"
+HEAD: Final = "0005"
 """The version of the tables that this code reads and writes: the newest one of `migrations.versions`."""
 
 VERSION_TABLE: Final = "alembic_version"

@@ -188,8 +188,22 @@ LEASE: Final = Each(
 )
 
 PAST: Final = "time, person, labels"
-PAST_WITH_AMOUNT: Final = f"{PAST}, amount"
-"""The columns of an event of a history, with the amount where it is summed."""
+PASTS: Final = (PAST, f"{PAST}, amount", f"{PAST}, amount, more_amounts")
+"""The columns of an event of a history, with the first amount, with all."""
+
+
+def history(past: str, value: str) -> tuple[str, str]:
+    """Two queries for the columns `past` of events of the hash `value`, from the instant $2 on, the latest first.
+
+    One for the latest $3; the other for all from the instant $4 and before $5, and the latest $3 before $4.
+    """
+    found = f"FROM links WHERE links.hash = {value} AND time"
+    among = f"(SELECT count(*) {found} >= $4 AND time < $5)"
+    return (
+        f"SELECT {past} {found} >= $2 ORDER BY time DESC LIMIT $3",
+        f"SELECT {past} {found} >= $2 AND time < $5 ORDER BY time DESC LIMIT $3 + {among}",
+    )
+
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
 PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")

@@ -24,18 +24,19 @@ from scoring_model.service.store.statements import Each
 
 _insertion: Final = cache(sql.insert_kinds)
 _ADVANCED: Final = frozenset((ClientRow, WebhookRow))  # what `advance` reads
-_HISTORIES, _HISTORIES_WITH_AMOUNTS = (
-    f"""
+_HISTORIES: Final = tuple(
+    tuple(
+        f"""
 SELECT wanted.place, {past}
 FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place)
-CROSS JOIN LATERAL (
-    SELECT {past} FROM links
-    WHERE links.hash = wanted.hash AND time >= $2 ORDER BY time DESC LIMIT $3
-) AS found
+CROSS JOIN LATERAL ({history}) AS found
 ORDER BY wanted.place, found.time DESC
 """
-    for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
+        for history in sql.history(past, "wanted.hash")
+    )
+    for past in sql.PASTS
 )
+"""By the amounts that come with them, the latest events and those before an instant."""
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _TRY_LOCKS: Final = "SELECT lock FROM unnest({}::bigint[]) AS lock WHERE pg_try_advisory_xact_lock(lock)"
 _APPEND: Final = (
@@ -137,12 +138,18 @@ class PostgresTransaction(PostgresReader, SqlTransaction):
         self._waiting.setdefault(kind, []).extend(rows)
 
     async def histories(
-        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
     ) -> list[list[Past]]:
         """See `Transaction.histories`. Hash and instant are the primary key, so that no two events share an instant."""
         found: list[list[Past]] = [[] for _ in hashes]
-        statement = _HISTORIES_WITH_AMOUNTS if amounts else _HISTORIES
-        for row in await self._rows(statement, list(hashes), since, cap):
+        statement = _HISTORIES[min(amounts, 2)][between is not None]
+        for row in await self._rows(statement, list(hashes), since, cap, *(between or ())):
             found[row[0] - 1].append(cast(Past, row[1:]))
         return found
 

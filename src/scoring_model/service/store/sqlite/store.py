@@ -34,10 +34,8 @@ _RETRY: Final = 0.001
 """Seconds between two attempts to begin a transaction while another process writes: short enough to find the file free
 between two transactions of a process that never pauses."""
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
-_HISTORY, _HISTORY_WITH_AMOUNTS = (
-    native(f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3")
-    for past in (sql.PAST, sql.PAST_WITH_AMOUNT)
-)
+_HISTORIES: Final = tuple(tuple(map(native, sql.history(past, "$1"))) for past in sql.PASTS)
+"""By the amounts that come with them, the latest events and those before an instant."""
 _LABELS: Final = native("SELECT labels FROM links WHERE hash = $1 AND time = $2")
 _REQUIRE_TRUNCATION: Final = (
     "INSERT INTO facts (name, value) VALUES ($1, CAST(strftime('%s', 'now') || '000000' AS BLOB)) "
@@ -104,12 +102,19 @@ class SqliteTransaction(SqliteReader, SqlTransaction):
             raise self._failed(error) from None
 
     async def histories(
-        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
     ) -> list[list[Past]]:
         """See `Transaction.histories`. No two events of a hash share an instant: it is their key."""
-        execute, statement = self._connection.execute, _HISTORY_WITH_AMOUNTS if amounts else _HISTORY
+        execute, statement = self._connection.execute, _HISTORIES[min(amounts, 2)][between is not None]
+        limits = (since, cap, *(between or ()))
         try:
-            return [execute(statement, (value, since, cap)).fetchall() for value in hashes]
+            return [execute(statement, (value, *limits)).fetchall() for value in hashes]
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
