@@ -281,7 +281,7 @@ def _amounts(sums: Sums, w: int, own: int | None) -> dict[str, float]:
     total, n, scale = sums.units[w], sums.records[w], int(sums.scale)
     root = math.sqrt(sums.variances[w])
     highest = sums.highest[w]
-    there = own is not None and n > 0
+    there, own = own is not None and n > 0, own or 0
     return {
         "sum": _quotient(total, scale),
         "mean": _quotient(total, n * scale),

@@ -71,7 +71,7 @@ def _known(every: Sequence[Event], at: int, delay: int) -> FraudTimes:
 
 
 def _sums(windows: Sequence[Sequence[Event]], place: int, spec: WindowSpec) -> Sums:
-    found = [[e.amounts[place] for e in seen if e.amounts[place] is not None] for seen in windows]
+    found = [[one for e in seen if (one := e.amounts[place]) is not None] for seen in windows]
     asked = set(spec.statistics)
     return Sums(
         tuple(map(sum, found)),

@@ -191,7 +191,7 @@ def _counted(matrix: FeatureMatrix, key: LinkKey, kind: CountKind) -> tuple[Fact
         older = f"{_span(spec.delayed[-1])} before the last {_span(spec.delay)}"
         sorts = [*(sorts if kind in spec.counts else ()), (delayed_columns(key, spec, kind), older)]
     names = [name for columns, _ in sorts for name in columns if name in matrix.names or name == columns[-1]]
-    return _positive(*names), " and of the ".join(words for _, words in sorts)
+    return _positive(*names), " and the ".join(words for _, words in sorts)
 
 
 def _same(key: LinkKey) -> str:

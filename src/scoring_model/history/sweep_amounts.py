@@ -63,9 +63,11 @@ def _variances(
     """N * sum(x^2) - sum(x)^2 of each window as `exact_float` gives it."""
     size = np.abs(units)
     upper, lower = size >> _HALF, size & ((1 << _HALF) - 1)
-    limbs = [_windowed(part, starts, ends).ravel() for part in (upper * upper, upper * lower, lower * lower)]
-    high, low = np.empty_like(limbs[0]), np.empty_like(limbs[0])
-    _subtract_square(numbers.ravel(), np.abs(totals).ravel(), *limbs, high, low)
+    a, b, c = (
+        _windowed(part, starts, ends).ravel() for part in (upper * upper, upper * lower, lower * lower)
+    )
+    high, low = np.empty_like(a), np.empty_like(a)
+    _subtract_square(numbers.ravel(), np.abs(totals).ravel(), a, b, c, high, low)
     return (high.astype(np.float64) * 2.0**60 + low.astype(np.float64)).reshape(totals.shape)
 
 
