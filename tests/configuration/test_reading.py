@@ -161,6 +161,10 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             "name: x\npolicy: {max_step_up: 2, confidence: 1}",
             ["policy.max_step_up: must be in (0, 1), got 2.0", "policy.confidence: must be in (0, 1)"],
         ),
+        (
+            "name: x\nfeatures: {time_zone: Europe/Pariss}",
+            ["features.time_zone: must be an IANA time zone; did you mean Europe/Paris?"],
+        ),
         ("name: x\nfeatures: {families: [nams]}", ["features.families.0", "'names', 'dates'"]),
         ("name: x\nname: y", ["keys stand twice: name"]),
         ("name: x\nrecords: {columns: {fistName: a}}", ["records.columns.fistName: unknown field"]),

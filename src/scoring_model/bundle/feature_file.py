@@ -56,6 +56,7 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
         "families": settings.families,
         "use_protected": settings.use_protected,
         "exclude": settings.exclude,
+        **({} if settings.time_zone is None else {"time_zone": settings.time_zone}),
         "state": matrix.state.to_json(),
         "versions": feature_versions(matrix),
         # The names of the columns; the rest is for readers of the bundle, what decides is above.
@@ -108,6 +109,7 @@ def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
         families=tuple(plain["families"]),
         use_protected=tuple(plain["use_protected"]),
         exclude=tuple(plain["exclude"]),
+        time_zone=plain.get("time_zone"),
     )
     return FeatureMatrix(settings, FittedState.from_json(plain["state"]))
 

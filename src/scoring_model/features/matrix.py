@@ -21,6 +21,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features import addresses, dates, documents, images, links, names, signals
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
 from scoring_model.features.distinct import evaluate, number_column
+from scoring_model.features.local_time import Offsets
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.features.state import FittedState
 from scoring_model.history import (
@@ -40,7 +41,7 @@ _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
 
 
-_DERIVED: Final = frozenset({"eventDay", "eventHour"})
+_DERIVED: Final = frozenset({"eventDay", "eventHour", "localDay", "localHour"})
 """Inputs that the instant of the event gives."""
 
 
@@ -101,7 +102,7 @@ class FeatureMatrix:
         of_signals = {name: self.state.vocabulary(f"signals.{name}") for name in self.settings.signals}
         every = (
             names.family(self.state.names),
-            dates.family(),
+            dates.family(local=self.settings.time_zone is not None),
             documents.family(self.state.vocabulary("citizenship"), self.state.documents),
             addresses.family(self.state.vocabulary("address.country"), self.state.lines),
             images.family(),
@@ -212,7 +213,7 @@ class FeatureMatrix:
         ndarray of shape (d,), float64
         """
         floats = list(started.floats)
-        known = {**started.inputs, **_derived(event_time)}
+        known = {**started.inputs, **_derived(event_time, self.state.zone)}
         for use, columns in self._dated:
             floats[columns] = use.group.function(*map(known.__getitem__, use.group.inputs))
         for key in self.link_keys:
@@ -330,7 +331,7 @@ class FeatureMatrix:
 
     def _fill_values(self, table: RecordTable, rows: FloatArray) -> None:
         """Write the features of values, from the first column on."""
-        inputs = _inputs(table, {name for use in self._uses for name in use.group.inputs})
+        inputs = _inputs(table, {name for use in self._uses for name in use.group.inputs}, self.state.zone)
         start = 0
         for use in self._uses:
             block = evaluate(use.group, [inputs[name] for name in use.group.inputs])
@@ -360,14 +361,25 @@ class FeatureMatrix:
             before += block.shape[1]
 
 
-def _derived(event_time: int) -> dict[str, int]:
-    return {"eventDay": event_time // _DAY, "eventHour": event_time // _HOUR % 24}
+def _derived(event_time: int, zone: Offsets) -> dict[str, int]:
+    local = zone.local(event_time)
+    return {
+        "eventDay": event_time // _DAY,
+        "eventHour": event_time // _HOUR % 24,
+        "localDay": local // _DAY,
+        "localHour": local // _HOUR % 24,
+    }
 
 
-def _inputs(table: RecordTable, names: Iterable[str]) -> dict[str, Column]:
+def _inputs(table: RecordTable, names: Iterable[str], zone: Offsets) -> dict[str, Column]:
     """Inputs of value functions; a missing value has the code 0."""
-    times = table.event_times
-    derived = {"eventDay": times // _DAY, "eventHour": times // _HOUR % 24}
+    times, local = table.event_times, zone.local_of(table.event_times)
+    derived = {
+        "eventDay": times // _DAY,
+        "eventHour": times // _HOUR % 24,
+        "localDay": local // _DAY,
+        "localHour": local // _HOUR % 24,
+    }
     return {name: number_column(derived[name]) if name in derived else _field(table, name) for name in names}
 
 

@@ -218,6 +218,8 @@ class FeatureSettings:
         carries.
     exclude : tuple of str
         Names of features to leave out.
+    time_zone : str, optional
+        The zone of the features of local time; without one there are none.
 
     Raises
     ------
@@ -230,6 +232,7 @@ class FeatureSettings:
     families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    time_zone: str | None = None
 
     def __post_init__(self) -> None:
         violations = []
