@@ -140,23 +140,35 @@ def link_rows(spec: WindowSpec, counts: LinkCounts, amounts: Sequence[TableAmoun
 
 
 def link_row(spec: WindowSpec, counts: Counts, own: Sequence[int | None] = ()) -> list[float]:
-    """The features of one link key of one record with its own amounts: the same bits as its row of `link_rows`."""
-    kinds, row = spec.counts, []
+    """The features of one link key of one record with its own amounts: the same as its row of `link_rows`.
+
+    Some of the numbers are integers, which become the nearest floats when the row is packed.
+    """
+    row: list[float] = []
+    has_records, has_persons, has_frauds, has_share = spec.in_windows
     for records, persons, frauds in zip(counts.records, counts.persons, counts.frauds, strict=True):
-        if "records" in kinds:
-            row.append(float(records))
-        if "persons" in kinds:
-            row.append(float(persons))
-        if "frauds" in kinds:
-            row.append(float(frauds))
-        if "fraud_share" in kinds:
+        if has_records:
+            row.append(records)
+        if has_persons:
+            row.append(persons)
+        if has_frauds:
+            row.append(frauds)
+        if has_share:
             row.append(frauds / records if records else MISSING)
-    if "since_last" in kinds:
+    if "since_last" in spec.counts:
         row.append(_second(counts.since_last))
+    if spec.is_plain:
+        return row
     for place, sums in zip(spec.places, counts.sums, strict=True):
         row += link_amounts.row(sums, own[place] if own else None, spec)
     for records, frauds in zip(*counts.delayed, strict=True):
-        row += (float(records), float(frauds), frauds / records if records else MISSING)
+        row += (records, frauds, frauds / records if records else MISSING)
+    return row + _of_whole(spec, counts)
+
+
+def _of_whole(spec: WindowSpec, counts: Counts) -> list[float]:
+    """What is asked for beyond single windows, of one record."""
+    kinds, row = spec.counts, []
     if "change" in kinds:
         pairs = zip(_factors(spec), pairwise(counts.records), strict=True)
         row += [shorter * factor / longer if longer else MISSING for factor, (shorter, longer) in pairs]
@@ -170,7 +182,7 @@ def link_row(spec: WindowSpec, counts: Counts, own: Sequence[int | None] = ()) -
         if "since_last_fraud" in kinds:
             row.append(_second(counts.known.last))
         if "fraud_run" in kinds:
-            row.append(float(counts.known.run))
+            row.append(counts.known.run)
     return row
 
 

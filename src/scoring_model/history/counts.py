@@ -106,7 +106,10 @@ class Counts(NamedTuple):
     @classmethod
     def nothing(cls, spec: WindowSpec) -> "Counts":
         """Counts of a record without any past."""
-        none, of_delayed = (0,) * len(spec.windows), (0,) * len(spec.delayed)
+        none = (0,) * len(spec.windows)
+        if spec.is_plain:
+            return cls(none, none, none, NOTHING_BEFORE, NOTHING_BEFORE)
+        of_delayed = (0,) * len(spec.delayed)
         return cls(
             none,
             none,

@@ -59,6 +59,17 @@ class WindowSpec:
         What is known of each amount that is summed.
     above : int
         The multiple of the mean above which `above` counts an amount.
+
+    Attributes
+    ----------
+    in_windows : tuple of bool
+        Whether records, persons, frauds and their share are counted.
+    is_plain : bool
+        Whether nothing is asked for but the usual counts.
+    places : tuple of int
+        Places of the amounts that are summed.
+    of_frauds, of_highest, of_above, of_squares : bool
+        Whether times of frauds, highest amounts, amounts above the mean and variances are needed.
     """
 
     windows: tuple[int, ...]
@@ -70,6 +81,8 @@ class WindowSpec:
     counts: tuple[CountKind, ...] = DEFAULT_COUNTS
     statistics: tuple[Statistic, ...] = DEFAULT_STATISTICS
     above: int = 3
+    in_windows: tuple[bool, ...] = field(init=False)
+    is_plain: bool = field(init=False)
     places: tuple[int, ...] = field(init=False)
     of_frauds: bool = field(init=False)
     of_highest: bool = field(init=False)
@@ -94,6 +107,9 @@ class WindowSpec:
         )
         places = range(len(self.amounts)) if self.summed is None else self.summed
         object.__setattr__(self, "places", tuple(places) if self.statistics else ())
+        object.__setattr__(self, "in_windows", tuple(kind in self.counts for kind in COUNT_KINDS[:4]))
+        plain = not (self.places or self.delayed) and set(DEFAULT_COUNTS).issuperset(self.counts)
+        object.__setattr__(self, "is_plain", plain)
         object.__setattr__(self, "of_frauds", not _OF_FRAUDS.isdisjoint(self.counts))
         object.__setattr__(self, "of_highest", not {"highest", "highest_ratio"}.isdisjoint(self.statistics))
         object.__setattr__(self, "of_above", "above" in self.statistics)

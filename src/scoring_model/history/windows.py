@@ -127,7 +127,15 @@ def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
     if not seen and not older:
         return Counts.nothing(spec)
     labelled = any(map(_LABELS, seen)) or any(map(_LABELS, older))
-    none = (0,) * len(ends)
+    counted = (
+        tuple([end - first for end in ends]),
+        _persons(past, first, ends),
+        _frauds(past, first, ends, at) if labelled else (0,) * len(ends),
+        at - seen[0][0] if seen else NOTHING_BEFORE,
+        at - (older or seen)[-1][0],
+    )
+    if spec.is_plain:
+        return Counts(*counted)
     delayed = _NO_DELAYED
     if spec.delayed:
         delayed = DelayedCounts(
@@ -135,11 +143,7 @@ def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
             _frauds(past, old, old_ends, at) if labelled else (0,) * len(old_ends),
         )
     return Counts(
-        tuple([end - first for end in ends]),
-        _persons(past, first, ends),
-        _frauds(past, first, ends, at) if labelled else none,
-        at - seen[0][0] if seen else NOTHING_BEFORE,
-        at - (older or seen)[-1][0],
+        *counted,
         tuple([_sums(past, first, ends, place, spec) for place in spec.places]),
         delayed,
         _fraud_times([*seen, *older], at, spec.delay) if spec.of_frauds else None,
