@@ -160,7 +160,7 @@ def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
         "without statistics of amounts but sum and mean": replace(
             settings, links=replace(links, statistics=DEFAULT_STATISTICS, by_key=plain)
         ),
-        "without runs, ages and changes": replace(
+        "with the usual counts in place of changes and runs of frauds": replace(
             settings, links=replace(links, counts=DEFAULT_COUNTS, by_key=counted)
         ),
     }

@@ -141,7 +141,7 @@ def test_a_hot_key_in_a_large_table() -> None:
     def paid() -> int | None:
         return random.choice([None, random.randint(-(2**40), 2**40)])
 
-    table = [(key, random.randint(0, 900), random.randint(0, 50), (paid(), paid())) for key in hot]
+    table: list[Row] = [(key, random.randint(0, 900), random.randint(0, 50), (paid(), paid())) for key in hot]
     marked = [
         (random.randrange(500), random.randrange(0, 1_000, 50), random.random() < 0.7) for _ in range(1_500)
     ]

@@ -60,7 +60,7 @@ def _windowed(values: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
 def _variances(
     units: IntArray, totals: IntArray, numbers: IntArray, starts: IntArray, ends: IntArray
 ) -> FloatArray:
-    """N * sum(x^2) - sum(x)^2 of each window as `exact_float` gives it."""
+    """The variance of each window times n^2, n * sum(x^2) - sum(x)^2, as `exact_float` gives it."""
     size = np.abs(units)
     upper, lower = size >> _HALF, size & ((1 << _HALF) - 1)
     a, b, c = (
