@@ -97,10 +97,12 @@ class _Checker:
                 raise SystemExit("an identity is not there")
             values = {**self._persons.identity_values(identity, key)[0], **values}
         links = self._linker.link(self._filled.caller.history_scope, row.client, values)
-        spec = self._scorer.matrix.spec
+        specs = self._scorer.matrix.specs
         history = {
             name: count_before(
-                await _before(self._filled.url, value, row.completed_at), at=row.completed_at, spec=spec
+                await _before(self._filled.url, value, row.completed_at),
+                at=row.completed_at,
+                spec=specs[name],
             )
             for name, value in links.hashes
         }

@@ -103,7 +103,7 @@ class Pasts:
     """
 
     def __init__(self, matrix: FeatureMatrix, table: RecordTable) -> None:
-        self._spec, self._table = matrix.spec, table
+        self._specs, self._table = matrix.specs, table
         self._persons = person_codes(table, alone=True)
         self._codes = {key.name: key_codes(table, key) for key in matrix.link_keys}
 
@@ -113,8 +113,9 @@ class Pasts:
         counts = {}
         for name, codes in self._codes.items():
             linked = np.flatnonzero((codes == codes[place]) & (codes >= 0) & (times < at))
-            latest = linked[np.argsort(-times[linked], kind="stable")][: LATEST_OF_CAP * self._spec.cap]
-            counts[name] = count_before(list(map(self._record, latest.tolist())), at=at, spec=self._spec)
+            spec = self._specs[name]
+            latest = linked[np.argsort(-times[linked], kind="stable")][: LATEST_OF_CAP * spec.cap]
+            counts[name] = count_before(list(map(self._record, latest.tolist())), at=at, spec=spec)
         return counts
 
     def _record(self, place: int) -> PastRecord:

@@ -120,12 +120,14 @@ class MemoryService:
         for asked in batch:
             self._latest = at = max(self._clock.now(), self._latest + 1)
             pasts = {name: self._histories[value] for name, value in asked.links.hashes}
-            counts = {name: count_before(past, at=at, spec=matrix.spec) for name, past in pasts.items()}
+            counts = {
+                name: count_before(past, at=at, spec=matrix.specs[name]) for name, past in pasts.items()
+            }
             rows.append(matrix.finish(asked.started, at, counts))
             instants.append(at)
             for past in pasts.values():
                 past.insert(0, (at, asked.links.person or new_id(at), None))
-                del past[matrix.spec.cap + 1 :]
+                del past[matrix.settings.links.cap + 1 :]
         self._answer(batch, instants, np.stack(rows))
 
     def _answer(self, batch: list[_Asked], instants: list[int], rows: Any) -> None:

@@ -91,7 +91,9 @@ class Pasts:
             found = key_of(record.values, key)
             if found is not None:
                 events = self._events[key.name, found]
-                counts[key.name] = count_before(events, at=record.event_time, spec=self._matrix.spec)
+                counts[key.name] = count_before(
+                    events, at=record.event_time, spec=self._matrix.specs[key.name]
+                )
         return counts
 
 
@@ -159,7 +161,7 @@ def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Ma
         "3 past records under each key": [3] * (others + 1),
         f"{HOT} past records under one key": [HOT] + [0] * others,
     }.items():
-        count = partial(_count, matrix, [_past(at, size, matrix.spec.windows[-1]) for size in sizes], at)
+        count = partial(_count, matrix, [_past(at, size, matrix.reach) for size in sizes], at)
         microseconds(f"count, {name}", [count] * TIMED)
         microseconds(f"finish, {name}", [partial(matrix.finish, started, at, count())] * TIMED)
 
@@ -183,7 +185,7 @@ def _without_history(matrix: FeatureMatrix, linker: Linker, record: Record) -> F
 
 def _count(matrix: FeatureMatrix, pasts: Sequence[Events], at: int) -> dict[str, Counts]:
     keys = zip(matrix.link_keys, pasts, strict=True)
-    return {key.name: count_before(past, at=at, spec=matrix.spec) for key, past in keys}
+    return {key.name: count_before(past, at=at, spec=matrix.specs[key.name]) for key, past in keys}
 
 
 def _past(at: int, size: int, span: int) -> Events:

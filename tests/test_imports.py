@@ -28,7 +28,8 @@ from scoring_model.features import FeatureMatrix, FeatureSettings, FittedState
 from scoring_model.history import count_before, pack_label
 matrix = FeatureMatrix(FeatureSettings(), FittedState())
 past = [(1, b"someone", pack_label(2, fraud=True))]
-row = matrix.finish(matrix.start({"firstName": "Anna"}), 9, {"person": count_before(past, at=9, spec=matrix.spec)})
+counts = {"person": count_before(past, at=9, spec=matrix.specs["person"])}
+row = matrix.finish(matrix.start({"firstName": "Anna"}), 9, counts)
 print(json.dumps([row[matrix.names.index("link_person_1h_frauds")], sorted(sys.modules)]))
 """
 

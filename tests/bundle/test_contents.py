@@ -29,8 +29,8 @@ from scoring_model.bundle.feature_file import features_json, read_matrix
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.decision.rules import Policy
 from scoring_model.decision.scale import ScoreScale
-from scoring_model.features import FeatureMatrix
-from scoring_model.history import Amount
+from scoring_model.features import FeatureMatrix, KeySettings, fingerprint
+from scoring_model.history import COUNT_KINDS, STATISTICS, Amount
 from scoring_model.scorer import Scorer
 from scoring_model.training.run import Training
 
@@ -224,6 +224,31 @@ def test_an_amount_is_kept(training: Training) -> None:
     again = read_matrix(read_json(written))
     assert again.settings.links.amount == links.amount
     assert again.names == summing.names
+    assert json_bytes(features_json(contents.schema, again)) == written
+
+
+def test_all_that_is_counted_under_links_is_kept(training: Training) -> None:
+    """Delayed windows, counts, amounts, statistics and what differs under one key are read as they were written."""
+    contents = training.bundle.contents
+    settings, state = contents.features.settings, contents.features.state
+    links = replace(
+        settings.links,
+        amounts=(Amount(signal="formSeconds", decimals=1), Amount(signal="emailAgeDays", decimals=0)),
+        counts=COUNT_KINDS,
+        statistics=STATISTICS,
+        above=5,
+        delay=86_400_000_000,
+        delayed_windows=(86_400_000_000,),
+        by_key={
+            "device": KeySettings(windows=(3_600_000_000,), amounts=("emailAgeDays",), statistics=("z",))
+        },
+    )
+    counting = FeatureMatrix(replace(settings, links=links), state)
+    written = json_bytes(features_json(contents.schema, counting))
+    again = read_matrix(read_json(written))
+    assert again.settings.links == links
+    assert again.names == counting.names
+    assert fingerprint(again) == fingerprint(counting)
     assert json_bytes(features_json(contents.schema, again)) == written
 
 

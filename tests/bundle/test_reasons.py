@@ -14,6 +14,7 @@ from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Use, reason_factors
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, SignalSettings
+from scoring_model.history import CountKind
 from scoring_model.records import RecordTable, SignalType
 
 SETTINGS = FeatureSettings(signals=SIGNALS, links=LINKS, use_protected=("age", "citizenship", "sex"))
@@ -163,6 +164,45 @@ def test_sentences_speak_of_the_use_and_its_titles() -> None:
         "NO_SIGNAL_EMAIL_AGE_DAYS": "No email age was given.",
         "SIGNAL_EMAIL_AGE_DAYS": "The email age counted against the payment.",
     }
+
+
+@pytest.mark.parametrize(
+    ("counts", "known", "frauds", "columns"),
+    [
+        (
+            ("records", "frauds"),
+            "24 hours before and the 30 days before the last 7 days",
+            "24 hours before and the 30 days before the last 7 days",
+            ["link_card_1d_frauds", "link_card_1d_delayed_frauds", "link_card_30d_delayed_frauds"],
+        ),
+        (
+            ("records",),
+            "24 hours before and the 30 days before the last 7 days",
+            "30 days before the last 7 days",
+            ["link_card_1d_delayed_frauds", "link_card_30d_delayed_frauds"],
+        ),
+    ],
+)
+def test_reasons_read_the_windows_that_count(
+    counts: tuple[CountKind, ...], known: str, frauds: str, columns: list[str]
+) -> None:
+    """Delayed windows bear a fact out too; what is not counted in the others is neither read nor spoken of."""
+    day = 86_400_000_000
+    links = LinkSettings(
+        keys={"card": ("subjectId",)},
+        windows=(day,),
+        delay=7 * day,
+        delayed_windows=(day, 30 * day),
+        counts=counts,
+    )
+    matrix = FeatureMatrix(FeatureSettings(links=links, families=()), STATE)
+    factors = reason_factors(matrix, use=Use(event="payment"), share=0.1)
+    said = factors.sentences
+    same = "No earlier payment with the same card is known"
+    assert said["NO_LINKED_CARD"] == f"{same} from the {known}."
+    assert said["NO_LINKED_FRAUD_CARD"] == f"{same} to be fraud (the latest 256 of the {frauds})."
+    (fact,) = factors.factors[1].statements[0].facts
+    assert list(fact.columns) == columns
 
 
 def test_codes_that_collide_are_refused() -> None:

@@ -47,11 +47,23 @@ def test_burn_in_is_as_long_as_the_longest_window_unless_given(tmp_path: Path) -
     assert load_configuration(written(tmp_path, text)).split.burn_in == 5 * DAY
 
 
+def test_delayed_windows_begin_at_the_delay_of_the_labels(tmp_path: Path) -> None:
+    """Unless `links.delay` says otherwise; the burn-in is as long as the windows look back."""
+    text = (
+        "name: x\nrecords: {labels: {delay: 7d}}\nlinks: {windows: [1d, 9d], delayed_windows: [1d, 30d]%s}\n"
+    )
+    configuration = load_configuration(written(tmp_path, text % ""))
+    assert configuration.feature_settings.links.specs["person"].delay == 7 * DAY
+    assert configuration.split.burn_in == 37 * DAY
+    configuration = load_configuration(written(tmp_path, text % ", delay: 2d"))
+    assert configuration.feature_settings.links.specs["person"].delay == 2 * DAY
+
+
 def test_an_amount_is_a_signal_and_a_unit(tmp_path: Path) -> None:
     """The committed use of payments sums their amount in cents; without the key nothing is summed."""
     configuration = load_configuration(CONFIGS / "transactions.yaml")
-    assert configuration.feature_settings.links.spec.amount == Amount(signal="amount", decimals=2)
-    assert load_configuration(written(tmp_path, "name: x")).links.spec.amount is None
+    assert configuration.feature_settings.links.every_amount == (Amount(signal="amount", decimals=2),)
+    assert load_configuration(written(tmp_path, "name: x")).links.every_amount == ()
 
 
 def test_signals_are_typed(tmp_path: Path) -> None:
@@ -111,8 +123,47 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             ["links.amount.signal: must be of type number, paid is of type identifier"],
         ),
         (
+            "name: x\nsignals: {paid: {type: number}}\nlinks: {delayed_windows: [2d, 1d], above: 0, statistics: [zz], "
+            "amounts: [{signal: paid, decimals: 2, unit: cent}], by_key: {person: {window: [1h]}}}",
+            [
+                "links.amounts.0.unit: unknown key",
+                "links.by_key.person.window: unknown key; did you mean windows?",
+                "links.statistics.0",
+            ],
+        ),
+        (
+            "name: x\nsignals: {paid: {type: number}}\nlinks: {delayed_windows: [2d, 1d], above: 0, "
+            "amounts: [{signal: paid, decimals: 2}, {signal: paid, decimals: 1}], "
+            "by_key: {persn: {windows: [1h]}, person: {windows: [1h, 1h], amounts: [sum]}}}",
+            [
+                "links.amounts: paid stands twice",
+                "links.by_key.persn: there is no link key persn",
+                "links.by_key.person.amounts: sum is none of the amounts",
+            ],
+        ),
+        (
+            "name: x\nlinks: {delayed_windows: [2d, 1d], above: 0, by_key: {person: {windows: [1h, 1h]}}}",
+            [
+                "links.delayed_windows: must be strictly ascending",
+                "links.above: must be 1 to 1000, got 0",
+                "links.by_key.person.windows: must be strictly ascending",
+            ],
+        ),
+        (
+            "name: x\nlinks: {delayed_windows: [1d]}",
+            ["links.delayed_windows: delayed windows need links.delay or records.labels.delay"],
+        ),
+        (
+            "name: x\nlinks: {amount: {signal: a, decimals: 2}, amounts: [{signal: b, decimals: 0}]}",
+            ["links.amounts: amount is there too"],
+        ),
+        (
             "name: x\npolicy: {max_step_up: 2, confidence: 1}",
             ["policy.max_step_up: must be in (0, 1), got 2.0", "policy.confidence: must be in (0, 1)"],
+        ),
+        (
+            "name: x\nfeatures: {time_zone: Europe/Pariss}",
+            ["features.time_zone: must be an IANA time zone; did you mean Europe/Paris?"],
         ),
         ("name: x\nfeatures: {families: [nams]}", ["features.families.0", "'names', 'dates'"]),
         ("name: x\nname: y", ["keys stand twice: name"]),

@@ -10,11 +10,12 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from scoring_model.configuration import Configuration, CostSettings, read_settings
-from scoring_model.features import SignalSettings
+from scoring_model.features import KeySettings, LinkSettings, SignalSettings
 from scoring_model.records import SignalType
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "configuration.md"
 PLACEHOLDERS: Final = {
+    "links.by_key": "<key>",
     "links.keys": "<key>",
     "signals": "<name>",
     "training.tuned.params": "<parameter>",
@@ -92,7 +93,11 @@ def test_defaults_are_those_of_the_page() -> None:
         if default != "required" and not key.startswith("policy.costs.")
     }
     spelt = read_settings(Configuration, nested({**defaults, "name": "u", "signals.x.type": "number"}))
-    assert spelt == Configuration(name="u", signals={"x": SignalSettings(type=SignalType.NUMBER)})
+    assert spelt == Configuration(
+        name="u",
+        signals={"x": SignalSettings(type=SignalType.NUMBER)},
+        links=LinkSettings(by_key={"person": KeySettings()}),
+    )
     assert len(defaults) + 11 == len(described())
 
 

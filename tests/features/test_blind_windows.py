@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scoring_model.configuration import Configuration, load_configuration
-from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, fit_state
+from scoring_model.features import FeatureMatrix, FeatureSettings, fit_state
 from scoring_model.features.blind_windows import BlindWindows, find_blind_windows
 from scoring_model.records import NEVER, RecordTable, parse_duration
 
@@ -84,18 +84,19 @@ def test_windows_longer_than_the_delay_are_not_blind(table: RecordTable, identit
     assert find_blind_windows(table, settings, configured_delay=DAY) is None
 
 
-def test_payments_have_a_window_beyond_the_delay(table: RecordTable) -> None:
-    """With the windows that they once had no feature of payments could ever know a fraud; now one window can."""
+def test_delayed_windows_of_payments_are_not_blind(table: RecordTable) -> None:
+    """What ends at the delay of the labels knows frauds; a window that ends earlier does not, and is named."""
     configuration = load_configuration(CONFIGS / "transactions.yaml")
     genuine = table.take(np.flatnonzero(table.labels != 1))
     settings, delay = configuration.feature_settings, configuration.records.labels.delay
-    assert settings.links.windows[-1] not in found(genuine, settings, delay).windows
-    short: LinkSettings = replace(settings.links, windows=settings.links.windows[:-1])
-    blind = found(genuine, replace(settings, links=short), delay)
-    assert len(blind.features) == 24
+    assert find_blind_windows(genuine, settings, configured_delay=delay) is None
+    early = replace(settings, links=replace(settings.links, delay=DAY, counts=("records", "frauds")))
+    blind = found(genuine, early, delay)
+    assert blind.windows == (DAY // 24, DAY, 2 * DAY, 7 * DAY)
     text = str(blind)
     assert text.startswith(
-        "a fraud is known 30 days after its event at the earliest (records.labels.delay), so "
+        "a fraud is known 7 days after its event at the earliest (records.labels.delay), so "
     )
-    assert "no longer than that (1h, 1d, 7d) never hold a known fraud. " in text
+    assert "no longer than that (1h, 1d, 2d, 7d) never hold a known fraud. " in text
+    assert "link_card_1d_delayed_frauds, link_card_1d_delayed_fraud_share" in text
     assert text.endswith(f"Always 0 or missing: {', '.join(blind.features)}")

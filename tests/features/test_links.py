@@ -1,18 +1,22 @@
-"""Link features of one record against those of a table, and the counts of a full past."""
+"""Link features of one record against those of a table, and what they are called."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from feature_tables import LINKS, SIGNALS, STATE
 from scoring_model.features import (
     FeatureMatrix,
     FeatureSettings,
     FittedState,
+    KeySettings,
     LinkSettings,
     SignalSettings,
     fingerprint,
@@ -20,82 +24,124 @@ from scoring_model.features import (
     links,
 )
 from scoring_model.history import (
+    COUNT_KINDS,
+    MOST_UNITS,
     NOTHING_BEFORE,
-    PERSON,
+    STATISTICS,
     Amount,
     Counts,
+    DelayedCounts,
+    FraudTimes,
     LinkCounts,
-    LinkKey,
     LinkSums,
-    PastRecord,
     Sums,
     TableAmounts,
     WindowSpec,
     count_before,
-    pack_label,
 )
-from scoring_model.history.sweep import TableLabels, sweep
+from scoring_model.history.counts import LinkFraudTimes
+from scoring_model.history.windows import exact_float
 from scoring_model.records import SignalType
-from window_oracle import amounts
 
 CENTS = Amount(signal="amountPaid", decimals=2)
 AGE = Amount(signal="emailAgeDays", decimals=2)
-SPEC = WindowSpec(windows=(3, 10, 40), cap=4, amount=CENTS)
-KEYS = (LinkKey(name=PERSON, parts=()), LinkKey(name="device", parts=("signals.device",)))
+SPEC = WindowSpec(windows=(3, 10, 40), cap=4, amounts=(CENTS,))
+EVERYTHING = replace(
+    SPEC, delay=6, delayed=(5, 30), counts=COUNT_KINDS, amounts=(CENTS, AGE), statistics=STATISTICS
+)
+N = 2**21 - 1
+"""The most records that one window may see."""
 
-whole = st.integers(0, 2**31 - 1)
-
-
-scales = st.integers(0, 6).map(lambda decimals: 10.0**decimals)
-
-
-@st.composite
-def drawn_counts(draw: st.DrawFn) -> Counts:
-    """Counts as large as they may be, any time since the last record and any sum that 64 bits hold."""
-    width = draw(st.integers(1, 4))
-    numbers = st.lists(st.one_of(whole, st.integers(0, 3)), min_size=width, max_size=width).map(tuple)
-    since_last = draw(st.one_of(st.just(NOTHING_BEFORE), st.integers(1, 2**63 - 1)))
-    units = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=width, max_size=width).map(tuple)
-    sums = draw(st.none() | st.builds(Sums, units, numbers, scales))
-    return Counts(draw(numbers), draw(numbers), draw(numbers), since_last, sums)
+numbers = st.tuples(*[st.integers(0, 3) | st.integers(0, N)] * 3)
+times = st.just(NOTHING_BEFORE) | st.integers(1, 2**63 - 1)
+units = st.integers(-MOST_UNITS, MOST_UNITS)
+totals = st.tuples(*[st.integers(-3, 3) | st.integers(-N * MOST_UNITS, N * MOST_UNITS)] * 3)
+variances = st.tuples(*[st.just(0.0) | st.integers(0, 2**120).map(exact_float)] * 3)
+sums = st.builds(Sums, totals, numbers, st.just(100.0), st.tuples(units, units, units), numbers, variances)
+counts = st.builds(
+    Counts,
+    numbers,
+    numbers,
+    numbers,
+    times,
+    times,
+    st.tuples(sums, sums),
+    st.builds(DelayedCounts, numbers.map(lambda n: n[:2]), numbers.map(lambda n: n[:2])),
+    st.builds(FraudTimes, times, times, st.integers(0, N)),
+)
 
 
 def in_a_table(counts: Counts) -> LinkCounts:
     """The same counts as a table of one record has them."""
-    records, persons, frauds = (np.array([numbers], dtype=np.int32) for numbers in counts[:3])
-    sums = None
-    if counts.sums is not None:
-        units, summed = np.array([counts.sums.units]), np.array([counts.sums.records], dtype=np.int32)
-        sums = LinkSums(units, summed, counts.sums.scale)
-    return LinkCounts(records, persons, frauds, np.array([counts.since_last]), sums)
+
+    def narrow(numbers: Sequence[int]) -> NDArray[np.int32]:
+        return np.array([numbers], dtype=np.int32)
+
+    assert counts.known is not None
+    return LinkCounts(
+        narrow(counts.records),
+        narrow(counts.persons),
+        narrow(counts.frauds),
+        np.array([counts.since_last]),
+        np.array([counts.age]),
+        tuple(
+            LinkSums(
+                np.array([one.units]),
+                narrow(one.records),
+                one.scale,
+                np.array([one.highest]),
+                narrow(one.above),
+                np.array([one.variances]),
+            )
+            for one in counts.sums
+        ),
+        narrow(counts.delayed.records),
+        narrow(counts.delayed.frauds),
+        LinkFraudTimes(
+            np.array([counts.known.first]), np.array([counts.known.last]), narrow([counts.known.run])[0]
+        ),
+    )
 
 
 @settings(max_examples=500, deadline=None)
-@given(drawn_counts(), st.sampled_from(KEYS))
-@example(Counts((3,), (1,), (0,), 5, Sums((2**53 + 1,), (3,), 1.0)), KEYS[0])
-def test_one_record_has_the_bits_of_a_table(counts: Counts, key: LinkKey) -> None:
-    """Law 2: plain numbers and arrays give the same features, bit for bit, whatever was counted and summed."""
-    of_table = links.link_rows(key, in_a_table(counts))
-    assert np.array(links.link_row(key, counts)).tobytes() == of_table.tobytes()
+@given(counts, st.tuples(st.none() | units, st.none() | units))
+def test_one_record_has_the_bits_of_a_table(counts: Counts, own: tuple[int | None, ...]) -> None:
+    """Law 2: plain numbers and arrays give the same features, bit for bit, however large the counts and sums are."""
+    amounts = [TableAmounts(np.array([one or 0]), np.array([one is not None])) for one in own]
+    of_table = links.link_rows(EVERYTHING, in_a_table(counts), amounts)
+    assert np.array(links.link_row(EVERYTHING, counts, own), dtype=np.float64).tobytes() == of_table.tobytes()
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.integers(-(2**53), 2**53), st.integers(1, 1000), scales)
-def test_sum_and_mean_are_the_nearest_doubles(units: int, records: int, scale: float) -> None:
+@settings(max_examples=200, deadline=None)
+@given(st.integers(-(2**53), 2**53), st.integers(1, 1000))
+def test_sum_and_mean_are_the_nearest_doubles(total: int, records: int) -> None:
     """Up to 2**53 units a sum and a mean are the exact quotients, rounded once."""
-    counts = Counts((1,), (1,), (0,), 5, Sums((units,), (records,), scale))
-    *_, total, mean = links.link_row(KEYS[0], counts)
-    assert total == float(Fraction(units, int(scale)))
-    assert mean == float(Fraction(units, records * int(scale)))
+    spec = WindowSpec(windows=(3,), amounts=(CENTS,))
+    counts = Counts((1,), (1,), (0,), 5, 5, (Sums((total,), (records,), 100.0),))
+    *_, found, mean = links.link_row(spec, counts)
+    assert found == float(Fraction(total, 100))
+    assert mean == float(Fraction(total, records * 100))
 
 
-def test_without_amounts_the_row_ends_where_it_did() -> None:
-    """Sums stand behind all other features of the key, which are the same with and without them."""
-    with_sums = Counts((2,), (1,), (0,), 5_000_000, Sums((-250,), (0,), 100.0))
-    row = links.link_row(KEYS[1], with_sums)
-    assert row[:-2] == links.link_row(KEYS[1], with_sums._replace(sums=None)) == [2.0, 1.0, 0.0, 0.0, 5.0]
-    assert row[-2] == -2.5
-    assert np.isnan(row[-1])
+def test_an_amount_against_its_own_past() -> None:
+    """Three payments of 1, 2 and 9, then one of 6: every statistic by hand."""
+    spec = replace(EVERYTHING, windows=(40,), delayed=(), counts=(), amounts=(CENTS,), above=2)
+    past = [(30, "a", None, 900), (20, "a", None, 200), (10, "a", None, 100)]
+    row = links.link_row(spec, count_before(past, at=40, spec=spec), (600,))
+    spread = math.sqrt((9 + 4 + 25) / 3)
+    assert row == pytest.approx([12.0, 4.0, 1.5, 2 / spread, spread, 9.0, 6 / 9, 1.0])
+
+
+def test_what_says_nothing_is_missing() -> None:
+    """Equal amounts have no z-score, a mean or highest of 0 no ratio, and an absent amount of the record neither."""
+    spec = replace(EVERYTHING, windows=(40,), delayed=(), counts=(), amounts=(CENTS,))
+    zeros = [(20, "a", None, 0), (10, "a", None, 0)]
+    row = links.link_row(spec, count_before(zeros, at=40, spec=spec), (600,))
+    nan = math.nan
+    assert row == pytest.approx([0.0, 0.0, nan, nan, 0.0, 0.0, nan, 0.0], nan_ok=True)
+    ones = [(20, "a", None, 100), (10, "a", None, 300)]
+    row = links.link_row(spec, count_before(ones, at=40, spec=spec), (None,))
+    assert row == pytest.approx([4.0, 2.0, nan, nan, 1.0, 3.0, nan, 0.0], nan_ok=True)
 
 
 def test_features_of_sums_are_named_after_the_signal() -> None:
@@ -138,34 +184,35 @@ def test_the_fingerprint_reports_what_is_summed() -> None:
     assert [name for name, column in sums.items() if len(np.unique(column)) < 3] == []
 
 
-events = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 4), amounts), min_size=1, max_size=40)
-report_lists = st.lists(st.tuples(st.integers(0, 39), st.integers(0, 70), st.booleans()), max_size=40)
-
-
-@pytest.mark.parametrize("key", KEYS)
-@settings(max_examples=200, deadline=None)
-@given(events, report_lists)
-def test_a_packed_past_gives_the_row_of_the_table(
-    key: LinkKey, table: list[tuple[int, int, int | None]], labels: list[tuple[int, int, bool]]
-) -> None:
-    """Law 2 of links: with ties, caps, amounts and late or repeated labels, a store's past gives the table's bits."""
-    times, persons = np.array([row[:2] for row in table], dtype=np.int64).T
-    paid = [row[2] for row in table]
-    summed = TableAmounts(
-        np.array([units or 0 for units in paid]), np.array([units is not None for units in paid])
+def test_keys_may_count_their_own() -> None:
+    """Windows, kinds, amounts and delayed windows of one key, and the names of all that it counts."""
+    number, card = SignalSettings(type=SignalType.NUMBER), SignalSettings(type=SignalType.IDENTIFIER)
+    chosen = LinkSettings(
+        keys={"card": ("signals.card",), "shop": ("signals.card",)},
+        windows=(86_400_000_000,),
+        counts=("records",),
+        delay=7 * 86_400_000_000,
+        amounts=(CENTS,),
+        statistics=("z",),
+        by_key={
+            "shop": KeySettings(
+                windows=(3_600_000_000, 86_400_000_000),
+                delayed_windows=(86_400_000_000,),
+                counts=("fraud_run", "change"),
+                amounts=(),
+            )
+        },
     )
-    reported = [label for label in labels if label[0] < len(table)]
-    rows, instants, said = np.array(reported, dtype=np.int64).reshape(-1, 3).T
-    marks = TableLabels(rows, instants, said == 1)
-    swept = sweep(np.zeros(len(table), np.int64), times, persons, marks, SPEC, summed)
-    of_table = links.link_rows(key, swept)
-    past = [
-        PastRecord(
-            time, person, b"".join(pack_label(t, fraud=f) for r, t, f in reported if r == row) or None, units
-        )
-        for row, (time, person, units) in enumerate(table)
-    ]
-    latest_first = sorted(past, key=lambda record: -record.time)
-    for row, (time, _, _) in enumerate(table):
-        alone = links.link_row(key, count_before(latest_first, at=time, spec=SPEC))
-        assert np.array(alone).tobytes() == of_table[row].tobytes()
+    use = FeatureSettings(signals={"amountPaid": number, "card": card}, links=chosen, families=())
+    found = links.link_features(use)
+    assert {feature.name: feature.reason for feature in found} == {
+        "link_card_1d_records": "LINKED_CARD",
+        "link_card_1d_amount_paid_z": "LINKED_CARD",
+        "link_shop_1d_delayed_records": "LINKED_SHOP",
+        "link_shop_1d_delayed_frauds": "LINKED_FRAUD_SHOP",
+        "link_shop_1d_delayed_fraud_share": "LINKED_FRAUD_SHOP",
+        "link_shop_1h_1d_change": "LINKED_SHOP",
+        "link_shop_fraud_run": "LINKED_FRAUD_SHOP",
+    }
+    assert found[3].sentence == "Known frauds with the same shop in the 1d before the last 7d."
+    assert chosen.reach == 8 * 86_400_000_000

@@ -24,7 +24,7 @@ def bits(rows: FloatArray) -> list[list[int]]:
 def alone(matrix: FeatureMatrix, table: RecordTable, row: int) -> FloatArray:
     """The row of one record, its history counted by the law for one record."""
     links = matrix.settings.links
-    return matrix.row(record_at(table, row), past_counts(table, row, links.link_keys, links.spec))
+    return matrix.row(record_at(table, row), past_counts(table, row, links.link_keys, links.specs))
 
 
 @settings(max_examples=60, deadline=None)
@@ -43,7 +43,7 @@ def test_a_started_row_is_finished_like_a_new_one(
     record = record_at(table, place % len(table))
     started = matrix.start(record.values)
     for row in range(len(table)):
-        history = past_counts(table, row, matrix.link_keys, matrix.spec)
+        history = past_counts(table, row, matrix.link_keys, matrix.specs)
         event_time = int(table.event_times[row]) + row * 3_600_000_000
         finished = matrix.finish(started, event_time, history)
         anew = matrix.row(dataclasses.replace(record, event_time=event_time), history)
@@ -54,7 +54,7 @@ def test_a_started_row_is_finished_like_a_new_one(
 def test_a_started_row_depends_on_instant_and_history(matrix: FeatureMatrix) -> None:
     """What is left for the second step is what reads the instant, and the links: nothing else changes with it."""
     table = invented_table(matrix.settings, matrix.state)
-    history = past_counts(table, 2, matrix.link_keys, matrix.spec)
+    history = past_counts(table, 2, matrix.link_keys, matrix.specs)
     started = matrix.start(record_at(table, 2).values)
     early, late = matrix.finish(started, 0, {}), matrix.finish(started, 90_000_000_000, history)
     changed = {n for n, a, b in zip(matrix.names, early, late, strict=True) if bits(a) != bits(b)}

@@ -1,6 +1,8 @@
 """The sweep over a table against the law for one record, and what no order may change."""
 
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,21 +11,38 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from scoring_model.arrays import IntArray
-from scoring_model.history import Amount, Counts, LinkCounts, Sums, TableAmounts, WindowSpec
+from scoring_model.history import (
+    COUNT_KINDS,
+    STATISTICS,
+    Counts,
+    DelayedCounts,
+    FraudTimes,
+    LinkCounts,
+    Sums,
+    TableAmounts,
+    WindowSpec,
+)
 from scoring_model.history.sweep import TableLabels, sweep
-from window_oracle import Event, amounts, by_definition, specs
+from window_oracle import AMOUNTS, Event, amounts, by_definition, specs
 
-CENTS = Amount(signal="paid", decimals=2)
-SPEC = WindowSpec(windows=(3, 10, 40), cap=4, amount=CENTS)
+SPEC = WindowSpec(
+    windows=(3, 10, 40),
+    cap=4,
+    delay=9,
+    delayed=(5, 30),
+    amounts=AMOUNTS,
+    counts=COUNT_KINDS,
+    statistics=STATISTICS,
+)
 
-Row = tuple[int, int, int, int | None]
-"""Key, time, person and amount of one record."""
+Row = tuple[int, int, int, tuple[int | None, ...]]
+"""Key, time, person and amounts of one record."""
 
 Label = tuple[int, int, bool]
 """Row, instant and whether it says fraud; the later in a list, the later reported."""
 
 # Few keys, persons and instants, so that ties, hot keys and returning persons are the rule.
-records = st.tuples(st.integers(-1, 2), st.integers(0, 60), st.integers(0, 4), amounts)
+records = st.tuples(st.integers(-1, 2), st.integers(0, 60), st.integers(0, 4), st.tuples(amounts, amounts))
 # Few rows and instants of labels, so that a record has two labels, also at one instant.
 instants = st.integers(0, 10).map(lambda tenth: 7 * tenth)
 labels = st.lists(st.tuples(st.integers(0, 11), instants, st.booleans()), max_size=40)
@@ -37,10 +56,15 @@ def arrays(table: list[Row]) -> tuple[IntArray, IntArray, IntArray]:
     return keys, times, persons
 
 
-def table_amounts_of(table: list[Row]) -> TableAmounts:
-    """Amounts of a table."""
-    present = np.array([row[3] is not None for row in table], dtype=np.bool_)
-    return TableAmounts(np.array([row[3] or 0 for row in table], dtype=np.int64), present)
+def table_amounts_of(table: list[Row]) -> list[TableAmounts]:
+    """Amounts of a table, one after the other."""
+    return [
+        TableAmounts(
+            np.array([units or 0 for units in column], dtype=np.int64),
+            np.array([units is not None for units in column], dtype=np.bool_),
+        )
+        for column in zip(*(row[3] for row in table or [(0, 0, 0, (None, None))]), strict=True)
+    ]
 
 
 def table_labels(rows: list[Label], n: int) -> TableLabels:
@@ -62,14 +86,34 @@ def swept(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -> lis
 def counts_at(found: LinkCounts, i: int) -> Counts:
     """The counts of one record among many, as plain numbers."""
 
-    def plain(block: NDArray[np.integer]) -> tuple[int, ...]:
+    def plain(block: NDArray[Any]) -> tuple[Any, ...]:
         return tuple(block[i].tolist())
 
-    sums = None
-    if found.sums is not None:
-        sums = Sums(plain(found.sums.units), plain(found.sums.records), found.sums.scale)
-    since_last = int(found.since_last[i])
-    return Counts(plain(found.records), plain(found.persons), plain(found.frauds), since_last, sums)
+    def asked(block: NDArray[Any] | None) -> tuple[Any, ...]:
+        return () if block is None else plain(block)
+
+    return Counts(
+        plain(found.records),
+        plain(found.persons),
+        plain(found.frauds),
+        int(found.since_last[i]),
+        int(found.age[i]),
+        tuple(
+            Sums(
+                plain(sums.units),
+                plain(sums.records),
+                sums.scale,
+                asked(sums.highest),
+                asked(sums.above),
+                asked(sums.variances),
+            )
+            for sums in found.sums
+        ),
+        DelayedCounts(plain(found.delayed_records), plain(found.delayed_frauds)),
+        None
+        if found.known is None
+        else FraudTimes(int(found.known.first[i]), int(found.known.last[i]), int(found.known.run[i])),
+    )
 
 
 def one_by_one(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -> list[Counts]:
@@ -93,15 +137,15 @@ def test_a_hot_key_in_a_large_table() -> None:
     """With a fifth of 2,000 records under one key, caps, ties and labels of all kinds, every count is the law's."""
     random = Random(3)
     hot = [0 if random.random() < 0.2 else random.randint(-1, 300) for _ in range(2_000)]
-    paid = [random.choice([None, random.randint(-(2**40), 2**40)]) for _ in hot]
-    table = [
-        (key, random.randint(0, 900), random.randint(0, 50), amount)
-        for key, amount in zip(hot, paid, strict=True)
-    ]
+
+    def paid() -> int | None:
+        return random.choice([None, random.randint(-(2**40), 2**40)])
+
+    table: list[Row] = [(key, random.randint(0, 900), random.randint(0, 50), (paid(), paid())) for key in hot]
     marked = [
         (random.randrange(500), random.randrange(0, 1_000, 50), random.random() < 0.7) for _ in range(1_500)
     ]
-    spec = WindowSpec(windows=(5, 60, 700), cap=32, amount=CENTS)
+    spec = replace(SPEC, windows=(5, 60, 700), cap=32, delay=100, delayed=(60, 400))
     assert swept(table, marked, spec) == one_by_one(table, marked, spec)
 
 
@@ -131,20 +175,20 @@ def test_the_future_changes_nothing(drawn: Drawn, instant: int, other: Drawn) ->
 
 
 def test_without_an_amount_nothing_is_summed() -> None:
-    """A law without an amount has no sums, whether amounts are there or not; one with an amount needs them."""
-    table: list[Row] = [(0, 1, 0, 5), (0, 2, 0, 7)]
+    """A specification without an amount has no sums, whether amounts are there or not; one with amounts needs them."""
+    table: list[Row] = [(0, 1, 0, (5, 1)), (0, 2, 0, (7, None))]
     none = table_labels([], 2)
     plain = WindowSpec(windows=SPEC.windows, cap=SPEC.cap)
-    assert sweep(*arrays(table), none, plain).sums is None
-    assert sweep(*arrays(table), none, plain, table_amounts_of(table)).sums is None
+    assert sweep(*arrays(table), none, plain).sums == ()
+    assert sweep(*arrays(table), none, plain, table_amounts_of(table)).sums == ()
     with pytest.raises(ValueError, match="amounts"):
         sweep(*arrays(table), none, SPEC)
 
 
 def test_running_totals_may_leave_64_bits() -> None:
     """Sums are exact as long as they are of 64 bits themselves, whatever came before."""
-    table: list[Row] = [(0, time, 0, 2**61 + 3 * time) for time in range(20)]
-    spec = WindowSpec(windows=(3,), cap=9, amount=CENTS)
+    table: list[Row] = [(0, time, 0, (2**61 + 3 * time,)) for time in range(20)]
+    spec = WindowSpec(windows=(3,), cap=9, amounts=AMOUNTS[:1])
     assert [counts.sums for counts in swept(table, [], spec)] == [c.sums for c in one_by_one(table, [], spec)]
 
 

@@ -5,18 +5,19 @@ Nothing here normalises, codes or sums as the project does: which spellings are 
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 from typing import Final
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from scoring_model.features import LinkSettings, SignalSettings
-from scoring_model.history import MOST_UNITS, NOTHING_BEFORE, Amount
+from scoring_model.features import KeySettings, LinkSettings, SignalSettings
+from scoring_model.history import COUNT_KINDS, MOST_UNITS, NOTHING_BEFORE, STATISTICS, Amount, Sums
 from scoring_model.records import RecordSchema, RecordTable, SignalType, format_duration
 from scoring_model.records.reading import read_records
 from window_oracle import Event, by_definition
@@ -26,6 +27,7 @@ SIGNALS: Final = {
     "device": SignalSettings(type=SignalType.IDENTIFIER),
     "channel": SignalSettings(type=SignalType.CATEGORY),
     "paid": SignalSettings(type=SignalType.NUMBER),
+    "tip": SignalSettings(type=SignalType.NUMBER),
     "vpn": SignalSettings(type=SignalType.BOOLEAN),
 }
 SCHEMA: Final = RecordSchema(signals={name: settings.type for name, settings in SIGNALS.items()})
@@ -42,6 +44,24 @@ LINKS: Final = LinkSettings(
     cap=3,
     amount=CENTS,
 )
+EVERYTHING: Final = LinkSettings(
+    keys=LINKS.keys,
+    windows=(1_000_000, 3_600_000_000),
+    delay=1_000_000,
+    delayed_windows=(1_000_000, 60_000_000),
+    counts=COUNT_KINDS,
+    cap=3,
+    amounts=(CENTS, Amount(signal="tip", decimals=0)),
+    statistics=STATISTICS,
+    above=2,
+    by_key={
+        "address": KeySettings(counts=("records", "first"), amounts=("tip",), statistics=("z", "above")),
+        "image": KeySettings(windows=(2_000_000,), delayed_windows=(), amounts=()),
+        "mixed": KeySettings(counts=("fraud_run",), statistics=()),
+        "paid": KeySettings(counts=(), delayed_windows=(), statistics=("highest_ratio",)),
+    },
+)
+"""All that may be counted, two amounts, and keys that count less."""
 
 Spelling = tuple[object, Hashable]
 """What a file holds, and by what it ties; None ties nothing."""
@@ -94,6 +114,7 @@ SPELLINGS: Final[Mapping[str, Sequence[Spelling]]] = {
         (1e300, 6),
         (math.nan, None),
     ],
+    "signals.tip": [(0.0, 0), (1.0, 1), (-3.0, 2), (7.5, 3), (2.0**40, 4), (math.nan, None)],
     "signals.vpn": [(True, 1), (False, 0)],
 }  # fmt: skip
 """Fields with values that are one, that are others and that leave nothing."""
@@ -162,7 +183,7 @@ def arrow(rows: Sequence[Row]) -> pa.Table:
             moments,
         ),
     }
-    kinds = {"signals.paid": pa.float64(), "signals.vpn": pa.bool_()}
+    kinds = {"signals.paid": pa.float64(), "signals.tip": pa.float64(), "signals.vpn": pa.bool_()}
     for name in SPELLINGS:
         cells = [row.spellings.get(name, NOTHING)[0] for row in rows]
         columns[name] = pa.array(cells, kinds.get(name, pa.string()), from_pandas=False)
@@ -202,10 +223,12 @@ def _person(row: Row) -> Hashable:
 def _event(row: Row, place: int, links: LinkSettings) -> Event:
     person = _person(row)
     reported = () if row.label is None else ((micros(row.label.counts_from), row.label.fraud),)
-    amount = (
-        None if links.amount is None else _units(row.spellings.get("signals.paid", NOTHING)[0], links.amount)
-    )
-    return Event(micros(row.step), repr(("row", place) if person is None else person), reported, amount)
+    amounts = tuple(_own_units(row, amount) for amount in links.every_amount)
+    return Event(micros(row.step), repr(("row", place) if person is None else person), reported, amounts)
+
+
+def _own_units(row: Row, amount: Amount) -> int | None:
+    return _units(row.spellings.get(amount.field, NOTHING)[0], amount)
 
 
 def _units(value: object, amount: Amount) -> int | None:
@@ -216,24 +239,59 @@ def _units(value: object, amount: Amount) -> int | None:
 
 
 def _features(key: str, past: Sequence[Event], row: Row, links: LinkSettings) -> dict[str, float]:
-    counts = by_definition(past, micros(row.step), links.spec)
+    """Every feature of a key by its words; the matrix picks what is asked for."""
+    spec = replace(links.specs[key], counts=COUNT_KINDS, statistics=STATISTICS)
+    counts = by_definition(past, micros(row.step), spec)
     found: dict[str, float] = {}
-    for w, length in enumerate(links.windows):
+    for w, length in enumerate(spec.windows):
         name = f"link_{key}_{format_duration(length)}"
         found[f"{name}_records"] = counts.records[w]
-        if key != "person":
-            found[f"{name}_persons"] = counts.persons[w]
+        found[f"{name}_persons"] = counts.persons[w]
         found[f"{name}_frauds"] = counts.frauds[w]
         found[f"{name}_fraud_share"] = _quotient(counts.frauds[w], counts.records[w])
-        if counts.sums is not None and links.amount is not None:
-            scale = 10**links.amount.decimals
-            found[f"{name}_{links.amount.signal}_sum"] = _quotient(counts.sums.units[w], scale)
-            found[f"{name}_{links.amount.signal}_mean"] = _quotient(
-                counts.sums.units[w], counts.sums.records[w] * scale
-            )
-    missing = counts.since_last == NOTHING_BEFORE
-    found[f"link_{key}_since_last"] = math.nan if missing else _quotient(counts.since_last, 10**6)
+        for place, sums in zip(spec.places, counts.sums, strict=True):
+            amount = spec.amounts[place]
+            amounts = _amounts(sums, w, _own_units(row, amount))
+            found |= {f"{name}_{amount.signal}_{kind}": value for kind, value in amounts.items()}
+    for w, length in enumerate(spec.delayed):
+        name = f"link_{key}_{format_duration(length)}_delayed"
+        found[f"{name}_records"] = counts.delayed.records[w]
+        found[f"{name}_frauds"] = counts.delayed.frauds[w]
+        found[f"{name}_fraud_share"] = _quotient(counts.delayed.frauds[w], counts.delayed.records[w])
+    for w, (shorter, longer) in enumerate(pairwise(spec.windows)):
+        name = f"link_{key}_{format_duration(shorter)}_{format_duration(longer)}_change"
+        before, whole = counts.records[w], counts.records[w + 1]
+        # The ratio of the lengths and the product are rounded, as the catalogue says.
+        found[name] = before * (longer / shorter) / whole if whole else math.nan
+    assert counts.known is not None
+    times = {
+        "since_last": counts.since_last,
+        "age": counts.age,
+        "since_first_fraud": counts.known.first,
+        "since_last_fraud": counts.known.last,
+    }
+    for kind, time in times.items():
+        found[f"link_{key}_{kind}"] = math.nan if time == NOTHING_BEFORE else _quotient(time, 10**6)
+    found[f"link_{key}_first"] = float(counts.age == NOTHING_BEFORE)
+    found[f"link_{key}_fraud_run"] = counts.known.run
     return found
+
+
+def _amounts(sums: Sums, w: int, own: int | None) -> dict[str, float]:
+    total, n, scale = sums.units[w], sums.records[w], int(sums.scale)
+    root = math.sqrt(sums.variances[w])
+    highest = sums.highest[w]
+    there, own = own is not None and n > 0, own or 0
+    return {
+        "sum": _quotient(total, scale),
+        "mean": _quotient(total, n * scale),
+        "ratio": float(n * own) / float(total) if there and total else math.nan,
+        "z": float(n * own - total) / root if there and root else math.nan,
+        "spread": root / float(n * scale) if n else math.nan,
+        "highest": _quotient(highest, scale) if n else math.nan,
+        "highest_ratio": float(own) / float(highest) if there and highest else math.nan,
+        "above": sums.above[w],
+    }
 
 
 def _quotient(part: int, whole: int) -> float:

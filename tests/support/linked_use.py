@@ -3,10 +3,10 @@
 from typing import Final
 
 from identity_use import relaxed
-from scoring_model.history import Amount
+from scoring_model.history import COUNT_KINDS, STATISTICS, Amount
 
 AMOUNT: Final = Amount(signal="formSeconds", decimals=1)
-"""What is summed. Tenths of a second are few, so that rounding shows."""
+"""What is summed, beside another amount. Tenths of a second are few, so that rounding shows."""
 
 _LINKS: Final = """\
     image: [imageUrls]
@@ -19,11 +19,22 @@ _MORE_LINKS: Final = """\
   windows: [1h, 24h, 7d, 30d, 90d]
   cap: 100
 """
-_AMOUNT: Final = f"  amount: {{signal: {AMOUNT.signal}, decimals: {AMOUNT.decimals}}}\n"
+_AMOUNTS: Final = f"""\
+  amounts:
+    - {{signal: {AMOUNT.signal}, decimals: {AMOUNT.decimals}}}
+    - {{signal: emailAgeDays, decimals: 0}}
+  statistics: [{", ".join(STATISTICS)}]
+  counts: [{", ".join(COUNT_KINDS)}]
+  delay: 5d
+  delayed_windows: [1d, 30d, 100d]
+"""
 
 
 def linked(*, summing: bool) -> str:
-    """The configuration of a small training whose records are linked by six keys over an hour to 90 days."""
-    links = _MORE_LINKS + (_AMOUNT if summing else "")
+    """The configuration of a small training whose records are linked by six keys over an hour to 90 days.
+
+    With an amount they count all that may be counted, also in windows before a delay.
+    """
+    links = _MORE_LINKS + (_AMOUNTS if summing else "")
     text = relaxed().replace(_LINKS, links).replace("rounds: 30", "rounds: 12")
     return text.replace("  seed: 7\n", "  seed: 7\n  leakage_checks: {run: false}\n")

@@ -1,7 +1,7 @@
 """The file of the features: which there are, what they were fitted on, and whether this package computes them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, Final
 
 from scoring_model.bundle.errors import FeaturesUnknown
@@ -10,6 +10,7 @@ from scoring_model.features import (
     FeatureMatrix,
     FeatureSettings,
     FittedState,
+    KeySettings,
     LinkSettings,
     SignalSettings,
     Trend,
@@ -50,11 +51,12 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
             "keys": dict(settings.links.keys),
             "windows": settings.links.windows,
             "cap": settings.links.cap,
-            **({} if settings.links.amount is None else {"amount": asdict(settings.links.amount)}),
+            **_further(settings.links),
         },
         "families": settings.families,
         "use_protected": settings.use_protected,
         "exclude": settings.exclude,
+        **({} if settings.time_zone is None else {"time_zone": settings.time_zone}),
         "state": matrix.state.to_json(),
         "versions": feature_versions(matrix),
         # The names of the columns; the rest is for readers of the bundle, what decides is above.
@@ -102,13 +104,50 @@ def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
             keys={name: tuple(parts) for name, parts in links["keys"].items()},
             windows=tuple(links["windows"]),
             cap=links["cap"],
-            amount=Amount(**links["amount"]) if "amount" in links else None,
+            **_read_further(links),
         ),
         families=tuple(plain["families"]),
         use_protected=tuple(plain["use_protected"]),
         exclude=tuple(plain["exclude"]),
+        time_zone=plain.get("time_zone"),
     )
     return FeatureMatrix(settings, FittedState.from_json(plain["state"]))
+
+
+def _further(links: LinkSettings) -> dict[str, Any]:
+    """Settings of links that are not those by default, of which older bundles know nothing."""
+    default = LinkSettings()
+    names = [f.name for f in fields(links) if f.name not in ("keys", "windows", "cap")]
+    changed = {name: getattr(links, name) for name in names if getattr(links, name) != getattr(default, name)}
+    if not any(spec.delayed for spec in links.specs.values()):
+        changed.pop("delay", None)
+    for name, value in changed.items():
+        if name == "amount":
+            changed[name] = asdict(value)
+        elif name == "amounts":
+            changed[name] = [asdict(amount) for amount in value]
+        elif name == "by_key":
+            changed[name] = {
+                key: {part: one for part, one in asdict(own).items() if one is not None}
+                for key, own in value.items()
+            }
+    return changed
+
+
+def _read_further(plain: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: plain[name] for name in ("delay", "above") if name in plain}
+    lists = ("delayed_windows", "counts", "statistics")
+    found |= {name: tuple(plain[name]) for name in lists if name in plain}
+    if "amount" in plain:
+        found["amount"] = Amount(**plain["amount"])
+    if "amounts" in plain:
+        found["amounts"] = tuple(Amount(**amount) for amount in plain["amounts"])
+    if "by_key" in plain:
+        found["by_key"] = {
+            key: KeySettings(**{part: tuple(one) for part, one in own.items()})
+            for key, own in plain["by_key"].items()
+        }
+    return found
 
 
 def column_names(plain: Mapping[str, Any]) -> list[str]:

@@ -14,7 +14,8 @@ from scoring_model.contract.violation import check_fields
 from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
 from scoring_model.features import FeatureMatrix, FeatureSettings
 from scoring_model.features.catalogue import fraud_link_reason, link_reason, signal_reason, snake
-from scoring_model.history import PERSON, LinkKey
+from scoring_model.features.links import delayed_columns, link_columns
+from scoring_model.history import PERSON, CountKind, LinkKey
 from scoring_model.records import SignalType, format_duration
 
 _WORDS: Final = re.compile(r"[a-z][a-z -]{0,38}[a-z]")
@@ -152,39 +153,45 @@ def _of_signals(settings: FeatureSettings) -> Iterator[_Topic]:
 
 
 def _of_links(matrix: FeatureMatrix) -> Iterator[_Topic]:
-    span = _span(matrix.spec.windows[-1])
     for key in matrix.link_keys:
-        same = _same(key)
+        spec, same = matrix.specs[key.name], _same(key)
+        linked, span = _counted(matrix, key, "records")
         yield _Topic(
             code=link_reason(key.name),
             sentence=f"An earlier {{event}} {same} is known.",
             about=f"earlier records {same}",
-            fact=_counted(matrix, key, "records"),
+            fact=linked,
             absence=(
                 f"NO_{link_reason(key.name)}",
-                f"No earlier {{event}} {same} is known from the {span} before.",
+                f"No earlier {{event}} {same} is known from the {span}.",
             ),
         )
+        known, span = _counted(matrix, key, "frauds")
         yield _Topic(
             code=fraud_link_reason(key.name),
             sentence=f"An earlier {{event}} {same} is known to be fraud.",
             about=f"frauds among earlier records {same}",
-            fact=_counted(matrix, key, "frauds"),
+            fact=known,
             absence=(
                 f"NO_{fraud_link_reason(key.name)}",
                 # Of more records than the cap a window sees the latest alone.
-                f"No earlier {{event}} {same} is known to be fraud "
-                f"(the latest {matrix.spec.cap} of the {span} before).",
+                f"No earlier {{event}} {same} is known to be fraud (the latest {spec.cap} of the {span}).",
             ),
         )
 
 
-def _counted(matrix: FeatureMatrix, key: LinkKey, what: str) -> Fact:
-    """That any window counts something: the longest one, which sees all, and the others that are in use."""
-    *shorter, longest = [
-        f"link_{key.name}_{format_duration(window)}_{what}" for window in matrix.spec.windows
-    ]
-    return _positive(*(column for column in shorter if column in matrix.names), longest)
+def _counted(matrix: FeatureMatrix, key: LinkKey, kind: CountKind) -> tuple[Fact, str]:
+    """That any window counts something, and what the windows are in words.
+
+    Of either sort of windows the longest one is needed, since it sees all, and the others that are in use are read.
+    """
+    spec = matrix.specs[key.name]
+    sorts = [(link_columns(key, spec, kind), f"{_span(spec.windows[-1])} before")]
+    if spec.delayed:
+        older = f"{_span(spec.delayed[-1])} before the last {_span(spec.delay)}"
+        sorts = [*(sorts if kind in spec.counts else ()), (delayed_columns(key, spec, kind), older)]
+    names = [name for columns, _ in sorts for name in columns if name in matrix.names or name == columns[-1]]
+    return _positive(*names), " and the ".join(words for _, words in sorts)
 
 
 def _same(key: LinkKey) -> str:

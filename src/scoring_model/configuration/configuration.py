@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from zoneinfo import available_timezones
 
 from scoring_model.bundle import Use, reason_factors
 from scoring_model.configuration.policy import PolicySettings
@@ -56,11 +57,22 @@ class FeatureChoice:
         Protected attributes that features may read after all.
     exclude : tuple of str
         Names of features to leave out.
+    time_zone : str, optional
+        IANA name of the zone of hour, weekday, night and weekend, such as ``Europe/Paris``.
     """
 
     families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    time_zone: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_zone is None or self.time_zone in available_timezones():
+            return
+        alike = [name for name in sorted(available_timezones()) if name[:1] == self.time_zone[:1].upper()]
+        near = near_misses(self.time_zone, alike)
+        hint = f"; did you mean {near[0]}?" if near else ", such as Europe/Paris"
+        raise Invalid([Violation(pointer("time_zone"), "unknown_zone", f"must be an IANA time zone{hint}")])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,17 +109,23 @@ class Configuration:
     def split(self) -> SplitSettings:
         """The split, its burn-in resolved."""
         given = self.training.split
-        return given if given.burn_in is not None else replace(given, burn_in=self.links.windows[-1])
+        return (
+            given if given.burn_in is not None else replace(given, burn_in=self.feature_settings.links.reach)
+        )
 
     @property
     def feature_settings(self) -> FeatureSettings:
-        """The settings of the features."""
+        """The settings of the features; delayed windows end the delay of labels before the event."""
+        links = self.links
+        if links.delay is None:
+            links = replace(links, delay=self.records.labels.delay)
         return FeatureSettings(
             signals=self.signals,
-            links=self.links,
+            links=links,
             families=self.features.families,
             use_protected=self.features.use_protected,
             exclude=self.features.exclude,
+            time_zone=self.features.time_zone,
         )
 
 

@@ -124,6 +124,10 @@ def _with_known_keys(
     kind: Any, plain: object, where: tuple[str, ...], found: list[_UnknownKey | Violation]
 ) -> object:
     """Replace former names of keys and leave out unknown ones, which are reported."""
+    if isinstance(plain, list) and get_origin(kind) is tuple:
+        return [
+            _with_known_keys(get_args(kind)[0], item, (*where, str(i)), found) for i, item in enumerate(plain)
+        ]
     if not isinstance(plain, Mapping):
         return plain
     settings, part = _fields(kind), _parts(kind)

@@ -70,8 +70,8 @@ def find_blind_windows(
             source = f"the earliest of {len(frauds):,} frauds in these records"
     if delay is None:
         return None
-    windows = tuple(window for window in settings.links.windows if window <= delay)
-    features = tuple(name for window in windows for name in fraud_features(settings, window))
-    if not features:
+    found = fraud_features(settings, delay)
+    if not found:
         return None
-    return BlindWindows(delay=delay, source=source, windows=windows, features=features)
+    names = tuple(name for names in found.values() for name in names)
+    return BlindWindows(delay=delay, source=source, windows=tuple(found), features=names)

@@ -3,9 +3,11 @@
 Day and month of birth say nothing of the age, the year does: what reads it is protected.
 """
 
+import math
 from datetime import date
 
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
+from scoring_model.features.state import settled
 
 VERSION = 2
 
@@ -77,8 +79,36 @@ def weekday(event_day: int) -> tuple[float, ...]:
     return ((event_day + _EPOCH_WEEKDAY) % 7,)
 
 
-def family() -> Family:
-    """The features of dates."""
+_NIGHT = 6
+"""The hours before it are the night."""
+_SATURDAY = 5
+
+
+def local_hour(hour: int) -> tuple[float, ...]:
+    """Hour of the event where it happened, whether it is night, and the hour on a circle."""
+    return _LOCAL_HOURS[hour]
+
+
+def local_weekday(day: int) -> tuple[float, ...]:
+    """Day of the week of the event where it happened, whether it is a weekend, and the day on a circle."""
+    return _LOCAL_WEEKDAYS[(day + _EPOCH_WEEKDAY) % 7]
+
+
+def _on_circle(part: int, whole: int) -> tuple[float, float]:
+    angle = 2 * math.pi * part / whole
+    return settled(math.sin(angle)), settled(math.cos(angle))
+
+
+_LOCAL_HOURS = [(float(h), float(h < _NIGHT), *_on_circle(h, 24)) for h in range(24)]
+_LOCAL_WEEKDAYS = [(float(d), float(d >= _SATURDAY), *_on_circle(d, 7)) for d in range(7)]
+
+
+def family(*, local: bool = False) -> Family:
+    """The features of dates, those of local time among them or not."""
+    of_zone = (
+        Group(inputs=("localHour",), features=_LOCAL_HOUR, function=local_hour),
+        Group(inputs=("localDay",), features=_LOCAL_WEEKDAY, function=local_weekday),
+    )
     return Family(
         name="dates",
         version=VERSION,
@@ -94,6 +124,7 @@ def family() -> Family:
             Group(inputs=("dob",), features=(_ROUND_YEAR,), function=year),
             Group(inputs=("eventHour",), features=(_HOUR,), function=hour),
             Group(inputs=("eventDay",), features=(_WEEKDAY,), function=weekday),
+            *(of_zone if local else ()),
         ),
     )
 
@@ -147,4 +178,24 @@ _WEEKDAY = Feature(
     unit="day, 0 is Monday, UTC",
     reason="EVENT_TIME",
     sentence="Day of the week of the event.",
+)
+
+
+def _local(input_: str, name: str, unit: str, sentence: str) -> Feature:
+    return Feature(name=f"local_{name}", inputs=(input_,), unit=unit, reason="EVENT_TIME", sentence=sentence)
+
+
+_LOCAL_HOUR = (
+    _local("localHour", "hour", "hour", "Hour of the event in the time zone of the use."),
+    _local("localHour", "night", "0 or 1", "Whether the hour there is before six."),
+    _local("localHour", "hour_sin", "sine", "Sine of the hour there on a circle of 24."),
+    _local("localHour", "hour_cos", "cosine", "Cosine of the hour there on a circle of 24."),
+)
+_LOCAL_WEEKDAY = (
+    _local(
+        "localDay", "weekday", "day, 0 is Monday", "Day of the week of the event in the time zone of the use."
+    ),
+    _local("localDay", "weekend", "0 or 1", "Whether it is a Saturday or Sunday there."),
+    _local("localDay", "weekday_sin", "sine", "Sine of the day of the week there on a circle of 7."),
+    _local("localDay", "weekday_cos", "cosine", "Cosine of the day of the week there on a circle of 7."),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from scoring_model.features import links
 from scoring_model.features.matrix import FeatureMatrix
-from scoring_model.features.settings import FeatureSettings
+from scoring_model.features.settings import FeatureSettings, LinkSettings
 from scoring_model.features.state import FittedState
 from scoring_model.history import past_counts
 from scoring_model.records import NEVER, NORMALISATION_VERSION, Column, Record, RecordTable, SignalType
@@ -90,7 +90,7 @@ _LABELS = (1, -1, 0, -1, -1, 1, -1)
 
 def invented_table(settings: FeatureSettings, state: FittedState) -> RecordTable:
     """Invented records with signals as the settings type them, some of them labelled at once."""
-    times = _instants(settings.links.windows)
+    times = _instants(_lengths(settings.links))
     visits = [place // _VISITS for place in range(len(times))]
     signals = {
         f"signals.{name}": _signal_values(s.type, state.vocabulary(f"signals.{name}").values)
@@ -120,6 +120,13 @@ def record_at(table: RecordTable, row: int) -> Record:
         event_time=int(table.event_times[row]),
         record_id=table.record_ids[row],
     )
+
+
+def _lengths(links: LinkSettings) -> list[int]:
+    """How far back any window looks."""
+    specs = links.specs.values()
+    delayed = [spec.delay + window for spec in specs for window in spec.delayed]
+    return sorted({*links.windows, *(window for spec in specs for window in spec.windows), *delayed})
 
 
 def _instants(windows: Sequence[int]) -> list[int]:
@@ -170,8 +177,8 @@ def fingerprint(matrix: FeatureMatrix) -> str:
         order, and of the bits of the rows of the committed invented records.
     """
     digest = hashlib.sha256(json.dumps([sorted(feature_versions(matrix).items()), matrix.names]).encode())
-    table, links_of = invented_table(matrix.settings, matrix.state), matrix.settings.links
+    table = invented_table(matrix.settings, matrix.state)
     for row in range(len(table)):
-        history = past_counts(table, row, links_of.link_keys, links_of.spec)
+        history = past_counts(table, row, matrix.link_keys, matrix.specs)
         digest.update(matrix.row(record_at(table, row), history).astype("<f8").tobytes())
     return digest.hexdigest()

@@ -5,18 +5,53 @@ one. Counts are far below 2**53, integers become the nearest float in either, an
 rounded correctly by either, so both are the same bits.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
 import numpy as np
 
-from scoring_model.arrays import FloatArray
+from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.features import link_amounts
 from scoring_model.features.catalogue import MISSING, Feature, fraud_link_reason, link_reason, snake
 from scoring_model.features.settings import FeatureSettings
-from scoring_model.history import NOTHING_BEFORE, PERSON, Counts, LinkCounts, LinkKey, LinkSums, Sums
+from scoring_model.history import (
+    NOTHING_BEFORE,
+    CountKind,
+    Counts,
+    LinkCounts,
+    LinkKey,
+    TableAmounts,
+    WindowSpec,
+)
 from scoring_model.records import format_duration
 
 VERSION = 1
 
 _MICROSECONDS = 1_000_000.0
-_FRAUD_FEATURES = _FRAUDS, _FRAUD_SHARE = "frauds", "fraud_share"
+_IN_WINDOWS: tuple[CountKind, ...] = ("records", "persons", "frauds", "fraud_share")
+_DELAYED: tuple[CountKind, ...] = ("records", "frauds", "fraud_share")
+_WHOLE: tuple[CountKind, ...] = ("age", "first", "since_first_fraud", "since_last_fraud", "fraud_run")
+_UNITS = {
+    "persons": "persons",
+    "fraud_share": "share",
+    "since_last": "seconds",
+    "age": "seconds",
+    "first": "0 or 1",
+    "since_first_fraud": "seconds",
+    "since_last_fraud": "seconds",
+}
+_SENTENCES = {
+    "records": "Earlier records {same}.",
+    "persons": "Distinct persons {same}.",
+    "frauds": "Known frauds {same}.",
+    "fraud_share": "Share of known frauds {same}.",
+    "since_last": "Time since the last record with the same {key}.",
+    "age": "Time since the oldest record that is known with the same {key}.",
+    "first": "Whether no earlier record with the same {key} is known.",
+    "since_first_fraud": "Time since the oldest known fraud with the same {key}.",
+    "since_last_fraud": "Time since the latest known fraud with the same {key}.",
+    "fraud_run": "Latest known frauds in a row with the same {key}.",
+}
 
 
 def link_features(settings: FeatureSettings) -> tuple[Feature, ...]:
@@ -24,114 +59,208 @@ def link_features(settings: FeatureSettings) -> tuple[Feature, ...]:
     return tuple(
         feature
         for key in settings.links.link_keys
-        for feature in (*_features_of(key, settings.links.windows), *_features_of_sums(key, settings))
+        for feature in _features_of(key, settings.links.specs[key.name], settings)
     )
 
 
-def fraud_features(settings: FeatureSettings, window: int) -> tuple[str, ...]:
-    """Names of the features of known frauds over one window that are not excluded."""
-    span = format_duration(window)
-    names = [f"link_{key.name}_{span}_{name}" for key in settings.links.link_keys for name in _FRAUD_FEATURES]
-    return tuple(name for name in names if name not in settings.exclude)
+def fraud_features(settings: FeatureSettings, delay: int) -> dict[int, tuple[str, ...]]:
+    """Features of known frauds that look back no further than a delay, by how far; without what is excluded."""
+    found: dict[int, list[str]] = {}
+    for key in settings.links.link_keys:
+        spec = settings.links.specs[key.name]
+        spans = [(window, _span(window), spec.counts) for window in spec.windows]
+        spans += [(spec.delay + window, _delayed_span(window), _DELAYED) for window in spec.delayed]
+        for reach, span, kinds in spans:
+            names = [f"link_{key.name}_{span}_{kind}" for kind in ("frauds", "fraud_share") if kind in kinds]
+            if reach <= delay:
+                found.setdefault(reach, []).extend(name for name in names if name not in settings.exclude)
+    return {reach: tuple(names) for reach, names in sorted(found.items()) if names}
 
 
-def link_rows(key: LinkKey, counts: LinkCounts) -> FloatArray:
+def link_columns(key: LinkKey, spec: WindowSpec, kind: CountKind) -> list[str]:
+    """Columns of a count in the windows of a key, the longest one last, whether it is asked for or not."""
+    return [f"link_{key.name}_{_span(window)}_{kind}" for window in spec.windows]
+
+
+def delayed_columns(key: LinkKey, spec: WindowSpec, kind: CountKind) -> list[str]:
+    """Columns of a count in the delayed windows of a key."""
+    return [f"link_{key.name}_{_delayed_span(window)}_{kind}" for window in spec.delayed]
+
+
+def link_rows(spec: WindowSpec, counts: LinkCounts, amounts: Sequence[TableAmounts] = ()) -> FloatArray:
     """The features of one link key from its counts.
+
+    Parameters
+    ----------
+    amounts : sequence of TableAmounts
+        The amounts of the records themselves.
 
     Returns
     -------
     ndarray of shape (n, d), float64
-        For each window the records, distinct persons (not for the person itself), known frauds and their share
-        (NaN where there are no records); then the seconds since the last (NaN where there is none). Where amounts
-        are summed there follow for each window their sum and their mean (NaN where no record has one).
+        For each window what is counted in it, in the order of `COUNT_KINDS`; the seconds since the last record; for
+        each amount and window its statistics; for each delayed window the records, known frauds and their share; what
+        is asked for of the whole past. A share is NaN where there are no records, a time where there is nothing.
     """
-    records = counts.records.astype(np.float64)
-    share = np.divide(counts.frauds, records, out=np.full_like(records, np.nan), where=records > 0)
-    persons = [] if key.name == PERSON else [counts.persons.astype(np.float64)]
-    by_window = _interleaved(records, *persons, counts.frauds.astype(np.float64), share)
-    since = np.where(counts.since_last == NOTHING_BEFORE, np.nan, counts.since_last / _MICROSECONDS)
-    sums = [] if counts.sums is None else [_sum_rows(counts.sums)]
-    return np.concatenate([by_window, since[:, None], *sums], axis=1)
+    records, persons, frauds = (
+        block.astype(np.float64) for block in (counts.records, counts.persons, counts.frauds)
+    )
+    columns: list[FloatArray] = []
+    for w in range(len(spec.windows)):
+        if "records" in spec.counts:
+            columns.append(records[:, w])
+        if "persons" in spec.counts:
+            columns.append(persons[:, w])
+        if "frauds" in spec.counts:
+            columns.append(frauds[:, w])
+        if "fraud_share" in spec.counts:
+            columns.append(_shares(frauds[:, w], records[:, w]))
+    if "since_last" in spec.counts:
+        columns.append(_seconds(counts.since_last))
+    for place, sums in zip(spec.places, counts.sums, strict=True):
+        columns += link_amounts.columns(sums, amounts[place], spec)
+    older, known = counts.delayed_records.astype(np.float64), counts.delayed_frauds.astype(np.float64)
+    for w in range(len(spec.delayed)):
+        columns += [older[:, w], known[:, w], _shares(known[:, w], older[:, w])]
+    if "change" in spec.counts:
+        for w, factor in enumerate(_factors(spec)):
+            columns.append(_shares(records[:, w] * factor, records[:, w + 1]))
+    if "age" in spec.counts:
+        columns.append(_seconds(counts.age))
+    if "first" in spec.counts:
+        columns.append((counts.age == NOTHING_BEFORE).astype(np.float64))
+    if counts.known is not None:
+        if "since_first_fraud" in spec.counts:
+            columns.append(_seconds(counts.known.first))
+        if "since_last_fraud" in spec.counts:
+            columns.append(_seconds(counts.known.last))
+        if "fraud_run" in spec.counts:
+            columns.append(counts.known.run.astype(np.float64))
+    return np.stack(columns, axis=1) if columns else np.empty((len(records), 0))
 
 
-def link_row(key: LinkKey, counts: Counts) -> list[float]:
-    """The features of one link key of one record: the same bits as its row of `link_rows`."""
-    records, persons, frauds, since_last, sums = counts
+def link_row(spec: WindowSpec, counts: Counts, own: Sequence[int | None] = ()) -> list[float]:
+    """The features of one link key of one record with its own amounts: the same as its row of `link_rows`.
+
+    Some of the numbers are integers, which become the nearest floats when the row is packed.
+    """
     row: list[float] = []
-    for n, distinct, known in zip(records, persons, frauds, strict=True):
-        row.append(float(n))
-        if key.name != PERSON:
-            row.append(float(distinct))
-        row.append(float(known))
-        row.append(known / n if n else MISSING)
-    row.append(MISSING if since_last == NOTHING_BEFORE else since_last / _MICROSECONDS)
-    if sums is not None:
-        row += _sum_row(sums)
+    has_records, has_persons, has_frauds, has_share = spec.in_windows
+    for records, persons, frauds in zip(counts.records, counts.persons, counts.frauds, strict=True):
+        if has_records:
+            row.append(records)
+        if has_persons:
+            row.append(persons)
+        if has_frauds:
+            row.append(frauds)
+        if has_share:
+            row.append(frauds / records if records else MISSING)
+    if "since_last" in spec.counts:
+        row.append(_second(counts.since_last))
+    if spec.is_plain:
+        return row
+    for place, sums in zip(spec.places, counts.sums, strict=True):
+        row += link_amounts.row(sums, own[place] if own else None, spec)
+    for records, frauds in zip(*counts.delayed, strict=True):
+        row += (records, frauds, frauds / records if records else MISSING)
+    return row + _of_whole(spec, counts)
+
+
+def _of_whole(spec: WindowSpec, counts: Counts) -> list[float]:
+    """What is asked for beyond single windows, of one record."""
+    kinds, row = spec.counts, []
+    if "change" in kinds:
+        pairs = zip(_factors(spec), pairwise(counts.records), strict=True)
+        row += [shorter * factor / longer if longer else MISSING for factor, (shorter, longer) in pairs]
+    if "age" in kinds:
+        row.append(_second(counts.age))
+    if "first" in kinds:
+        row.append(float(counts.age == NOTHING_BEFORE))
+    if counts.known is not None:
+        if "since_first_fraud" in kinds:
+            row.append(_second(counts.known.first))
+        if "since_last_fraud" in kinds:
+            row.append(_second(counts.known.last))
+        if "fraud_run" in kinds:
+            row.append(counts.known.run)
     return row
 
 
-def _sum_rows(sums: LinkSums) -> FloatArray:
-    units, records = sums.units.astype(np.float64), sums.records.astype(np.float64)
-    mean = np.divide(units, records * sums.scale, out=np.full_like(units, np.nan), where=records > 0)
-    return _interleaved(units / sums.scale, mean)
+def _shares(part: FloatArray, whole: FloatArray) -> FloatArray:
+    return np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0)
 
 
-def _sum_row(sums: Sums) -> list[float]:
-    row = []
-    for total, n in zip(sums.units, sums.records, strict=True):
-        # The scale is a float: a sum becomes the nearest one before it is divided, as it does in an array.
-        row.append(total / sums.scale)
-        row.append(total / (n * sums.scale) if n else MISSING)
-    return row
+def _seconds(times: IntArray) -> FloatArray:
+    found: FloatArray = np.where(times == NOTHING_BEFORE, np.nan, times / _MICROSECONDS)
+    return found
 
 
-def _interleaved(*blocks: FloatArray) -> FloatArray:
-    """Put blocks of shape (n, W) side by side, window by window."""
-    stacked = np.stack(blocks, axis=2)
-    return stacked.reshape(len(stacked), stacked.shape[1] * stacked.shape[2])
+def _second(time: int) -> float:
+    return MISSING if time == NOTHING_BEFORE else time / _MICROSECONDS
 
 
-def _features_of(key: LinkKey, windows: tuple[int, ...]) -> list[Feature]:
-    def feature(name: str, unit: str, sentence: str, *, fraud: bool = False) -> Feature:
+def _factors(spec: WindowSpec) -> list[float]:
+    """By what the count of a window is multiplied to be compared with that of the next longer one."""
+    return [longer / shorter for shorter, longer in pairwise(spec.windows)]
+
+
+def _span(window: int) -> str:
+    return format_duration(window)
+
+
+def _delayed_span(window: int) -> str:
+    return f"{format_duration(window)}_delayed"
+
+
+def _features_of(key: LinkKey, spec: WindowSpec, settings: FeatureSettings) -> Iterator[Feature]:
+    """The features of one link key, in the order of `link_rows`."""
+
+    def feature(name: str, kind: str, same: str) -> Feature:
         return Feature(
             name=f"link_{key.name}_{name}",
             inputs=key.fields or (key.name,),
-            unit=unit,
-            reason=fraud_link_reason(key.name) if fraud else link_reason(key.name),
-            sentence=sentence,
+            unit=_UNITS.get(kind, "records"),
+            reason=fraud_link_reason(key.name) if "fraud" in kind else link_reason(key.name),
+            sentence=_SENTENCES[kind].format(same=same, key=key.name),
         )
 
-    features = []
-    for window in windows:
-        span = format_duration(window)
-        same = _same(key, window)
-        features.append(feature(f"{span}_records", "records", f"Earlier records {same}."))
-        if key.name != PERSON:
-            features.append(feature(f"{span}_persons", "persons", f"Distinct persons {same}."))
-        features.append(feature(f"{span}_{_FRAUDS}", "records", f"Known frauds {same}.", fraud=True))
-        features.append(
-            feature(f"{span}_{_FRAUD_SHARE}", "share", f"Share of known frauds {same}.", fraud=True)
-        )
-    features.append(feature("since_last", "seconds", f"Time since the last record with the same {key.name}."))
-    return features
+    def kinds_of(order: Sequence[CountKind]) -> list[CountKind]:
+        return [kind for kind in order if kind in spec.counts]
 
-
-def _features_of_sums(key: LinkKey, settings: FeatureSettings) -> list[Feature]:
-    amount = settings.links.amount
-    if amount is None:
-        return []
-
-    def feature(window: int, name: str) -> Feature:
-        return Feature(
-            name=f"link_{key.name}_{format_duration(window)}_{snake(amount.signal)}_{name}",
-            inputs=(*(key.fields or (key.name,)), amount.field),
-            unit="as supplied",
-            reason=link_reason(key.name),
-            sentence=f"{name.capitalize()} of the signal {amount.signal} over earlier records {_same(key, window)}.",
-            protected=settings.signals[amount.signal].protected,
-        )
-
-    return [feature(window, name) for window in settings.links.windows for name in ("sum", "mean")]
+    for window in spec.windows:
+        for kind in kinds_of(_IN_WINDOWS):
+            yield feature(f"{_span(window)}_{kind}", kind, _same(key, window))
+    for kind in kinds_of(("since_last",)):
+        yield feature(kind, kind, "")
+    for place in spec.places:
+        amount = spec.amounts[place]
+        for window in spec.windows:
+            for statistic in link_amounts.kinds(spec):
+                yield Feature(
+                    name=f"link_{key.name}_{_span(window)}_{snake(amount.signal)}_{statistic}",
+                    inputs=(*(key.fields or (key.name,)), amount.field),
+                    unit=link_amounts.unit(statistic),
+                    reason=link_reason(key.name),
+                    sentence=link_amounts.sentence(statistic, amount.signal, _same(key, window), spec),
+                    protected=settings.signals[amount.signal].protected,
+                )
+    for window in spec.delayed:
+        for kind in _DELAYED:
+            same = f"{_same(key, window)} the last {format_duration(spec.delay)}"
+            yield feature(f"{_delayed_span(window)}_{kind}", kind, same)
+    if "change" in spec.counts:
+        for shorter, longer in pairwise(spec.windows):
+            yield Feature(
+                name=f"link_{key.name}_{_span(shorter)}_{_span(longer)}_change",
+                inputs=key.fields or (key.name,),
+                unit="ratio",
+                reason=link_reason(key.name),
+                sentence=(
+                    f"Rate of earlier records {_same(key, shorter)} by their rate in the {_span(longer)} before."
+                ),
+            )
+    for kind in kinds_of(_WHOLE):
+        yield feature(kind, kind, "")
 
 
 def _same(key: LinkKey, window: int) -> str:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from struct import Struct
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 
@@ -21,10 +21,12 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.features import addresses, dates, documents, images, links, names, signals
 from scoring_model.features.catalogue import MISSING, Family, Feature, Group
 from scoring_model.features.distinct import evaluate, number_column
+from scoring_model.features.local_time import Offsets
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.features.state import FittedState
 from scoring_model.history import (
     NOTHING_BEFORE,
+    Amount,
     Counts,
     LinkKey,
     WindowSpec,
@@ -39,7 +41,7 @@ _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
 
 
-_DERIVED: Final = frozenset({"eventDay", "eventHour"})
+_DERIVED: Final = frozenset({"eventDay", "eventHour", "localDay", "localHour"})
 """Inputs that the instant of the event gives."""
 
 
@@ -53,10 +55,13 @@ class StartedRow:
         The features of values, NaN where the instant takes part.
     inputs : mapping of str to object
         The values of the record that are read together with the instant.
+    amounts : tuple of int or None
+        Its amounts in units.
     """
 
     floats: tuple[float, ...] = field(repr=False)
     inputs: Mapping[str, object] = field(repr=False)
+    amounts: tuple[int | None, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ class FeatureMatrix:
         of_signals = {name: self.state.vocabulary(f"signals.{name}") for name in self.settings.signals}
         every = (
             names.family(self.state.names),
-            dates.family(),
+            dates.family(local=self.settings.time_zone is not None),
             documents.family(self.state.vocabulary("citizenship"), self.state.documents),
             addresses.family(self.state.vocabulary("address.country"), self.state.lines),
             images.family(),
@@ -188,7 +193,8 @@ class FeatureMatrix:
                 floats += function(value(single))
             else:
                 floats += function(*map(value, inputs))
-        return StartedRow(tuple(floats), {name: value(name) for name in self._dated_fields})
+        amounts = [amount.units(cast("float | None", value(amount.field))) for amount in self.amounts]
+        return StartedRow(tuple(floats), {name: value(name) for name in self._dated_fields}, tuple(amounts))
 
     def finish(self, started: StartedRow, event_time: int, history: Mapping[str, Counts]) -> FloatArray:
         """Complete the row of one record.
@@ -207,15 +213,15 @@ class FeatureMatrix:
         ndarray of shape (d,), float64
         """
         floats = list(started.floats)
-        known = {**started.inputs, **_derived(event_time)}
+        known = {**started.inputs, **_derived(event_time, self.state.zone)}
         for use, columns in self._dated:
             floats[columns] = use.group.function(*map(known.__getitem__, use.group.inputs))
         for key in self.link_keys:
             counts = history.get(key.name)
-            if counts is None or counts.since_last == NOTHING_BEFORE:
+            if counts is None or counts.age == NOTHING_BEFORE:
                 floats += self._no_links[key.name]
             else:
-                floats += links.link_row(key, counts)
+                floats += links.link_row(self.specs[key.name], counts, started.amounts)
         # Several times as fast as an array of a list.
         row = np.frombuffer(bytearray(self._packed.pack(*floats)))
         return row if self._places is None else row[self._places]
@@ -226,9 +232,19 @@ class FeatureMatrix:
         return self.settings.links.link_keys
 
     @cached_property
-    def spec(self) -> WindowSpec:
-        """The window specification of this use."""
-        return self.settings.links.spec
+    def specs(self) -> Mapping[str, WindowSpec]:
+        """What is counted under each link key, by its name."""
+        return self.settings.links.specs
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        """The amounts of a history."""
+        return self.settings.links.every_amount
+
+    @cached_property
+    def reach(self) -> int:
+        """How far back history is read, in microseconds."""
+        return self.settings.links.reach
 
     @cached_property
     def _groups(self) -> tuple[Group, ...]:
@@ -291,8 +307,7 @@ class FeatureMatrix:
     @cached_property
     def _no_links(self) -> Mapping[str, list[float]]:
         """Features of each link key without a past."""
-        nothing = Counts.nothing(self.spec)
-        return {key.name: links.link_row(key, nothing) for key in self.link_keys}
+        return {name: links.link_row(spec, Counts.nothing(spec)) for name, spec in self.specs.items()}
 
     def _problems(self) -> list[str]:
         known = [feature.name for feature in self.catalogue]
@@ -316,7 +331,7 @@ class FeatureMatrix:
 
     def _fill_values(self, table: RecordTable, rows: FloatArray) -> None:
         """Write the features of values, from the first column on."""
-        inputs = _inputs(table, {name for use in self._uses for name in use.group.inputs})
+        inputs = _inputs(table, {name for use in self._uses for name in use.group.inputs}, self.state.zone)
         start = 0
         for use in self._uses:
             block = evaluate(use.group, [inputs[name] for name in use.group.inputs])
@@ -332,27 +347,39 @@ class FeatureMatrix:
         known = np.flatnonzero(table.label_times != NEVER)
         labels = TableLabels(known, table.label_times[known], table.labels[known] == 1)
         persons = person_codes(table, alone=True)
-        times, spec = table.event_times, self.spec
-        amounts = None if spec.amount is None else table_amounts(table, spec.amount)
+        times = table.event_times
+        amounts = [table_amounts(table, amount) for amount in self.amounts]
         wanted = self._kept_of(links.link_features(self.settings))
         before = 0
         for key in self.link_keys:
+            spec = self.specs[key.name]
             counts = sweep(key_codes(table, key), times, persons, labels, spec, amounts)
-            block = links.link_rows(key, counts)
+            block = links.link_rows(spec, counts, amounts)
             first, last = np.searchsorted(wanted, (before, before + block.shape[1])).tolist()
             kept = wanted[first:last] - before
             rows[:, first:last] = block if len(kept) == block.shape[1] else block[:, kept]
             before += block.shape[1]
 
 
-def _derived(event_time: int) -> dict[str, int]:
-    return {"eventDay": event_time // _DAY, "eventHour": event_time // _HOUR % 24}
+def _derived(event_time: int, zone: Offsets) -> dict[str, int]:
+    local = zone.local(event_time)
+    return {
+        "eventDay": event_time // _DAY,
+        "eventHour": event_time // _HOUR % 24,
+        "localDay": local // _DAY,
+        "localHour": local // _HOUR % 24,
+    }
 
 
-def _inputs(table: RecordTable, names: Iterable[str]) -> dict[str, Column]:
+def _inputs(table: RecordTable, names: Iterable[str], zone: Offsets) -> dict[str, Column]:
     """Inputs of value functions; a missing value has the code 0."""
-    times = table.event_times
-    derived = {"eventDay": times // _DAY, "eventHour": times // _HOUR % 24}
+    times, local = table.event_times, zone.local_of(table.event_times)
+    derived = {
+        "eventDay": times // _DAY,
+        "eventHour": times // _HOUR % 24,
+        "localDay": local // _DAY,
+        "localHour": local // _HOUR % 24,
+    }
     return {name: number_column(derived[name]) if name in derived else _field(table, name) for name in names}
 
 

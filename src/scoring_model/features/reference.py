@@ -65,7 +65,9 @@ def _chapters(matrix: FeatureMatrix) -> Iterable[tuple[str, Sequence[Feature]]]:
     for family in matrix.families:
         yield family.name.capitalize(), [feature for group in family.groups for feature in group.features]
     for key in matrix.settings.links.link_keys:
-        of_key = replace(matrix.settings.links, keys={key.name: key.parts})
+        every = matrix.settings.links
+        own = {name: settings for name, settings in every.by_key.items() if name == key.name}
+        of_key = replace(every, keys={key.name: key.parts}, by_key=own)
         yield f"Links by {key.name}", link_features(replace(matrix.settings, links=of_key))
 
 

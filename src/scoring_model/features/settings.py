@@ -2,12 +2,21 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, get_args
 
-from scoring_model.contract.violation import Invalid, Violation, check_fields
-from scoring_model.history import PERSON, Amount, LinkKey, WindowSpec
+from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
+from scoring_model.history import (
+    DEFAULT_COUNTS,
+    DEFAULT_STATISTICS,
+    PERSON,
+    Amount,
+    CountKind,
+    LinkKey,
+    Statistic,
+    WindowSpec,
+)
 from scoring_model.records import Duration, SignalType
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
@@ -81,6 +90,25 @@ class SignalSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class KeySettings:
+    """What is counted under one link key, where it differs from what is counted under the others.
+
+    Parameters
+    ----------
+    windows, delayed_windows, counts, statistics : tuple, optional
+        As in `LinkSettings`, which holds where there is none.
+    amounts : tuple of str, optional
+        Signals of the amounts that are summed, by default all.
+    """
+
+    windows: tuple[Duration, ...] | None = None
+    delayed_windows: tuple[Duration, ...] | None = None
+    counts: tuple[CountKind, ...] | None = None
+    amounts: tuple[str, ...] | None = None
+    statistics: tuple[Statistic, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LinkSettings:
     """Which values tie records together, over which windows, and what is summed in them.
 
@@ -91,10 +119,24 @@ class LinkSettings:
         names and date of birth, else ``subjectId``.
     windows : tuple of int
         Lengths in microseconds, ascending; written as ``24h`` or ``30d``.
+    delayed_windows : tuple of int
+        Lengths of windows that end `delay` before the event, so that they hold records whose label is known.
+    delay : int, optional
+        Microseconds; by default that of the labels of the records.
+    counts : tuple of str
+        What is counted in the windows; a delayed window counts records, known frauds and their share.
     cap : int
         The number of latest records that a window sees.
     amount : Amount, optional
-        A signal whose sum and mean over the records that a window sees are features too.
+        A signal whose sum and mean over the records that a window sees are features too; `amounts` of one.
+    amounts : tuple of Amount
+        Signals of which `statistics` over the records that a window sees are features too.
+    statistics : tuple of str
+        What is known of each amount.
+    above : int
+        The multiple of the mean above which the statistic `above` counts an amount, at least 1.
+    by_key : mapping of str to KeySettings
+        What differs under single keys.
 
     Raises
     ------
@@ -104,8 +146,15 @@ class LinkSettings:
 
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {PERSON: ()})
     windows: tuple[Duration, ...] = (HOUR, 24 * HOUR, 7 * DAY, 30 * DAY, 90 * DAY)
+    delayed_windows: tuple[Duration, ...] = ()
+    delay: Duration | None = None
+    counts: tuple[CountKind, ...] = DEFAULT_COUNTS
     cap: int = 256
     amount: Amount | None = None
+    amounts: tuple[Amount, ...] = ()
+    statistics: tuple[Statistic, ...] = DEFAULT_STATISTICS
+    above: int = 3
+    by_key: Mapping[str, KeySettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         violations = [
@@ -113,17 +162,42 @@ class LinkSettings:
             for name, parts in self.keys.items()
             for found in _key_violations(name, parts)
         ]
-        try:
-            _ = self.spec
-        except Invalid as error:
-            violations += error.violations
+        violations += _spec_violations(self)
         if violations:
             raise Invalid(violations)
 
     @property
-    def spec(self) -> WindowSpec:
-        """The window specification of these settings."""
-        return WindowSpec(windows=tuple(self.windows), cap=self.cap, amount=self.amount)
+    def every_amount(self) -> tuple[Amount, ...]:
+        """The amounts of the history, in the order of their masks."""
+        return self.amounts if self.amount is None else (self.amount,)
+
+    @property
+    def specs(self) -> dict[str, WindowSpec]:
+        """What is counted under each link key, by its name."""
+        return {name: self.spec_of(name) for name in sorted(self.keys)}
+
+    @property
+    def reach(self) -> int:
+        """How far back the windows of all keys look, in microseconds."""
+        return max((spec.reach for spec in self.specs.values()), default=self.windows[-1])
+
+    def spec_of(self, name: str) -> WindowSpec:
+        """What is counted under one link key."""
+        own = self.by_key.get(name, KeySettings())
+        signals = [amount.signal for amount in self.every_amount]
+        counts = self.counts if own.counts is None else own.counts
+        return WindowSpec(
+            windows=self.windows if own.windows is None else own.windows,
+            cap=self.cap,
+            delay=self.delay or 0,
+            delayed=self.delayed_windows if own.delayed_windows is None else own.delayed_windows,
+            amounts=self.every_amount,
+            summed=None if own.amounts is None else tuple(signals.index(signal) for signal in own.amounts),
+            # Under the person there is one person.
+            counts=tuple(kind for kind in counts if name != PERSON or kind != "persons"),
+            statistics=self.statistics if own.statistics is None else own.statistics,
+            above=self.above,
+        )
 
     @property
     def link_keys(self) -> tuple[LinkKey, ...]:
@@ -144,6 +218,8 @@ class FeatureSettings:
         carries.
     exclude : tuple of str
         Names of features to leave out.
+    time_zone : str, optional
+        The zone of the features of local time; without one there are none.
 
     Raises
     ------
@@ -156,17 +232,55 @@ class FeatureSettings:
     families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    time_zone: str | None = None
 
     def __post_init__(self) -> None:
-        amount = self.links.amount
-        if amount is None:
-            return
-        kind = self.signals[amount.signal].type if amount.signal in self.signals else None
-        if kind is not SignalType.NUMBER:
+        violations = []
+        if self.links.delay is None and any(spec.delayed for spec in self.links.specs.values()):
+            detail = "delayed windows need links.delay or records.labels.delay"
+            violations.append(Violation("/links/delayed_windows", "no_delay", detail))
+        for place, amount in enumerate(self.links.every_amount):
+            kind = self.signals[amount.signal].type if amount.signal in self.signals else None
+            if kind is SignalType.NUMBER:
+                continue
+            where = "/links/amount/signal" if self.links.amount else f"/links/amounts/{place}/signal"
             detail = f"must be of type number, {amount.signal} is of type {kind}"
             if kind is None:
                 detail = f"there is no signal {amount.signal}"
-            raise Invalid([Violation("/links/amount/signal", "not_a_number", detail)])
+            violations.append(Violation(where, "not_a_number", detail))
+        if violations:
+            raise Invalid(violations)
+
+
+def _spec_violations(links: LinkSettings) -> Iterator[Violation]:
+    signals = [amount.signal for amount in links.every_amount]
+    if links.amount is not None and links.amounts:
+        yield Violation(pointer("amounts"), "repeated", "amount is there too: name all of them in amounts")
+    for signal in sorted({signal for signal in signals if signals.count(signal) > 1}):
+        yield Violation(pointer("amounts"), "repeated", f"{signal} stands twice")
+    known = True
+    for name, own in links.by_key.items():
+        if name not in links.keys:
+            yield Violation(pointer("by_key", name), "unknown_key", f"there is no link key {name}")
+        for signal in own.amounts or ():
+            if signal not in signals:
+                known = False
+                where = pointer("by_key", name, "amounts")
+                yield Violation(where, "unknown_signal", f"{signal} is none of the amounts")
+    if not known:
+        return
+    found: dict[Violation, None] = {}
+    for name in [*links.keys, ""]:
+        try:
+            links.spec_of(name)
+        except Invalid as error:
+            own = links.by_key.get(name, KeySettings())
+            for violation in error.violations:
+                field_ = {"delayed": "delayed_windows"}.get(violation.field, violation.field)
+                of_key = getattr(own, field_, None) is not None
+                where = pointer("by_key", name, field_) if of_key else pointer(field_)
+                found[replace(violation, pointer=where)] = None
+    yield from found
 
 
 def _key_violations(name: str, parts: tuple[str, ...]) -> Iterator[Violation]:

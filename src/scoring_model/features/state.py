@@ -10,6 +10,7 @@ import numpy as np
 
 from scoring_model.arrays import IntArray
 from scoring_model.features.catalogue import MISSING
+from scoring_model.features.local_time import Offsets
 from scoring_model.features.settings import FeatureSettings
 from scoring_model.history import person_codes
 from scoring_model.records import RecordTable, SignalType
@@ -214,12 +215,15 @@ class FittedState:
         Types of document by the country of the address.
     vocabularies : mapping of str to Vocabulary
         By field name, such as ``address.country`` or ``signals.channel``.
+    zone : Offsets
+        Of the time zone of the use; UTC without one.
     """
 
     names: NgramTable = field(default_factory=lambda: NgramTable({}))
     lines: NgramTable = field(default_factory=lambda: NgramTable({}))
     documents: ShareTable = field(default_factory=lambda: ShareTable({}))
     vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict)
+    zone: Offsets = field(default_factory=Offsets)
 
     def vocabulary(self, name: str) -> Vocabulary:
         """The vocabulary of a field; an empty one when nothing was fitted."""
@@ -232,6 +236,7 @@ class FittedState:
             "lines": self.lines.counts,
             "documents": self.documents.counts,
             "vocabularies": {name: list(v.values) for name, v in sorted(self.vocabularies.items())},
+            **({} if self.zone == Offsets() else {"zone": self.zone.to_json()}),
         }
 
     @classmethod
@@ -242,6 +247,7 @@ class FittedState:
             lines=NgramTable(plain.get("lines", {})),
             documents=ShareTable(plain.get("documents", {})),
             vocabularies={name: Vocabulary(values) for name, values in plain["vocabularies"].items()},
+            zone=Offsets.from_json(plain["zone"]) if "zone" in plain else Offsets(),
         )
 
 
@@ -269,6 +275,7 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
             name: Vocabulary.fit(_persons_by_value(table, name, persons))
             for name in sorted([*_VOCABULARY_FIELDS, *categories])
         },
+        zone=Offsets() if settings.time_zone is None else Offsets.of(settings.time_zone),
     )
 
 

@@ -1,5 +1,6 @@
 """Point-in-time counts over a whole table, in one linear sweep with pointers that only advance."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +9,9 @@ from numpy.typing import NDArray
 
 from scoring_model.arrays import BoolArray, IntArray
 from scoring_model.history.amounts import TableAmounts
-from scoring_model.history.windows import (
-    LinkCounts,
-    LinkSums,
-    WindowSpec,
-)
+from scoring_model.history.counts import NOTHING_BEFORE, LinkCounts
+from scoring_model.history.spec import WindowSpec
+from scoring_model.history.sweep_amounts import sum_windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,32 @@ class TableLabels:
     frauds: BoolArray
 
 
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """The records that have a link key, sorted by key and time, and their labels.
+
+    Parameters
+    ----------
+    order : ndarray of shape (m,), int64
+        The row of each record.
+    keys, times : ndarray of shape (m,), int64
+    labels : tuple of ndarray
+        Positions, instants and verdicts, sorted by key and instant.
+    """
+
+    order: IntArray
+    keys: IntArray
+    times: IntArray
+    labels: tuple[IntArray, IntArray, BoolArray]
+
+
 def sweep(
     keys: IntArray,
     times: IntArray,
     persons: IntArray,
     labels: TableLabels,
     spec: WindowSpec,
-    amounts: TableAmounts | None = None,
+    amounts: Sequence[TableAmounts] = (),
 ) -> LinkCounts:
     """Count the past of every record of a table under one link key.
 
@@ -52,8 +70,8 @@ def sweep(
         Event times, microseconds, in any order.
     persons : ndarray of shape (n,), int64
         Codes of persons.
-    amounts : TableAmounts, optional
-        Needed where the law sums them.
+    amounts : sequence of TableAmounts
+        One for each amount of the specification.
 
     Returns
     -------
@@ -63,59 +81,109 @@ def sweep(
     Raises
     ------
     ValueError
-        If the law sums amounts and none are given.
+        If the specification sums an amount that is not given.
     """
     counts = LinkCounts.nothing(len(keys), spec)
-    linked = np.flatnonzero(keys >= 0)
-    if not len(linked):
+    if spec.places and len(amounts) <= max(spec.places):
+        raise ValueError("the specification sums amounts: they must be given")
+    rows = np.flatnonzero(keys >= 0)
+    if not len(rows):
         return counts
-    order = linked[np.lexsort((times[linked], keys[linked]))]
-    label_positions, label_times, label_frauds = _labels_by_group(order, keys, labels)
-    _sweep_sorted(
-        order,
-        keys[order],
-        times[order],
-        _dense_pairs(keys[order], persons[order]),
-        label_positions,
-        label_times,
-        label_frauds,
-        np.array(spec.windows, dtype=np.int64),
-        spec.cap,
+    order = rows[np.lexsort((times[rows], keys[rows]))]
+    linked = _Linked(order, keys[order], times[order], _labels_by_group(order, keys, labels))
+    pairs = _dense_pairs(linked.keys, persons[order])
+    ends = _count(
+        linked,
+        pairs,
+        (spec.windows, 0, spec.cap),
         counts.records,
         counts.persons,
         counts.frauds,
         counts.since_last,
     )
-    if counts.sums is not None:
-        if amounts is None:
-            raise ValueError("the law sums amounts: they must be given")
-        _sum_windows(counts.sums, amounts, order, _first_of_instant(times[order]), counts.records)
+    starts = ends[:, None] - counts.records[order]
+    seen = _Seen(starts[:, -1], ends, ends, ends)
+    if spec.delayed:
+        old_ends = _count(
+            linked,
+            pairs,
+            (spec.delayed, spec.delay, spec.cap),
+            counts.delayed_records,
+            np.empty_like(counts.delayed_records),
+            counts.delayed_frauds,
+            np.empty_like(counts.since_last),
+        )
+        seen = seen.with_older(old_ends - counts.delayed_records[order, -1], old_ends)
+    oldest = np.where(seen.old_ends > seen.old_starts, seen.old_starts, seen.starts)
+    any_seen = (seen.ends > seen.starts) | (seen.old_ends > seen.old_starts)
+    counts.age[order] = np.where(any_seen, linked.times - linked.times[oldest], NOTHING_BEFORE)
+    if counts.known is not None:
+        found = counts.known
+        arrays = (seen.starts, seen.ends, seen.old_starts, seen.old_ends)
+        _time_frauds(
+            order,
+            linked.keys,
+            linked.times,
+            *linked.labels,
+            *arrays,
+            spec.delay,
+            found.first,
+            found.last,
+            found.run,
+        )
+    for place, sums in zip(spec.places, counts.sums, strict=True):
+        sum_windows(sums, amounts[place], order, starts, ends, spec.above)
     return counts
 
 
-def _first_of_instant(times: IntArray) -> IntArray:
-    """Where, in sorted order, the records begin that share the instant of each: what it sees ends there.
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Positions of what the longest windows see: [start, end), then [old start, old end) behind it.
 
-    Where that is in the group of another key, the record is of the first instant of its own and sees nothing.
+    Parameters
+    ----------
+    starts, ends, old_starts, old_ends : ndarray of shape (m,), int64
     """
-    new = np.ones(len(times), dtype=np.bool_)
-    new[1:] = np.diff(times) != 0
-    return np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))
+
+    starts: IntArray
+    ends: IntArray
+    old_starts: IntArray
+    old_ends: IntArray
+
+    def with_older(self, old_starts: IntArray, old_ends: IntArray) -> "_Seen":
+        """What delayed windows see besides, without what is there already."""
+        old_ends = np.minimum(old_ends, self.starts)
+        return _Seen(self.starts, self.ends, np.minimum(old_starts, old_ends), old_ends)
 
 
-def _sum_windows(
-    sums: LinkSums, amounts: TableAmounts, order: IntArray, ends: IntArray, records: NDArray[np.int32]
-) -> None:
-    """Fill the sums: what a window sees lies together in `order`, so its sum is one of two running totals.
-
-    Differences of integers are exact even where a running total leaves 64 bits, as long as the sum does not.
-    """
-    units = np.concatenate([[0], np.cumsum(amounts.units[order])])
-    present = np.concatenate([[0], np.cumsum(amounts.present[order])])
-    for w in range(records.shape[1]):
-        starts = ends - records[order, w]
-        sums.units[order, w] = units[ends] - units[starts]
-        sums.records[order, w] = present[ends] - present[starts]
+def _count(
+    linked: _Linked,
+    pairs: IntArray,
+    limits: tuple[tuple[int, ...], int, int],
+    records: NDArray[np.int32],
+    persons: NDArray[np.int32],
+    frauds: NDArray[np.int32],
+    since_last: IntArray,
+) -> IntArray:
+    """Fill the counts of windows of some lengths that end a delay before; returns where what they see ends."""
+    lengths, delay, cap = limits
+    ends = np.empty(len(linked.order), dtype=np.int64)
+    _sweep_sorted(
+        linked.order,
+        linked.keys,
+        linked.times,
+        pairs,
+        *linked.labels,
+        np.array(lengths, dtype=np.int64),
+        delay,
+        cap,
+        records,
+        persons,
+        frauds,
+        since_last,
+        ends,
+    )
+    return ends
 
 
 def _dense_pairs(keys: IntArray, persons: IntArray) -> IntArray:
@@ -150,13 +218,15 @@ def _sweep_sorted(
     label_times: IntArray,
     label_frauds: BoolArray,
     windows: IntArray,
+    delay: int,
     cap: int,
     records: NDArray[np.int32],
     persons: NDArray[np.int32],
     frauds: NDArray[np.int32],
     since_last: IntArray,
+    ends: IntArray,
 ) -> None:
-    """Fill the counts. All inputs but `order` are in sorted order; outputs are in the order of the table."""
+    """Fill the counts. Inputs and `ends` are in sorted order, the other outputs in the order of the table."""
     n, n_windows = len(order), len(windows)
     visits = np.zeros(
         (n_windows, n), dtype=np.int32
@@ -185,7 +255,8 @@ def _sweep_sorted(
                     if low[w] <= j < high:
                         n_frauds[w] += 1 if is_fraud[j] else -1
             label += 1
-        while times[high] < at:
+        upto = at - delay
+        while times[high] < upto:
             for w in range(n_windows):
                 visits[w, pairs[high]] += 1
                 n_persons[w] += visits[w, pairs[high]] == 1
@@ -193,7 +264,7 @@ def _sweep_sorted(
             high += 1
         oldest_visible = times[high - cap] if high - start >= cap else times[start]
         for w in range(n_windows):
-            first = max(at - windows[w], oldest_visible)
+            first = max(upto - windows[w], oldest_visible)
             while low[w] < high and times[low[w]] < first:
                 visits[w, pairs[low[w]]] -= 1
                 n_persons[w] -= visits[w, pairs[low[w]]] == 0
@@ -204,3 +275,66 @@ def _sweep_sorted(
             frauds[order[i], w] = n_frauds[w]
         if high > low[n_windows - 1]:
             since_last[order[i]] = at - times[high - 1]
+        ends[i] = high
+
+
+@njit(cache=True, nogil=True)
+def _time_frauds(
+    order: IntArray,
+    keys: IntArray,
+    times: IntArray,
+    label_positions: IntArray,
+    label_times: IntArray,
+    label_frauds: BoolArray,
+    starts: IntArray,
+    ends: IntArray,
+    old_starts: IntArray,
+    old_ends: IntArray,
+    delay: int,
+    first: IntArray,
+    last: IntArray,
+    run: NDArray[np.int32],
+) -> None:
+    """Fill the times of known frauds by a walk over what the windows see, once for each key and instant."""
+    is_fraud = np.zeros(len(order), dtype=np.bool_)
+    label, known = 0, 0
+    for i in range(len(order)):
+        at = times[i]
+        if i == 0 or keys[i] != keys[i - 1]:
+            known = 0
+            while label < len(label_positions) and label_positions[label] < i:
+                label += 1
+        elif at == times[i - 1]:
+            first[order[i]] = first[order[i - 1]]
+            last[order[i]] = last[order[i - 1]]
+            run[order[i]] = run[order[i - 1]]
+            continue
+        while (
+            label < len(label_positions)
+            and label_times[label] < at
+            and keys[label_positions[label]] == keys[i]
+        ):
+            j = label_positions[label]
+            known += int(label_frauds[label]) - int(is_fraud[j])
+            is_fraud[j] = label_frauds[label]
+            label += 1
+        if known == 0:
+            continue
+        counted, stopped, is_stopped = 0, at, False
+        for low, high in ((starts[i], ends[i]), (old_starts[i], old_ends[i])):
+            for j in range(high - 1, low - 1, -1):
+                if is_fraud[j]:
+                    if counted == 0:
+                        last[order[i]] = at - times[j]
+                    counted += 1
+                    first[order[i]] = at - times[j]
+                elif not is_stopped and times[j] < at - delay:
+                    stopped, is_stopped = times[j], True
+        if not is_stopped:
+            run[order[i]] = counted
+            continue
+        for low, high in ((starts[i], ends[i]), (old_starts[i], old_ends[i])):
+            for j in range(high - 1, low - 1, -1):
+                if times[j] <= stopped:
+                    break
+                run[order[i]] += is_fraud[j]

@@ -2,18 +2,16 @@
 
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
 from operator import itemgetter
 from struct import Struct
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring_model.contract.violation import check_fields
-from scoring_model.history.amounts import Amount, TableAmounts, table_amounts
+from scoring_model.history.amounts import TableAmounts, table_amounts
+from scoring_model.history.counts import NOTHING_BEFORE, Counts, DelayedCounts, FraudTimes, Sums
 from scoring_model.history.keys import LinkKey, key_codes, person_codes
+from scoring_model.history.spec import WindowSpec
 from scoring_model.records import NEVER, RecordTable
 
 _LABEL: Final = Struct("<qb")
@@ -70,40 +68,10 @@ def says_fraud(packed: bytes, *, before: int) -> bool:
     return fraud
 
 
-NOTHING_BEFORE = -1
-"""Value of ``since_last`` without an earlier record in the longest window."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WindowSpec:
-    """Which windows are counted, how many records each may see, and what is summed.
-
-    Parameters
-    ----------
-    windows : tuple of int
-        Lengths in microseconds, positive and strictly ascending.
-    cap : int
-        The number of latest records that a window sees; those of the same instant as the last come with it.
-    amount : Amount, optional
-        What is summed over the records that a window sees.
-    """
-
-    windows: tuple[int, ...]
-    cap: int = 256
-    amount: Amount | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(
-            self,
-            ("windows", "one or more lengths", bool(self.windows)),
-            ("windows", "longer than 0 microseconds each", all(length > 0 for length in self.windows)),
-            ("windows", "strictly ascending", all(a < b for a, b in pairwise(self.windows))),
-            ("cap", "at least 1", self.cap >= 1),
-        )
-
-
 class PastRecord(NamedTuple):
-    """One earlier record under a link key. Any tuple of these will do; the amount may lack where none is summed.
+    """One earlier record under a link key. Any tuple of these will do.
+
+    Further amounts follow the first, and where none are summed there need be none.
 
     Parameters
     ----------
@@ -123,108 +91,8 @@ class PastRecord(NamedTuple):
     amount: int | None = None
 
 
-_AnyRecord: TypeAlias = tuple[int, Hashable, bytes | None] | tuple[int, Hashable, bytes | None, int | None]
-
-Past: TypeAlias = Sequence[_AnyRecord]
+Past: TypeAlias = Sequence[tuple[Any, ...]]
 """Records under one link key in the form of `PastRecord`, the latest first; those of one instant in any order."""
-
-
-class Sums(NamedTuple):
-    """Amounts of one link key for one record and W windows.
-
-    Parameters
-    ----------
-    units : tuple of W int
-        Sum of the amounts in the window.
-    records : tuple of W int
-        How many records in the window have one.
-    scale : float
-        Units in one.
-    """
-
-    units: tuple[int, ...]
-    records: tuple[int, ...]
-    scale: float
-
-
-class Counts(NamedTuple):
-    """Counts of one link key for one record and W windows.
-
-    Parameters
-    ----------
-    records, persons, frauds : tuple of W int
-        Earlier records in the window, distinct persons among them, and those known by then to be fraud.
-    since_last : int
-        Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
-    sums : Sums or None
-        None where the law sums nothing.
-    """
-
-    records: tuple[int, ...]
-    persons: tuple[int, ...]
-    frauds: tuple[int, ...]
-    since_last: int
-    sums: Sums | None = None
-
-    @classmethod
-    def nothing(cls, spec: WindowSpec) -> "Counts":
-        """Counts of a record without any past."""
-        none = (0,) * len(spec.windows)
-        sums = None if spec.amount is None else Sums(none, none, spec.amount.scale)
-        return cls(none, none, none, NOTHING_BEFORE, sums)
-
-
-@dataclass(frozen=True, slots=True)
-class LinkSums:
-    """Amounts of one link key, for n records and W windows.
-
-    Parameters
-    ----------
-    units : ndarray of shape (n, W), int64
-        Sum of the amounts in the window.
-    records : ndarray of shape (n, W), int32
-        How many records in the window have one.
-    scale : float
-        Units in one.
-    """
-
-    units: NDArray[np.int64] = field(repr=False)
-    records: NDArray[np.int32] = field(repr=False)
-    scale: float
-
-
-@dataclass(frozen=True, slots=True)
-class LinkCounts:
-    """Counts of one link key, for n records and W windows.
-
-    Parameters
-    ----------
-    records, persons, frauds : ndarray of shape (n, W), int32
-        Earlier records in the window, distinct persons among them, and those known by then to be fraud.
-    since_last : ndarray of shape (n,), int64
-        Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
-    sums : LinkSums or None
-        None where the law sums nothing.
-    """
-
-    records: NDArray[np.int32]
-    persons: NDArray[np.int32]
-    frauds: NDArray[np.int32]
-    since_last: NDArray[np.int64] = field(repr=False)
-    sums: LinkSums | None = None
-
-    @classmethod
-    def nothing(cls, n: int, spec: WindowSpec) -> "LinkCounts":
-        """Counts of `n` records without any past."""
-        shape = (n, len(spec.windows))
-
-        def zeros() -> NDArray[np.int32]:
-            return np.zeros(shape, dtype=np.int32)
-
-        sums = (
-            None if spec.amount is None else LinkSums(np.zeros(shape, np.int64), zeros(), spec.amount.scale)
-        )
-        return cls(zeros(), zeros(), zeros(), np.full(n, NOTHING_BEFORE, dtype=np.int64), sums)
 
 
 def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
@@ -232,49 +100,73 @@ def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
 
     Parameters
     ----------
-    past : sequence of (int, hashable, bytes or None) or (int, hashable, bytes or None, int or None)
-        Time, person and packed labels of the records of the same link key, the latest first, and their amounts
-        where the law sums them. Those at or after `at` and those before the longest window are left out here; it
-        is enough to give the records that the longest window sees.
+    past : sequence of tuple
+        Records of the same link key in the form of `PastRecord`, the latest first. Those at or after `at` and those
+        that no window sees are left out here; it is enough to give the records that the longest window and the longest
+        delayed window see.
     at : int
         Event time of the record, microseconds.
 
     Examples
     --------
-    >>> law = WindowSpec(windows=(10, 100))
-    >>> count_before([(95, "a", None), (60, "b", None), (50, "a", None)], at=100, law=law)
-    Counts(records=(1, 3), persons=(1, 2), frauds=(0, 0), since_last=5, sums=None)
+    >>> spec = WindowSpec(windows=(10, 100))
+    >>> counts = count_before([(95, "a", None), (60, "b", None), (50, "a", None)], at=100, spec=spec)
+    >>> counts.records, counts.persons, counts.since_last
+    ((1, 3), (1, 2), 5)
     """
     if not past:
         return Counts.nothing(spec)
     first = bisect_right(past, -at, key=_backwards) if past[0][0] >= at else 0
-    ends = _ends(past, first, at, spec)
-    if ends[-1] == first:
+    ends = _ends(past, first, at, spec.windows, spec.cap)
+    old, old_ends = first, [first]
+    if spec.delayed:
+        old = bisect_right(past, spec.delay - at, lo=first, key=_backwards)
+        old_ends = _ends(past, old, at - spec.delay, spec.delayed, spec.cap)
+    seen = past[first : ends[-1]]
+    older = past[max(old, ends[-1]) : old_ends[-1]] if spec.delayed else ()
+    if not seen and not older:
         return Counts.nothing(spec)
-    labelled = any(map(_LABELS, past[first : ends[-1]]))
+    labelled = any(map(_LABELS, seen)) or any(map(_LABELS, older))
+    counted = (
+        tuple([end - first for end in ends]),
+        _persons(past, first, ends),
+        _frauds(past, first, ends, at) if labelled else (0,) * len(ends),
+        at - seen[0][0] if seen else NOTHING_BEFORE,
+        at - (older or seen)[-1][0],
+    )
+    if spec.is_plain:
+        return Counts(*counted)
+    delayed = _NO_DELAYED
+    if spec.delayed:
+        delayed = DelayedCounts(
+            tuple([end - old for end in old_ends]),
+            _frauds(past, old, old_ends, at) if labelled else (0,) * len(old_ends),
+        )
     return Counts(
-        records=tuple([end - first for end in ends]),
-        persons=_persons(past, first, ends),
-        frauds=_frauds(past, first, ends, at) if labelled else (0,) * len(ends),
-        since_last=at - past[first][0],
-        sums=None if spec.amount is None else _sums(past, first, ends, spec.amount.scale),
+        *counted,
+        tuple([_sums(past, first, ends, place, spec) for place in spec.places]),
+        delayed,
+        _fraud_times([*seen, *older], at, spec.delay) if spec.of_frauds else None,
     )
 
 
-_PERSON, _LABELS, _AMOUNT = itemgetter(1), itemgetter(2), itemgetter(3)
+_PERSON, _LABELS = itemgetter(1), itemgetter(2)
+_FIRST_AMOUNT: Final = 3
+_NO_DELAYED: Final = DelayedCounts((), ())
 
 
-def _backwards(record: _AnyRecord) -> int:
+def _backwards(record: tuple[Any, ...]) -> int:
     """The past descends in time; a search wants what ascends."""
-    return -record[0]
+    time: int = record[0]
+    return -time
 
 
-def _ends(past: Past, first: int, at: int, spec: WindowSpec) -> list[int]:
-    """Where each window ends, counted back from `first`. Most ends need no search."""
-    visible = _visible(past, first + spec.cap)
+def _ends(past: Past, first: int, upto: int, windows: Sequence[int], cap: int) -> list[int]:
+    """Where the windows that end before `upto` end, counted back from `first`. Most ends need no search."""
+    visible = _visible(past, first + cap)
     ends, end = [], first
-    for length in spec.windows:
-        start = at - length
+    for length in windows:
+        start = upto - length
         if end < visible and past[end][0] >= start:
             if past[visible - 1][0] >= start:
                 end = visible
@@ -314,19 +206,54 @@ def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, 
     return tuple(counts)
 
 
-def _sums(past: Past, first: int, ends: Sequence[int], scale: float) -> Sums:
-    """Amounts of the records of each window."""
-    units, records, start = [0], [0], first
+def _sums(past: Past, first: int, ends: Sequence[int], place: int, spec: WindowSpec) -> Sums:
+    """One amount of the records of each window."""
+    amount = itemgetter(_FIRST_AMOUNT + place)
+    seen: list[int] = []
+    units, records, highest, above, variances = [], [], [], [], []
+    start = first
     for end in ends:
-        found = [amount for amount in map(_AMOUNT, past[start:end]) if amount is not None]
-        units.append(units[-1] + sum(found))
-        records.append(records[-1] + len(found))
+        seen += [one for one in map(amount, past[start:end]) if one is not None]
         start = end
-    return Sums(tuple(units[1:]), tuple(records[1:]), scale)
+        n, total = len(seen), sum(seen)
+        records.append(n)
+        units.append(total)
+        if spec.of_highest:
+            highest.append(max(seen, default=0))
+        if spec.of_above:
+            above.append(sum([n * one > spec.above * total for one in seen]))
+        if spec.of_squares:
+            variances.append(exact_float(n * sum([one * one for one in seen]) - total * total))
+    return Sums(
+        tuple(units),
+        tuple(records),
+        spec.amounts[place].scale,
+        tuple(highest),
+        tuple(above),
+        tuple(variances),
+    )
+
+
+def exact_float(variance: int) -> float:
+    """The float of hi * 2**60 + lo, each rounded once and then their sum: as `sweep` makes it of limbs."""
+    high, low = divmod(variance, 2**60)
+    return float(high) * 2.0**60 + float(low)
+
+
+def _fraud_times(seen: Past, at: int, delay: int) -> FraudTimes:
+    """Known frauds among what the windows see, the latest first."""
+    known = [bool(labels) and says_fraud(labels, before=at) for labels in map(_LABELS, seen)]
+    frauds = [record[0] for record, fraud in zip(seen, known, strict=True) if fraud]
+    if not frauds:
+        return FraudTimes(NOTHING_BEFORE, NOTHING_BEFORE, 0)
+    others = [record[0] for record, fraud in zip(seen, known, strict=True) if not fraud]
+    stopped = next((time for time in others if time < at - delay), None)
+    run = len(frauds) if stopped is None else sum([time > stopped for time in frauds])
+    return FraudTimes(at - frauds[-1], at - frauds[0], run)
 
 
 def past_counts(
-    table: RecordTable, row: int, keys: Sequence[LinkKey], spec: WindowSpec
+    table: RecordTable, row: int, keys: Sequence[LinkKey], specs: Mapping[str, WindowSpec]
 ) -> Mapping[str, Counts]:
     """Count what a table holds before one of its records.
 
@@ -336,6 +263,8 @@ def past_counts(
         The record and its history, in any order.
     row : int
         Of the record.
+    specs : mapping of str to WindowSpec
+        By the name of the key; all with the same amounts.
 
     Returns
     -------
@@ -344,19 +273,22 @@ def past_counts(
     """
     at = int(table.event_times[row])
     persons = person_codes(table, alone=True)
-    amounts = None if spec.amount is None else table_amounts(table, spec.amount)
+    shared = next(iter(specs.values()), None)
+    amounts = [table_amounts(table, amount) for amount in shared.amounts] if shared is not None else []
     counts = {}
     for key in keys:
         codes = key_codes(table, key)
         linked = np.flatnonzero((codes == codes[row]) & (codes >= 0) & (table.event_times < at))
         latest_first = linked[np.argsort(-table.event_times[linked], kind="stable")]
         past = [_past_record(table, other, int(persons[other]), amounts) for other in latest_first.tolist()]
-        counts[key.name] = count_before(past, at=at, spec=spec)
+        counts[key.name] = count_before(past, at=at, spec=specs[key.name])
     return counts
 
 
-def _past_record(table: RecordTable, row: int, person: int, amounts: TableAmounts | None) -> PastRecord:
+def _past_record(
+    table: RecordTable, row: int, person: int, amounts: Sequence[TableAmounts]
+) -> tuple[Any, ...]:
     known = int(table.label_times[row])
     labels = None if known == NEVER else pack_label(known, fraud=bool(table.labels[row] == 1))
-    amount = int(amounts.units[row]) if amounts is not None and amounts.present[row] else None
-    return PastRecord(int(table.event_times[row]), person, labels, amount)
+    units = [int(amount.units[row]) if amount.present[row] else None for amount in amounts]
+    return (int(table.event_times[row]), person, labels, *units)

@@ -175,5 +175,5 @@ class Scorer(Decider):
         if history is None:
             return self.matrix.row(record, {})
         table = history.append(RecordTable.of(record))
-        links = self.matrix.settings.links
-        return self.matrix.row(record, past_counts(table, len(table) - 1, links.link_keys, links.spec))
+        past = past_counts(table, len(table) - 1, self.matrix.link_keys, self.matrix.specs)
+        return self.matrix.row(record, past)

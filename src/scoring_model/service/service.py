@@ -184,8 +184,8 @@ async def open_service(
     await seal_migrated(store, secrets)
     await _agree_on_links(store, scorer)
     bundles = await _register(store, scorer, clock)
-    await warn_of_short_history(store, clock, longest=scorer.matrix.spec.windows[-1])
-    await note_window(store, scorer.matrix.spec.windows[-1])
+    await warn_of_short_history(store, clock, longest=scorer.matrix.reach)
+    await note_window(store, scorer.matrix.reach)
     service = _assemble(
         store=store,
         scorer=scorer,
@@ -262,7 +262,7 @@ def _assemble(
         scoring=scoring,
         candidates=candidates,
         pending=PendingWork(store=store, queue=queue, candidates=candidates, scoring=scoring, clock=clock),
-        housekeeping=Housekeeping(store=store, clock=clock, longest=scorer.matrix.spec.windows[-1]),
+        housekeeping=Housekeeping(store=store, clock=clock, longest=scorer.matrix.reach),
         vault=vault,
     )
 
@@ -271,9 +271,11 @@ async def _agree_on_links(store: Store, scorer: Scorer) -> None:
     """Record how the first bundle links records, and reject a bundle that differs."""
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
-    amount = scorer.matrix.spec.amount
-    if amount is not None:  # databases from before there were amounts have no `amount`
-        links["amount"] = {"signal": amount.signal, "decimals": amount.decimals}
+    amounts = [{"signal": one.signal, "decimals": one.decimals} for one in scorer.matrix.amounts]
+    if len(amounts) == 1:  # as databases from before there were several have it
+        links["amount"] = amounts[0]
+    elif amounts:
+        links["amounts"] = amounts
     wanted = json.dumps(links, sort_keys=True).encode()
     async with store.writing([WHOLE_DATABASE]) as transaction:
         known = await transaction.fact(_LINKS_FACT)

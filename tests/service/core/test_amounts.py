@@ -63,6 +63,34 @@ async def test_those_of_one_batch_see_the_amounts_of_each_other(world: World) ->
 
 
 @with_service(bundle="summing")
+async def test_delayed_windows_see_behind_a_hot_key(world: World) -> None:
+    """Of 130 payments 20 days ago and 110 of today a window sees the latest 100; before the delay it sees old ones."""
+    caller = await world.client()
+
+    async def pay(times: int) -> None:
+        for _ in range(times // 10):
+            await together(world, *(world.verify(caller, signals=DEVICE) for _ in range(10)))
+
+    await pay(130)
+    world.clock.advance(20 * 86_400)
+    await pay(110)
+    row = await paid(world, caller, None)
+    assert (row["link_device_1d_records"], row["link_device_90d_records"]) == (100, 100)
+    assert (row["link_device_1d_delayed_records"], row["link_device_30d_delayed_records"]) == (0, 100)
+    assert row["link_device_age"] > 20 * 86_400
+    world.clock.advance(6 * 86_400)
+    pair = await together(world, *(world.verify(caller, signals=DEVICE) for _ in range(2)))
+    for answer in pair:
+        late = await world.features(answer.resource.id)
+        assert (late["link_device_1d_delayed_records"], late["link_device_30d_delayed_records"]) == (
+            100,
+            100,
+        )
+        assert late["link_device_1d_records"] == pair.index(answer)
+        assert late["link_device_age"] == pytest.approx(6 * 86_400, abs=60)
+
+
+@with_service(bundle="summing")
 async def test_clients_of_a_history_scope_see_one_sum(world: World) -> None:
     """What a client of the same history scope was paid counts, what another client was paid does not."""
     first, second, other = await world.client("bank"), await world.client("bank"), await world.client()

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 def longest(world: World) -> int:
     """The longest window, in seconds."""
-    return int(world.service.scoring.scorer.matrix.spec.windows[-1] // 1_000_000)
+    return int(world.service.scoring.scorer.matrix.reach // 1_000_000)
 
 
 async def counted(world: World, walk: bool) -> list[str]:

@@ -54,7 +54,8 @@ class Broken:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
         self.matrix = self
-        self.spec = inner.matrix.spec
+        self.settings, self.specs = inner.matrix.settings, inner.matrix.specs
+        self.amounts, self.reach = inner.matrix.amounts, inner.matrix.reach
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -1,6 +1,7 @@
 """Masks over amounts: they come off with the root secret alone, and show nothing without it."""
 
 import os
+import struct
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -57,6 +58,25 @@ def test_masks_come_off(histories: dict[bytes, list[tuple[int, int | None]]]) ->
         assert clear[value] == [
             (*past[:3], units) for past, (_, units) in zip(pasts[value], events, strict=True)
         ]
+
+
+@given(st.dictionaries(_hashes, st.lists(st.tuples(_units, _units, _units), max_size=4), max_size=3))
+def test_masks_of_several_amounts_come_off(histories: dict[bytes, list[tuple[int | None, ...]]]) -> None:
+    """Every amount of an event comes back in its place; equal ones are under masks that differ."""
+    pasts: dict[bytes, list[Past]] = {}
+    for value, events in histories.items():
+        pasts[value] = []
+        for time, amounts in enumerate(events):
+            first, *more = [
+                MASKS.mask("p", [value], time, units, place)[0] for place, units in enumerate(amounts)
+            ]
+            assert len({first, *more}) == 3
+            pasts[value].append((time, b"p", None, first, struct.pack("<2q", *more)))
+    clear = MASKS.unmask("p", pasts, amounts=3)
+    assert clear == {
+        value: [(time, b"p", None, *amounts) for time, amounts in enumerate(events)]
+        for value, events in histories.items()
+    }
 
 
 @given(_hashes, st.integers(-(2**63), 2**63 - 1), _units)

@@ -65,9 +65,15 @@ def test_a_history_with_amounts_scores_alike_as_a_file(
             found = columns(summing_scorer, verdicts.values())
             assert (found["link_mail_90d_records"] == 100).any()
             for key in ("person", "address", "device", "image", "mail", "subject"):
-                for name in ("sum", "mean"):
+                for name in ("sum", "mean", "z", "ratio"):
                     seen = found[f"link_{key}_90d_form_seconds_{name}"]
                     assert np.nanmin(seen) < 0 < np.nanmax(seen)
+                assert (found[f"link_{key}_30d_delayed_records"] > 0).any()
+            # A key with more records than a window sees: those before the delay are read apart.
+            hot = found["link_mail_100d_delayed_records"]
+            assert (hot == 100).any()
+            assert ((hot > 0) & (found["link_mail_90d_records"] == 100) & (hot < 100)).any()
+            assert (found["link_mail_fraud_run"] > 0).any()
 
     asyncio.run(main())
 

@@ -194,18 +194,18 @@ def test_link_rows_of_the_second_version_are_kept(old: Callable[[str], str]) -> 
     url = old("0002")
     rows = [LinkRow(b"h" * 16, time, b"p" * 16, labels) for time, labels in ((7, packed((9, 1))), (5, None))]
     for row in rows:
-        insert(url, "links", row[:-1])
+        insert(url, "links", row[:4])
     asyncio.run(migrate(url))
 
     async def story(store: Store) -> None:
         async with store.writing(["1"]) as transaction:
-            await transaction.insert([LinkRow(b"h" * 16, 8, b"q" * 16, None, -(2**63))])
+            await transaction.insert([LinkRow(b"h" * 16, 8, b"q" * 16, None, -(2**63), b"m")])
             await transaction.link_labels([b"h" * 16], 5, packed((10, 0)))
-            (found,) = await transaction.histories([b"h" * 16], since=0, cap=9, amounts=True)
+            (found,) = await transaction.histories([b"h" * 16], since=0, cap=9, amounts=3)
         assert found == [
-            (8, b"q" * 16, None, -(2**63)),
-            (7, b"p" * 16, packed((9, 1)), None),
-            (5, b"p" * 16, packed((10, 0)), None),
+            (8, b"q" * 16, None, -(2**63), b"m"),
+            (7, b"p" * 16, packed((9, 1)), None, None),
+            (5, b"p" * 16, packed((10, 0)), None, None),
         ]
 
     run_story(url, story)

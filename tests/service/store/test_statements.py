@@ -40,11 +40,15 @@ SWEEPS = {
     for kind, spec in EXPIRY.items()
     for name in ("end", "count", "drop")
 }
+HISTORIES = {
+    f"HISTORIES{' between' if between else ''}": statements.histories(2, between=between)
+    for between in (False, True)
+}
 
 
 def shared() -> Iterator[tuple[str, str, str]]:
     """Every shared statement that runs for requests: its name, as SQLite runs it, and as a server does."""
-    for name, value in (vars(statements) | LISTS | SWEEPS).items():
+    for name, value in (vars(statements) | LISTS | SWEEPS | HISTORIES).items():
         if name.startswith("_") or name in FOR_OPERATORS:
             continue
         if isinstance(value, Each):

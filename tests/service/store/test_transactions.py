@@ -417,6 +417,11 @@ async def test_two_who_lease_at_once_get_different_ones(postgres_store: Store) -
     assert [row.id for row in first + second] == [row.id for row in rows]
 
 
+def latest_first(rows: list[LinkRow]) -> list[LinkRow]:
+    """Link rows by their instants, descending."""
+    return sorted(rows, key=lambda row: -row.time)
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     events=st.sets(st.tuples(st.integers(0, 2), st.integers(-5, 12)), max_size=25),
@@ -424,26 +429,42 @@ async def test_two_who_lease_at_once_get_different_ones(postgres_store: Store) -
     cap=st.integers(1, 6),
     asked=st.lists(st.integers(0, 3), unique=True, max_size=4),
     amount=st.none() | st.sampled_from([0, -(2**63), 2**63 - 1]),
+    between=st.tuples(st.integers(-6, 13), st.integers(0, 3)).map(lambda pair: (pair[0], sum(pair))),
 )
 async def test_histories_are_the_latest_events(
-    store: Store, events: set[tuple[int, int]], since: int, cap: int, asked: list[int], amount: int | None
+    store: Store,
+    events: set[tuple[int, int]],
+    since: int,
+    cap: int,
+    asked: list[int],
+    amount: int | None,
+    between: tuple[int, int],
 ) -> None:
     """Under each hash: the latest `cap` events from an instant on, the latest first, as a plain search gives.
 
-    Their amounts come with them where they are asked for.
+    Their amounts come with them where they are asked for. Between two instants there is no cap.
     """
     base = os.urandom(15)
-    rows = [LinkRow(base + bytes([h]), time, os.urandom(4), packed((time, 1)), amount) for h, time in events]
+    rows = [
+        LinkRow(base + bytes([h]), time, os.urandom(4), packed((time, 1)), amount, b"m") for h, time in events
+    ]
     await write(store, *rows)
     async with store.writing(POOLS) as transaction:
         hashes = [base + bytes([h]) for h in asked]
         plain = await transaction.histories(hashes, since=since, cap=cap)
-        found = await transaction.histories(hashes, since=since, cap=cap, amounts=True)
-    for h, history, summed in zip(asked, plain, found, strict=True):
+        found = await transaction.histories(hashes, since=since, cap=cap, amounts=1)
+        every = await transaction.histories(hashes, since=since, cap=cap, amounts=3)
+        within = await transaction.histories(hashes, since=since, cap=cap, between=between)
+    for h, history, summed, whole, older in zip(asked, plain, found, every, within, strict=True):
         mine = [row for row in rows if row.hash[-1] == h and row.time >= since]
-        latest = sorted(mine, key=lambda row: -row.time)[:cap]
+        latest = latest_first(mine)[:cap]
         assert history == [row[1:4] for row in latest]
-        assert summed == [row[1:] for row in latest]
+        assert summed == [row[1:5] for row in latest]
+        assert whole == [row[1:] for row in latest]
+        first, last = between
+        among = [row for row in latest_first(mine) if first <= row.time < last]
+        before = [row for row in latest_first(mine) if row.time < first][:cap]
+        assert older == [row[1:4] for row in among + before]
 
 
 async def test_labels_are_appended_to_links(store: Store) -> None:

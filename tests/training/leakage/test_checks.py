@@ -1,5 +1,6 @@
 """Leaks that were planted are found, each by its leakage check."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,10 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.configuration import Configuration, LeakageSettings
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix
+from scoring_model.history import LinkCounts, WindowSpec
 from scoring_model.history import sweep as sweeps
 from scoring_model.history.amounts import TableAmounts
 from scoring_model.history.sweep import TableLabels
-from scoring_model.history.windows import LinkCounts, WindowSpec
 from scoring_model.records import Column, RecordTable
 from scoring_model.training.leakage import CheckResult, LeakageError, LeakageReport, run_leakage_checks
 from scoring_model.training.leakage.future_leakage import check_future_leakage
@@ -120,7 +121,7 @@ def leaky_sweep(
     persons: IntArray,
     labels: TableLabels,
     spec: WindowSpec,
-    amounts: TableAmounts | None = None,
+    amounts: Sequence[TableAmounts] = (),
 ) -> LinkCounts:
     """Count the past as the law says, and the record's own label with it."""
     counts = SWEEP(keys, times, persons, labels, spec, amounts)

@@ -107,8 +107,8 @@ class LinkRow(NamedTuple):
     """One event under one link key.
 
     `labels` are pairs of an instant at which a label counts from and what it says, 9 bytes each (`<qb`: 1 for
-    fraud, 0 for anything else), in the order they were reported. `amount` is masked, see `Masks`; None where the
-    history sums none.
+    fraud, 0 for anything else), in the order they were reported. `amount` is masked, see `Masks`, and so are
+    `more_amounts`, 8 bytes each (`<q`); None where the history has none.
     """
 
     hash: bytes
@@ -116,6 +116,7 @@ class LinkRow(NamedTuple):
     person: bytes
     labels: bytes | None
     amount: int | None = None
+    more_amounts: bytes | None = None
 
 
 class EventRow(NamedTuple):

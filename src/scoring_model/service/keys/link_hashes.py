@@ -6,19 +6,19 @@ own references mean nothing to the other clients of its scope, so its number is 
 
 An amount has to outlive its person, since others' sums must not change by an erasure, so it can't be sealed under the
 person's key. It is XORed with a pad of 64 bits that only the root secret gives: AES-256 in CBC-MAC over the two blocks
-(hash, instant), under the amount key of the history scope. Over messages of one length that is a pseudorandom function
-(Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694). A pair of hash and instant is the key of a row, so that
-no two rows share a pad. A missing amount is masked like any other.
+(hash; instant and place of the amount), under the amount key of the history scope. Over messages of one length that
+is a pseudorandom function (Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694). A pair of hash and instant is
+the key of a row, so that no two rows share a pad, and no two amounts of a row. A missing amount is masked as well.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -39,7 +39,7 @@ MOST_SCOPES: Final = 4096
 """History scopes whose keyed hashers and ciphers are cached."""
 
 _WORD: Final = np.dtype("<i8")
-_TIME, _AMOUNT = itemgetter(0), itemgetter(3)  # of a `Past`
+_TIME, _PERSON, _LABELS, _AMOUNT, _MORE = map(itemgetter, range(5))  # of a `Past`
 _NONE: Final = -(2**63)
 """Stands for no amount: far more than any has."""
 
@@ -145,36 +145,56 @@ class Masks:
         # Single blocks are encrypted, never a text of several: the chaining is done here, for many rows at once.
         self._cipher = lru_cache(MOST_SCOPES)(lambda scope: Cipher(AES(secrets.amount_key(scope)), ECB()))
 
-    def mask(self, history_scope: str, hashes: Sequence[bytes], time: int, units: int | None) -> list[int]:
-        """Mask the amount of one event, `Amount.units`, for each of its link rows: 64 bits as a signed number."""
-        pads = self._pads(history_scope, hashes, [1] * len(hashes), np.full(len(hashes), time, dtype=_WORD))
+    def mask(
+        self, history_scope: str, hashes: Sequence[bytes], time: int, units: int | None, place: int = 0
+    ) -> list[int]:
+        """Mask an amount of one event, `Amount.units`, for each of its link rows: 64 bits as a signed number.
+
+        `place` is that of the amount among those of the history.
+        """
+        times = np.full(len(hashes), time, dtype=_WORD)
+        pads = self._pads(history_scope, hashes, [1] * len(hashes), times, place)
         masked: list[int] = (pads ^ (_NONE if units is None else units)).tolist()
         return masked
 
-    def unmask(self, history_scope: str, pasts: Mapping[bytes, Sequence[Past]]) -> dict[bytes, list[Past]]:
-        """Unmask the amounts in the histories of some hashes of one history scope."""
-        every: Mapping[bytes, Sequence[Any]] = pasts
-        events = list(chain.from_iterable(every.values()))
-        times, masked = (np.fromiter(map(part, events), _WORD, len(events)) for part in (_TIME, _AMOUNT))
-        pads = self._pads(history_scope, list(pasts), [len(past) for past in every.values()], times)
-        units = (pads ^ masked).tolist()
-        if _NONE in units:
-            units = [None if one == _NONE else one for one in units]
-        left = iter(units)  # each history takes as many as it has events
-        return {
-            value: [
-                (time, person, labels, one)
-                for (time, person, labels, _), one in zip(past, left, strict=False)
-            ]
-            for value, past in every.items()
-        }
+    def unmask(
+        self, history_scope: str, pasts: Mapping[bytes, Sequence[Past]], amounts: int = 1
+    ) -> dict[bytes, list[Past]]:
+        """Unmask the amounts in the histories of some hashes of one history scope.
+
+        Parameters
+        ----------
+        pasts : mapping of bytes to sequence of Past
+            With the first amount, and all further ones as one text where there are several.
+        amounts : int
+            How many each event has.
+        """
+        events = list(chain.from_iterable(pasts.values()))
+        hashes, counts = list(pasts), [len(past) for past in pasts.values()]
+        times = np.fromiter(map(_TIME, events), _WORD, len(events))
+        masked = [np.fromiter(map(_AMOUNT, events), _WORD, len(events))]
+        if amounts > 1:
+            more = np.frombuffer(b"".join(map(_MORE, events)), dtype=_WORD)
+            masked.extend(more.reshape(-1, amounts - 1).T)
+        columns = [
+            _without_none((column ^ self._pads(history_scope, hashes, counts, times, place)).tolist())
+            for place, column in enumerate(masked)
+        ]
+        clear = zip(*(map(part, events) for part in (_TIME, _PERSON, _LABELS)), *columns, strict=True)
+        # Each history takes as many as it has events.
+        return {value: list(islice(clear, count)) for value, count in zip(hashes, counts, strict=True)}
 
     def _pads(
-        self, history_scope: str, hashes: Sequence[bytes], counts: Sequence[int], times: IntArray
+        self, history_scope: str, hashes: Sequence[bytes], counts: Sequence[int], times: IntArray, place: int
     ) -> IntArray:
-        """Pads of the instants under each hash, `counts` of them one hash after the other."""
+        """Pads of one amount of the instants under each hash, `counts` of them one hash after the other."""
         encrypt = self._cipher(history_scope).encryptor().update
         first = np.frombuffer(encrypt(b"".join(hashes)), dtype=_WORD).reshape(-1, 2)
         blocks = np.repeat(first, counts, axis=0)
         blocks[:, 0] ^= times
+        blocks[:, 1] ^= place
         return np.frombuffer(encrypt(blocks.tobytes()), dtype=_WORD)[::2]
+
+
+def _without_none(units: list[int]) -> Sequence[int | None]:
+    return [None if one == _NONE else one for one in units] if _NONE in units else units

@@ -6,15 +6,17 @@ the candidates before it in the batch.
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self, cast
+from typing import Final, Self
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.history import Counts, WindowSpec, count_before
+from scoring_model.features import FeatureMatrix
+from scoring_model.history import Counts, count_before
 from scoring_model.records.record import is_empty
 from scoring_model.scorer.scorer import Scorer
 from scoring_model.service.core.clock import Clock
@@ -31,19 +33,18 @@ LONGEST_RETRY: Final = 60
 """The most seconds of `Retry-After` when a history is ahead of the clock: an operator may repair it sooner."""
 
 
-@dataclass(slots=True)
 class History:
     """Earlier events by link hash: the committed ones, and the candidates that come earlier in the batch.
 
-    Parameters
-    ----------
-    events : dict of bytes to list of Past
-        The latest first; amounts are unmasked.
+    The latest come first; amounts are unmasked.
     """
 
-    events: dict[bytes, list[Past]]
-    spec: WindowSpec
-    masks: Masks
+    def __init__(self, matrix: FeatureMatrix, masks: Masks, scopes: Mapping[bytes, str]) -> None:
+        self._matrix = matrix
+        self._masks = masks
+        self._scopes = scopes  # of each hash
+        self._events: dict[bytes, list[Past]] = {value: [] for value in scopes}
+        self._full: list[bytes] = []  # hashes that may have more events than were read
 
     @classmethod
     async def read(
@@ -51,35 +52,64 @@ class History:
         transaction: Transaction,
         candidates: Sequence[Candidate],
         *,
-        spec: WindowSpec,
+        matrix: FeatureMatrix,
         masks: Masks,
         clock: Clock,
     ) -> Self:
-        """Read the events under every link key of the candidates, once for all of them."""
-        scopes = {value: c.history_scope for c in candidates for _, value in c.links.hashes}
-        if not scopes:
-            return cls({}, spec, masks)
-        since = min(clock.event(c.reference) for c in candidates) - spec.windows[-1]
-        summed = spec.amount is not None
-        found = await transaction.histories(list(scopes), since=since, cap=spec.cap, amounts=summed)
-        events = dict(zip(scopes, found, strict=True))
-        return cls(_unmasked(events, scopes, masks) if summed else events, spec, masks)
+        """Read the latest events under every link key of the candidates, once for all of them.
 
-    def observe(self, candidate: Candidate, present: int) -> tuple[int, dict[str, Counts]]:
-        """Give a candidate its event time, and count what it sees then under each of its link keys.
+        These are all that windows see, but for delayed ones: see `read_older`.
+        """
+        scopes = {value: c.history_scope for c in candidates for _, value in c.links.hashes}
+        history = cls(matrix, masks, scopes)
+        if scopes:
+            since, cap = min(clock.event(c.reference) for c in candidates) - matrix.reach, history._cap
+            found = await transaction.histories(
+                list(scopes), since=since, cap=cap, amounts=len(matrix.amounts)
+            )
+            history._events = history._unmasked(dict(zip(scopes, found, strict=True)))
+            history._full = [value for value, past in history._events.items() if len(past) >= cap]
+        return history
+
+    async def read_older(self, transaction: Transaction, placed: Sequence["Placed"]) -> None:
+        """Read what delayed windows see behind the latest events of hashes that have many."""
+        delay = self._matrix.settings.links.delay
+        delayed = {name for name, spec in self._matrix.specs.items() if spec.delayed}
+        wanted = {value for one in placed for name, value in one.candidate.links.hashes if name in delayed}
+        full = [value for value in self._full if value in wanted]
+        if not full or delay is None:
+            return
+        first, last = min(one.instant for one in placed), max(one.instant for one in placed)
+        found = await transaction.histories(
+            full,
+            since=first - self._matrix.reach,
+            cap=self._cap,
+            amounts=len(self._matrix.amounts),
+            between=(first - delay, last - delay),
+        )
+        for value, older in self._unmasked(dict(zip(full, found, strict=True))).items():
+            oldest = self._events[value][-1][0]
+            self._events[value] += [event for event in older if event[0] < oldest]
+
+    def event_time(self, candidate: Candidate, present: int) -> int:
+        """Give a candidate its event time, later than everything under its link keys.
 
         Raises
         ------
         Unavailable
             When its history is too far ahead of the present.
         """
-        seen = {name: self.events[value] for name, value in candidate.links.hashes}
-        newest = max((events[0][0] for events in seen.values() if events), default=present - 1)
+        seen = [self._events[value] for _, value in candidate.links.hashes]
+        newest = max((events[0][0] for events in seen if events), default=present - 1)
         if newest - present > SKEW:
             raise Unavailable(min(math.ceil((newest - present) / 1_000_000), LONGEST_RETRY))
-        instant = max(present, newest + 1)
-        return instant, {
-            name: count_before(events, at=instant, spec=self.spec) for name, events in seen.items()
+        return max(present, newest + 1)
+
+    def counts(self, candidate: Candidate, instant: int) -> dict[str, Counts]:
+        """Count what a candidate at an instant sees under each of its link keys."""
+        return {
+            name: count_before(self._events[value], at=instant, spec=self._matrix.specs[name])
+            for name, value in candidate.links.hashes
         }
 
     def add(self, candidate: Candidate, instant: int) -> list[LinkRow]:
@@ -89,34 +119,38 @@ class History:
         """
         if candidate.request.identity_id is None and is_empty(candidate.values):
             return []
-        hashes, person = (
-            [value for _, value in candidate.links.hashes],
-            candidate.links.person or os.urandom(16),
-        )
-        event: Past = (instant, person, None)
-        masked: Sequence[int | None] = [None] * len(hashes)
-        amount = self.spec.amount
-        if amount is not None:
-            # The signal is a number: its canonical value is a float.
-            units = amount.units(cast("float | None", candidate.values.get(amount.field)))
-            event = (instant, person, None, units)
-            masked = self.masks.mask(candidate.history_scope, hashes, instant, units)
+        hashes = [value for _, value in candidate.links.hashes]
+        person = candidate.links.person or os.urandom(16)
+        amounts = candidate.started.amounts
         for value in hashes:
-            self.events[value].insert(0, event)
+            self._events[value].insert(0, (instant, person, None, *amounts))
+        if not amounts:
+            return [LinkRow(value, instant, person, None) for value in hashes]
+        first, *others = [
+            self._masks.mask(candidate.history_scope, hashes, instant, units, place)
+            for place, units in enumerate(amounts)
+        ]
+        more: Iterable[bytes | None] = [None] * len(hashes)
+        if others:
+            more = [struct.pack(f"<{len(others)}q", *masked) for masked in zip(*others, strict=True)]
         return [
-            LinkRow(value, instant, person, None, hidden)
-            for value, hidden in zip(hashes, masked, strict=True)
+            LinkRow(value, instant, person, None, masked, rest)
+            for value, masked, rest in zip(hashes, first, more, strict=True)
         ]
 
+    @property
+    def _cap(self) -> int:
+        return self._matrix.settings.links.cap
 
-def _unmasked(
-    events: Mapping[bytes, list[Past]], scopes: Mapping[bytes, str], masks: Masks
-) -> dict[bytes, list[Past]]:
-    clear: dict[bytes, list[Past]] = {}
-    for scope in set(scopes.values()):
-        own = {value: past for value, past in events.items() if scopes[value] == scope}
-        clear |= masks.unmask(scope, own)
-    return clear
+    def _unmasked(self, events: dict[bytes, list[Past]]) -> dict[bytes, list[Past]]:
+        amounts = len(self._matrix.amounts)
+        if not amounts:
+            return events
+        clear: dict[bytes, list[Past]] = {}
+        for scope in {self._scopes[value] for value in events}:
+            own = {value: past for value, past in events.items() if self._scopes[value] == scope}
+            clear |= self._masks.unmask(scope, own, amounts)
+        return clear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,40 +175,58 @@ class Score:
     links: list[LinkRow]
 
 
-def score(
-    candidates: Sequence[Candidate], history: History, *, scorer: Scorer, clock: Clock
-) -> dict[bytes, Score | Unavailable]:
-    """Score candidates in their order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A candidate with its event time and its link records."""
+
+    candidate: Candidate
+    instant: int
+    links: list[LinkRow]
+
+
+def place(
+    candidates: Sequence[Candidate], history: History, *, clock: Clock
+) -> tuple[list[Placed], dict[bytes, Unavailable]]:
+    """Give candidates their event times in their order, and make each visible to those after it.
 
     Returns
     -------
-    dict of bytes to Score or Unavailable
-        By the id of the candidate; `Unavailable` where its history is too far ahead of the clock.
+    placed : list of Placed
+    refused : dict of bytes to Unavailable
+        By id, the candidates whose history is too far ahead of the clock.
     """
-    found: dict[bytes, Score | Unavailable] = {}
-    placed: list[tuple[Candidate, int, list[LinkRow]]] = []
-    rows: list[FloatArray] = []
+    placed, refused = [], {}
     for candidate in candidates:
         try:
-            instant, counts = history.observe(candidate, clock.event(candidate.reference))
+            instant = history.event_time(candidate, clock.event(candidate.reference))
         except Unavailable as error:
-            found[candidate.id] = error
+            refused[candidate.id] = error
             continue
-        rows.append(scorer.matrix.finish(candidate.started, instant, counts))
-        placed.append((candidate, instant, history.add(candidate, instant)))
+        links = history.add(candidate, instant)
+        placed.append(Placed(candidate=candidate, instant=instant, links=links))
+    return placed, refused
+
+
+def score(placed: Sequence[Placed], history: History, *, scorer: Scorer) -> dict[bytes, Score]:
+    """Score candidates that have their event times; by id."""
     if not placed:
-        return found
+        return {}
+    rows: list[FloatArray] = [
+        scorer.matrix.finish(one.candidate.started, one.instant, history.counts(one.candidate, one.instant))
+        for one in placed
+    ]
     decisions = scorer.decide(np.stack(rows))
     outcomes, scores = decisions.outcomes.tolist(), decisions.scores.tolist()
-    for (candidate, instant, links), row, code, points in zip(placed, rows, outcomes, scores, strict=True):
+    found = {}
+    for one, row, code, points in zip(placed, rows, outcomes, scores, strict=True):
         outcome = OUTCOMES[code]
         reasons = () if outcome is Outcome.PASSED else scorer.reasons(row)
-        found[candidate.id] = Score(
-            instant=instant,
+        found[one.candidate.id] = Score(
+            instant=one.instant,
             features=row.tobytes(),
             outcome=outcome,
             score=points,
             reasons=",".join(reason.code for reason in reasons),
-            links=links,
+            links=one.links,
         )
     return found

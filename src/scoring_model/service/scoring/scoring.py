@@ -22,7 +22,7 @@ from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.scoring.candidate import Candidate
 from scoring_model.service.scoring.jobs import Done, JobKind
 from scoring_model.service.scoring.payload import pack_stored
-from scoring_model.service.scoring.score import History, Score, score
+from scoring_model.service.scoring.score import History, Score, place, score
 from scoring_model.service.store import Transaction
 
 MAX_ATTEMPTS: Final = 3
@@ -88,9 +88,13 @@ class Scoring:
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
         """Score candidates in their order."""
         batch = await self._read(transaction, candidates)
-        spec, masks = self.scorer.matrix.spec, self._masks
-        history = await History.read(transaction, batch.open, spec=spec, masks=masks, clock=self._clock)
-        scores = score(batch.open, history, scorer=self.scorer, clock=self._clock)
+        matrix = self.scorer.matrix
+        history = await History.read(
+            transaction, batch.open, matrix=matrix, masks=self._masks, clock=self._clock
+        )
+        placed, refused = place(batch.open, history, clock=self._clock)
+        await history.read_older(transaction, placed)
+        scores = refused | score(placed, history, scorer=self.scorer)
         for candidate in batch.open:
             found = scores[candidate.id]
             if isinstance(found, Score):
@@ -131,10 +135,10 @@ class Scoring:
         When another process has finished a row, it must get no link records again.
         """
         batch = _Batch(list(candidates))
-        for place, candidate in enumerate(candidates):
+        for at, candidate in enumerate(candidates):
             if candidate.pending is not None:
                 row = await transaction.verification(candidate.client, candidate.id) or candidate.pending
-                batch.candidates[place] = replace(candidate, pending=row)
+                batch.candidates[at] = replace(candidate, pending=row)
                 if _is_finished(row):
                     batch.results[candidate.id] = row
         await self._read_keys(transaction, batch)

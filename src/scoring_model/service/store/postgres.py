@@ -122,12 +122,18 @@ class PostgresTransaction(PostgresReader, Transaction):
             self._waiting.setdefault(type(rows[0]), []).extend(rows)
 
     async def histories(
-        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
     ) -> list[list[Past]]:
         """See `Transaction.histories`."""
         found: list[list[Past]] = [[] for _ in hashes]
-        statement = sql.HISTORIES_WITH_AMOUNTS if amounts else sql.HISTORIES
-        for row in await self._rows(statement.many, list(hashes), since, cap):
+        statement = sql.histories(amounts, between=between is not None).many
+        for row in await self._rows(statement, list(hashes), since, cap, *(between or ())):
             found[row[0] - 1].append(cast(Past, row[1:]))
         return found
 

@@ -30,7 +30,7 @@ the erasure: microseconds since 1970-01-01 UTC, in decimal digits."""
 WHOLE_DATABASE: Final = "*"
 """A history scope that no client has: what the whole database agrees on is written under its lock."""
 
-Past = tuple[int, bytes, bytes | None] | tuple[int, bytes, bytes | None, int | None]
+Past = tuple[Any, ...]
 """Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
 
 Values = Sequence[Any]

@@ -99,13 +99,20 @@ class SqliteTransaction(SqliteReader, Transaction):
             raise self._failed(error) from None
 
     async def histories(
-        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
     ) -> list[list[Past]]:
         """See `Transaction.histories`."""
-        statement = native((sql.HISTORIES_WITH_AMOUNTS if amounts else sql.HISTORIES).one)
         execute = self._connection.execute
+        statement = native(sql.histories(amounts, between=between is not None).one)
+        limits = (since, cap, *(between or ()))
         try:
-            return [execute(statement, (value, since, cap)).fetchall() for value in hashes]
+            return [execute(statement, (value, *limits)).fetchall() for value in hashes]
         except sqlite3.Error as error:
             raise self._failed(error) from None
 

@@ -175,18 +175,28 @@ LEASE: Final = Each(
 )
 
 
-def _histories(past: str) -> Each:
-    """The latest events of hashes from an instant on, so many of each; a server adds the place of the hash."""
+@cache
+def histories(amounts: int, *, between: bool) -> Each:
+    """Events of hashes from the instant $2 on, the latest first; a server adds the place of the hash.
+
+    The latest $3 of each hash or, `between` two instants, all from $4 on and before $5 and the latest $3 before $4.
+    The columns of masked amounts are those of the first one, or from two amounts on of all.
+    """
+    past = ", ".join(("time", "person", "labels", "amount", "more_amounts")[: 3 + min(amounts, 2)])
+
+    def found(value: str) -> str:
+        rows = f"FROM links WHERE links.hash = {value} AND time"
+        among = f"(SELECT count(*) {rows} >= $4 AND time < $5)"
+        if between:
+            return f"SELECT {past} {rows} >= $2 AND time < $5 ORDER BY time DESC LIMIT $3 + {among}"
+        return f"SELECT {past} {rows} >= $2 ORDER BY time DESC LIMIT $3"
+
     return Each(
-        f"SELECT {past} FROM links WHERE hash = $1 AND time >= $2 ORDER BY time DESC LIMIT $3",
+        found("$1"),
         f"SELECT wanted.place, {past} FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(hash, place) "
-        f"CROSS JOIN LATERAL (SELECT {past} FROM links WHERE links.hash = wanted.hash AND time >= $2 "
-        "ORDER BY time DESC LIMIT $3) AS found ORDER BY wanted.place, found.time DESC",
+        f"CROSS JOIN LATERAL ({found('wanted.hash')}) AS found ORDER BY wanted.place, found.time DESC",
     )
 
-
-HISTORIES: Final = _histories("time, person, labels")
-HISTORIES_WITH_AMOUNTS: Final = _histories("time, person, labels, amount")
 
 LABELS: Final = select_each(LabelRow, "verification_id", "ORDER BY number")
 PERSON_KEYS: Final = select_each(PersonKeyRow, "key_id")

@@ -56,7 +56,13 @@ class Transaction(Reader):
 
     @abstractmethod
     async def histories(
-        self, hashes: Sequence[bytes], *, since: int, cap: int, amounts: bool = False
+        self,
+        hashes: Sequence[bytes],
+        *,
+        since: int,
+        cap: int,
+        amounts: int = 0,
+        between: tuple[int, int] | None = None,
     ) -> list[list[Past]]:
         """The latest events under each hash: at most `cap` and those of the instant of the last one.
 
@@ -66,8 +72,11 @@ class Transaction(Reader):
         since : int
             Events before this instant are left out.
         cap : int
-        amounts : bool
-            Whether their amounts, masked, come with them.
+        amounts : int
+            How many amounts, masked, come with them: none, the first, or with 2 all.
+        between : tuple of (int, int), optional
+            Two instants: every event from the first one on and before the second one, and the latest `cap` before the
+            first one.
 
         Returns
         -------

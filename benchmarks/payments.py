@@ -1,0 +1,197 @@
+r"""Features of payments on invented ones: what each family of features adds, week by week.
+
+The payments are of customers with habits, at terminals. Frauds are of three kinds: a terminal goes bad for four weeks,
+and most of what is paid there is fraud; a customer's usual amount is exceeded several times over; a card is stolen, and
+is used for two weeks at places and for amounts that are not the customer's. Each is known seven days later. Only raw
+columns are given.
+
+    python benchmarks/payments.py [--config configs/transactions.yaml] [--days 150] [--seeds 3]
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import lightgbm
+import numpy as np
+import pyarrow as pa
+
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.evaluation.metrics import Ranking
+from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, fit_state
+from scoring_model.history import DEFAULT_COUNTS, DEFAULT_STATISTICS
+from scoring_model.records import RecordTable
+from scoring_model.records.reading import read_records
+
+DAY: Final = 86_400_000_000
+CUSTOMERS: Final = 1_500
+TERMINALS: Final = 3_000
+NEAR: Final = 60
+"""Terminals that a customer uses."""
+DELAY: Final = 7
+"""Days until a fraud is known."""
+BAD: Final = 28
+STOLEN: Final = 14
+TEST_WEEKS: Final = 4
+START: Final = datetime(2025, 1, 6, tzinfo=UTC)
+PARAMETERS: Final[Mapping[str, Any]] = {
+    "objective": "binary",
+    "learning_rate": 0.05,
+    "num_leaves": 31,
+    "min_child_samples": 50,
+    "feature_fraction": 0.5,
+    "num_threads": 2,
+    "deterministic": True,
+    "verbose": -1,
+}
+ROUNDS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Payments:
+    """Invented payments in the order of their times."""
+
+    days: FloatArray
+    customers: np.ndarray
+    terminals: np.ndarray
+    amounts: FloatArray
+    frauds: np.ndarray
+
+
+def payments(days: int, seed: int) -> Payments:
+    """Invent payments of some days."""
+    draw = np.random.default_rng(seed)
+    rate, usual = draw.uniform(0.2, 3.0, CUSTOMERS), draw.lognormal(3.4, 0.7, CUSTOMERS)
+    near = np.stack([draw.choice(TERMINALS, NEAR, replace=False) for _ in range(CUSTOMERS)])
+    counts = draw.poisson(rate[:, None], (CUSTOMERS, days))
+    customers = np.repeat(np.arange(CUSTOMERS), counts.sum(1))
+    times = np.repeat(np.tile(np.arange(days), CUSTOMERS), counts.ravel())
+    n = len(customers)
+    hours = np.clip(draw.normal(14, 4.5, n), 0, 23.99)
+    terminals = near[customers, draw.integers(0, NEAR, n)]
+    amounts = usual[customers] * draw.lognormal(0, 0.5, n)
+    frauds = np.zeros(n, dtype=bool)
+    whole = times + hours / 24
+    for terminal, since in _episodes(draw, TERMINALS, days, per_day=0.6):
+        there = (terminals == terminal) & (whole >= since) & (whole < since + BAD)
+        frauds |= there & (draw.random(n) < 0.9)
+    for customer, since in _episodes(draw, CUSTOMERS, days, per_day=0.6):
+        taken = (
+            (customers == customer) & (whole >= since) & (whole < since + STOLEN) & (draw.random(n) < 0.35)
+        )
+        terminals[taken] = draw.integers(0, TERMINALS, int(taken.sum()))
+        amounts[taken] *= draw.uniform(1.5, 5.0, int(taken.sum()))
+        frauds |= taken
+    high = draw.random(n) < 0.001
+    amounts[high] *= draw.uniform(4.0, 8.0, int(high.sum()))
+    frauds |= high
+    order = np.argsort(whole, kind="stable")
+    rounded = np.round(amounts[order], 2)
+    return Payments(whole[order], customers[order], terminals[order], rounded, frauds[order])
+
+
+def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float) -> list[tuple[int, float]]:
+    """Whom something befalls, and from when on."""
+    n = draw.poisson(per_day * days)
+    return list(zip(draw.integers(0, many, n).tolist(), draw.uniform(-14, days, n).tolist(), strict=True))
+
+
+def table_of(found: Payments, configuration: Configuration) -> RecordTable:
+    """The payments as records of the use; what it has no column for is left out."""
+    device = found.customers * 3 + found.terminals % 2
+    columns: dict[str, Any] = {
+        "transactionId": [f"t{place}" for place in range(len(found.days))],
+        "timestamp": [START + timedelta(microseconds=round(day * DAY)) for day in found.days.tolist()],
+        "isFraud": found.frauds.astype(int).astype(str),
+        "amount": found.amounts,
+        "cardId": [f"c{one}" for one in found.customers],
+        "customerId": [f"k{one}" for one in found.customers],
+        "deviceId": [f"d{one}" for one in device],
+        "merchantId": [f"m{one}" for one in found.terminals],
+        "currency": ["EUR"] * len(device),
+        "merchantCategory": [f"g{one % 12}" for one in found.terminals],
+    }
+    labels = replace(configuration.schema.labels, delay=DELAY * DAY)
+    schema = replace(configuration.schema, labels=labels)
+    return read_records(pa.table(columns), schema, labelled=True).table
+
+
+def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]:
+    """Train on what lies before the test and is known by then; the average precision of each test week."""
+    rows, times = matrix.rows(table), table.event_times
+    targets = (table.labels == 1).astype(np.int8)
+    end = int(times.max())
+    test = end - TEST_WEEKS * 7 * DAY
+    warm = int(times.min()) + min(matrix.reach, (test - int(times.min())) // 3)
+    train = (times >= warm) & (times < test - DELAY * DAY)
+    booster = lightgbm.train(
+        dict(PARAMETERS), lightgbm.Dataset(rows[train], targets[train]), num_boost_round=ROUNDS
+    )
+    found = []
+    for week in range(TEST_WEEKS):
+        begin = test + week * 7 * DAY
+        part = (times >= begin) & (times < begin + 7 * DAY)
+        ranking = Ranking.of(np.asarray(booster.predict(rows[part])), targets[part])
+        found.append(ranking.average_precision() or 0.0)
+    return found
+
+
+def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
+    """The configuration and, family by family, what it would be without; first of all the features of before."""
+    links = settings.links
+    before = LinkSettings(
+        keys=links.keys,
+        windows=(DAY, 7 * DAY, 30 * DAY),
+        amounts=links.every_amount,
+    )
+    without = {name: replace(own, delayed_windows=()) for name, own in links.by_key.items()}
+    plain = {name: replace(own, statistics=None) for name, own in links.by_key.items()}
+    counted = {name: replace(own, counts=None) for name, own in links.by_key.items()}
+    return {
+        "windows of 1, 7 and 30 days as before": replace(settings, links=before),
+        "the configuration": settings,
+        "without delayed windows": replace(
+            settings, links=replace(links, delayed_windows=(), by_key=without)
+        ),
+        "without statistics of amounts but sum and mean": replace(
+            settings, links=replace(links, statistics=DEFAULT_STATISTICS, by_key=plain)
+        ),
+        "with the usual counts in place of changes and runs of frauds": replace(
+            settings, links=replace(links, counts=DEFAULT_COUNTS, by_key=counted)
+        ),
+    }
+
+
+def main() -> None:
+    """Measure, and print a table in Markdown."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--config", type=Path, default=Path("configs/transactions.yaml"))
+    parser.add_argument("--days", type=int, default=150)
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    configuration = load_configuration(options.config)
+    settings = configuration.feature_settings
+    settings = replace(settings, links=replace(settings.links, delay=DELAY * DAY))
+    tables = [table_of(payments(options.days, seed), configuration) for seed in range(options.seeds)]
+    print(
+        f"{len(tables[0]):,} payments, {100 * (tables[0].labels == 1).mean():.2f} % frauds; average precision\n"
+    )
+    print("| features | columns | weeks 1 to 4 | mean |\n| --- | --- | --- | --- |")
+    for name, chosen in variants(settings).items():
+        matrix = FeatureMatrix(chosen, fit_state(tables[0].take(np.arange(1)), chosen))
+        weeks = np.mean([average_precisions(matrix, table) for table in tables], axis=0)
+        print(f"| {name} | {len(matrix.names)} | {_listed(weeks)} | {weeks.mean():.3f} |", flush=True)
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.3f}" for value in values)
+
+
+if __name__ == "__main__":
+    main()

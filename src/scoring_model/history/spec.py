@@ -1,0 +1,121 @@
+"""Which windows of a link key are counted, what is counted in them, and which amounts are summed."""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal, get_args
+
+from scoring_model.contract.violation import check_fields
+from scoring_model.history.amounts import Amount
+
+CountKind = Literal[
+    "records",
+    "persons",
+    "frauds",
+    "fraud_share",
+    "since_last",
+    "change",
+    "age",
+    "first",
+    "since_first_fraud",
+    "since_last_fraud",
+    "fraud_run",
+]
+COUNT_KINDS: Final[tuple[CountKind, ...]] = get_args(CountKind)
+"""What may be counted under a link key, in the order of the columns."""
+
+DEFAULT_COUNTS: Final[tuple[CountKind, ...]] = ("records", "persons", "frauds", "fraud_share", "since_last")
+
+Statistic = Literal["sum", "mean", "ratio", "z", "spread", "highest", "highest_ratio", "above"]
+STATISTICS: Final[tuple[Statistic, ...]] = get_args(Statistic)
+"""What may be known of an amount in a window, in the order of the columns."""
+
+DEFAULT_STATISTICS: Final[tuple[Statistic, ...]] = ("sum", "mean")
+
+_OF_FRAUDS: Final = frozenset({"since_first_fraud", "since_last_fraud", "fraud_run"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowSpec:
+    """What is counted under one link key.
+
+    Parameters
+    ----------
+    windows : tuple of int
+        Lengths in microseconds, positive and strictly ascending: [t - length, t).
+    cap : int
+        The number of latest records that a window sees; those of the same instant as the last come with it.
+    delay : int
+        Microseconds by which the delayed windows end before t: [t - delay - length, t - delay). A record that is
+        older is past the delay.
+    delayed : tuple of int
+        Lengths of the delayed windows. Each sees the latest `cap` records before t - delay.
+    amounts : tuple of Amount
+        The amounts that the records of the history have.
+    summed : tuple of int, optional
+        Places of the amounts that are summed; by default all.
+    counts : tuple of str
+        What is counted.
+    statistics : tuple of str
+        What is known of each amount that is summed.
+    above : int
+        The multiple of the mean above which `above` counts an amount.
+
+    Attributes
+    ----------
+    in_windows : tuple of bool
+        Whether records, persons, frauds and their share are counted.
+    is_plain : bool
+        Whether nothing is asked for but the usual counts.
+    places : tuple of int
+        Places of the amounts that are summed.
+    of_frauds, of_highest, of_above, of_squares : bool
+        Whether times of frauds, highest amounts, amounts above the mean and variances are needed.
+    """
+
+    windows: tuple[int, ...]
+    cap: int = 256
+    delay: int = 0
+    delayed: tuple[int, ...] = ()
+    amounts: tuple[Amount, ...] = ()
+    summed: tuple[int, ...] | None = None
+    counts: tuple[CountKind, ...] = DEFAULT_COUNTS
+    statistics: tuple[Statistic, ...] = DEFAULT_STATISTICS
+    above: int = 3
+    in_windows: tuple[bool, ...] = field(init=False)
+    is_plain: bool = field(init=False)
+    places: tuple[int, ...] = field(init=False)
+    of_frauds: bool = field(init=False)
+    of_highest: bool = field(init=False)
+    of_above: bool = field(init=False)
+    of_squares: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            ("windows", "one or more lengths", bool(self.windows)),
+            *(
+                rule
+                for name, lengths in (("windows", self.windows), ("delayed", self.delayed))
+                for rule in (
+                    (name, "longer than 0 microseconds each", all(length > 0 for length in lengths)),
+                    (name, "strictly ascending", all(a < b for a, b in pairwise(lengths))),
+                )
+            ),
+            ("cap", "at least 1", self.cap >= 1),
+            ("delay", "at least 0", self.delay >= 0),
+            ("above", "1 to 1000", 1 <= self.above <= 1000),
+        )
+        places = range(len(self.amounts)) if self.summed is None else self.summed
+        object.__setattr__(self, "places", tuple(places) if self.statistics else ())
+        object.__setattr__(self, "in_windows", tuple(kind in self.counts for kind in COUNT_KINDS[:4]))
+        plain = not (self.places or self.delayed) and set(DEFAULT_COUNTS).issuperset(self.counts)
+        object.__setattr__(self, "is_plain", plain)
+        object.__setattr__(self, "of_frauds", not _OF_FRAUDS.isdisjoint(self.counts))
+        object.__setattr__(self, "of_highest", not {"highest", "highest_ratio"}.isdisjoint(self.statistics))
+        object.__setattr__(self, "of_above", "above" in self.statistics)
+        object.__setattr__(self, "of_squares", not {"z", "spread"}.isdisjoint(self.statistics))
+
+    @property
+    def reach(self) -> int:
+        """How far back the windows look, in microseconds."""
+        return max(self.windows[-1], self.delay + self.delayed[-1] if self.delayed else 0)
