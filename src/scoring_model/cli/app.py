@@ -13,6 +13,7 @@ from scoring_model.cli import (
     database,
     deliver,
     explain,
+    init,
     keys,
     labels,
     prune,
@@ -33,6 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(records.synth)
+app.command()(init.init)
 app.command()(records.check)
 app.command()(training.train)
 app.command()(bundles.score)

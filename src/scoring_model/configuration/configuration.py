@@ -19,7 +19,7 @@ from scoring_model.features import (
     LinkSettings,
     SignalSettings,
 )
-from scoring_model.records import LabelSchema, RecordSchema
+from scoring_model.records import FileFormat, LabelSchema, RecordSchema
 from scoring_model.records.near_misses import near_misses
 
 
@@ -31,12 +31,15 @@ class RecordSettings:
     ----------
     columns : mapping of str to str
         Field of the contract to the column that holds it, where the names differ.
+    format : FileFormat
+        How files spell what they hold.
     max_bad_share : float
         Share of bad rows, in [0, 1], above which a run stops.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
+    format: FileFormat = field(default_factory=FileFormat)
     max_bad_share: float = 0.01
 
     def __post_init__(self) -> None:
@@ -91,6 +94,7 @@ class Configuration:
             columns=self.records.columns,
             signals={name: settings.type for name, settings in self.signals.items()},
             labels=self.records.labels,
+            format=self.records.format,
         )
 
     @property
