@@ -160,3 +160,16 @@ def test_times_are_found_in_every_form(
     assert found.records.columns["eventTime"] == "created_at"
     assert (found.records.format.dates, "the day or the month" in said) == expected
     assert ("no time zone" in said) == (time[-6:] != "+01:00" and not time.isdigit())
+
+
+def test_features_of_a_configuration_are_listed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What is in use, and what is off and why, for people; names and inputs for programs."""
+    config = tmp_path / "x.yaml"
+    config.write_text("name: x\nfeatures: {families: [dates], exclude: ['link_*']}")
+    code, said, _ = run(capsys, "features", "--config", config)
+    assert code == 0
+    assert "| `event_hour` | Hour of the event. |" in said
+    assert "| `age` | Age at the event. | reads the protected attribute `age` |" in said
+    found = json.loads(run(capsys, "features", "--config", config, "--json")[1])
+    assert {"name": "event_hour", "reads": ["eventHour"]}.items() <= found[-2].items()
+    assert not [feature for feature in found if feature["name"].startswith("link_")]

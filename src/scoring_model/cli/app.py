@@ -13,6 +13,7 @@ from scoring_model.cli import (
     database,
     deliver,
     explain,
+    features,
     init,
     keys,
     labels,
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command()(records.synth)
 app.command()(init.init)
 app.command()(records.check)
+app.command()(features.features)
 app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)

@@ -20,7 +20,10 @@ def init(
     from scoring_model.configuration import load_configuration
     from scoring_model.configuration.proposal import propose
     from scoring_model.configuration.proposal_text import proposal_text
+    from scoring_model.contract.fields import EVENT_FIELDS
     from scoring_model.records.atomic import atomic_file
+    from scoring_model.records.quarantine import count_violations
+    from scoring_model.records.reading import read_records
 
     if out.exists() and not replace:
         raise FileExistsError(f"{out} exists; pass --replace to overwrite it")
@@ -28,6 +31,10 @@ def init(
     with atomic_file(out) as partial:
         partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
         load_configuration(partial)
+    if "eventTime" in found.fields and (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
+        reading = read_records(path, load_configuration(out).schema, labelled=False)
+        for (name, rule), count in count_violations(reading).items():
+            console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
     for guess in found.guesses:
         console.say(f"guessed: {guess}")
     for column, reason in found.left_out.items():

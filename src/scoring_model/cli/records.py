@@ -1,7 +1,6 @@
 """Commands on files of records."""
 
 import glob
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -66,7 +65,7 @@ def check(
     from scoring_model.configuration import load_configuration
     from scoring_model.features.blind_windows import find_blind_windows
     from scoring_model.records import rfc3339
-    from scoring_model.records.quarantine import accept, write_quarantine, write_refused
+    from scoring_model.records.quarantine import accept, count_violations, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
 
     configuration = load_configuration(config)
@@ -92,9 +91,7 @@ def check(
         "guessed": list(reading.guesses),
         "problems": [
             {"field": field, "rule": rule, "rows": count}
-            for (field, rule), count in Counter(
-                (v.field, v.code) for _, v in reading.violations
-            ).most_common()
+            for (field, rule), count in count_violations(reading).items()
         ],
         "warnings": [] if blind is None else [str(blind)],
     }

@@ -1,5 +1,7 @@
 """The configuration of one use: which records, which features, how to train, what to promise."""
 
+import fnmatch
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -58,7 +60,7 @@ class FeatureChoice:
     use_protected : tuple of str
         Protected attributes that features may read after all.
     exclude : tuple of str
-        Names of features to leave out.
+        Names of features to leave out, or patterns of them such as ``link_*_1h_*``.
     """
 
     families: tuple[FamilyName, ...] = FAMILIES
@@ -105,14 +107,25 @@ class Configuration:
 
     @property
     def feature_settings(self) -> FeatureSettings:
-        """The settings of the features."""
-        return FeatureSettings(
+        """The settings of the features, patterns of excluded ones resolved."""
+        every = FeatureSettings(
             signals=self.signals,
             links=self.links,
             families=self.features.families,
             use_protected=self.features.use_protected,
-            exclude=self.features.exclude,
         )
+        exclude = self.features.exclude
+        if any(re.search(r"[*?\[]", name) for name in exclude):
+            known = _feature_names(every)
+            exclude = tuple(
+                dict.fromkeys(name for part in exclude for name in fnmatch.filter(known, part) or [part])
+            )
+        return replace(every, exclude=exclude)
+
+
+def _feature_names(settings: FeatureSettings) -> list[str]:
+    """The features that there could be; what is fitted changes none of their names."""
+    return [feature.name for feature in FeatureMatrix(settings, FittedState()).catalogue]
 
 
 def load_configuration(path: str | Path) -> Configuration:
@@ -146,7 +159,7 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
     except Invalid as error:
         yield from error.violations
     except ValueError as error:
-        yield Violation("", "invalid", str(error))
+        yield from tuple(_unknown_names(configuration)) or [Violation("", "invalid", str(error))]
     signals = [signal_field(name) for name in configuration.signals]
     for key in configuration.links.link_keys:
         for field_ in key.fields:
@@ -155,3 +168,17 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
                 hint = f"; did you mean {near[0]}?" if near else ""
                 detail = f"there is no signal of the field {field_}{hint}"
                 yield Violation(pointer("links", "keys", key.name), "unknown_field", detail)
+
+
+def _unknown_names(configuration: Configuration) -> Iterator[Violation]:
+    """Name the nearest feature, or attribute, to each that there is not."""
+    settings = configuration.feature_settings
+    catalogue = FeatureMatrix(replace(settings, exclude=()), FittedState()).catalogue
+    attributes = sorted({feature.protected for feature in catalogue if feature.protected is not None})
+    known = {"exclude": [feature.name for feature in catalogue], "use_protected": attributes}
+    for key, names in known.items():
+        for name in getattr(settings, key):
+            if name not in names:
+                near = near_misses(name, sorted(names))
+                hint = f"; did you mean {near[0]}?" if near else ""
+                yield Violation(pointer("features", key), "unknown_name", f"there is no {name!r}{hint}")

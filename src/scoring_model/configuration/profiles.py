@@ -207,6 +207,8 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
         return Kind.CONSTANT
     if _share(values, lambda value: isinstance(cells.boolean(value), bool)) == 1:
         return Kind.BOOLEAN
+    if any(isinstance(value, float) and value % 1 for value in values):
+        return Kind.NUMBER  # an identifier may be a whole number alone
     is_number = _share(values, lambda value: _is_number(value, comma=comma)) > _MOST
     if len(found.counts) > 2 and _IDENTIFIER.search(found.words):
         return Kind.IDENTIFIER

@@ -50,6 +50,7 @@ _FRAUD: Final = frozenset(
 _GENUINE: Final = frozenset({"genuine", "0", "false", "no", "n", "good", "ok", "legit", "nein", "clean"})
 _PROTECTED: Final = {"sex": "sex", "gender": "sex", "geschlecht": "sex", "age": "age", "alter": "age"}
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
+_FEWEST: Final = 20  # frauds and genuine of which a column may be said to copy the label
 _LABEL_WORDS: Final = 8
 _LINK_KEYS: Final = 6
 _GROUPS: Final = 200  # distinct values whose share of frauds says something
@@ -354,7 +355,7 @@ def _separation(column: Column, targets: IntArray) -> float:
         np.bincount(column.codes[targets == target] + 1, minlength=len(column.values) + 1)
         for target in (1, 0)
     )
-    if not frauds.sum() or not genuine.sum():
+    if min(frauds.sum(), genuine.sum()) < _FEWEST:
         return 0.5
     orders = [frauds / np.maximum(frauds + genuine, 1)]
     if len(column.values) > _GROUPS:

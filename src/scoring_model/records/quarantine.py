@@ -139,5 +139,10 @@ def accept(reading: Reading, *, max_share: float) -> None:
         raise ValueError(f"max_share must fulfil 0 <= max_share <= 1, got {max_share}")
     refused = reading.rows - len(reading.table)
     if refused > max_share * reading.rows:
-        counts = Counter((found.field, found.code) for _, found in reading.violations)
-        raise TooManyBadRows(refused / reading.rows, max_share, dict(counts.most_common()))
+        raise TooManyBadRows(refused / reading.rows, max_share, count_violations(reading))
+
+
+def count_violations(reading: Reading) -> dict[tuple[str, str], int]:
+    """Count violations by field and rule, the most frequent first."""
+    counts = Counter((found.field, found.code) for _, found in reading.violations)
+    return dict(counts.most_common())
