@@ -139,6 +139,30 @@ def test_what_init_cannot_know_is_left_to_a_person(
     assert "No column holds labels" in said
 
 
+def test_a_file_of_the_contract_needs_no_mapping(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+) -> None:
+    """Columns that are named like fields and signals are these, and nothing is refused."""
+    out = tmp_path / "small.yaml"
+    code, said, error = run(capsys, "init", small, "--out", out)
+    assert code == 0, error
+    found = load_configuration(out)
+    assert (found.records.columns, "refused" in said) == ({}, False)
+    assert {name: signal.type.value for name, signal in found.signals.items()} == {
+        "deviceId": "identifier",
+        "ipCountry": "category",
+        "emailDomain": "category",
+        "channel": "category",
+        "emailAgeDays": "number",
+        "formSeconds": "number",
+        "vpn": "boolean",
+        "sex": "category",
+    }
+    assert found.signals["sex"].protected == "sex"
+    assert found.records.labels.delay is None
+    assert set(found.links.keys) == {"person", "address", "image", "device"}
+
+
 TIMES = {
     "01/02/2024": (("%d/%m/%Y",), True),
     "1700000000": (("unix",), False),

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import scoring_model
-from identity_use import configuration_of, relaxed
+from identity_use import configuration_of, relaxed, write_configuration
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, TuningSettings
@@ -127,6 +127,7 @@ def test_steps_are_reported(training: Training, small: Path, configuration: Conf
     found = run_training(table, configuration, threads=1, report=heard.append)
     assert heard.pop(0).startswith("warning: a fraud is known ")
     assert heard[0] == f"{len(found.bundle.contents.features.names)} features"
+    assert "features can teach nothing and were left out: " in heard.pop(1)
     assert heard[1:-2] == [str(segment) for segment in found.split.summaries if segment.records]
     train = found.split.summaries[1]
     assert (
@@ -135,3 +136,12 @@ def test_steps_are_reported(training: Training, small: Path, configuration: Conf
     assert heard[-2] == "leaks: shuffled_labels sound, single_features sound, future sound, persons sound"
     assert heard[-1].startswith(f"model {found.bundle.model_version}: STEPPED_UP from ")
     assert training.bundle.model_version != found.bundle.model_version
+
+
+def test_a_training_takes_paths(small: Path, tmp_path: Path) -> None:
+    """Records and configuration by their files give the bundle that they give in memory, byte for byte."""
+    path = write_configuration(tmp_path, relaxed())
+    bundle = scoring_model.train(str(small), str(path))
+    assert (
+        bundle.files == scoring_model.train(pq.read_table(small), configuration_of(tmp_path, relaxed())).files
+    )

@@ -44,6 +44,7 @@ def score(
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
     guard_formulas: GuardFormulas = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
@@ -62,6 +63,11 @@ def score(
         max_bad_share=max_bad_share,
         guard_formulas=guard_formulas,
     )
+    if as_json:
+        done = {"out": str(out), "quarantine": None if scored.quarantine is None else str(scored.quarantine)}
+        counts = {"records": scored.records, "refused": scored.refused, "outcomes": scored.outcomes}
+        console.say_json({**done, **counts})
+        return
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
     console.say(f"{scored.records} records in {out}: {outcomes}")
     if scored.quarantine is not None:

@@ -61,11 +61,14 @@ class FeatureChoice:
         Protected attributes that features may read after all.
     exclude : tuple of str
         Names of features to leave out, or patterns of them such as ``link_*_1h_*``.
+    drop_useless : bool
+        Whether to leave out features that are constant, always missing or copies in the rows that train.
     """
 
     families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    drop_useless: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
+from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.records import NEVER, cells
 from scoring_model.records.columns import parse_instants
 from scoring_model.records.dates import UNIX_UNITS, guess_dates
@@ -86,8 +87,8 @@ class Profile:
 
     @property
     def words(self) -> str:
-        """The name in small letters, its words separated by underscores."""
-        return words_of(self.name)
+        """The name in small letters, its words separated by underscores, without the prefix of signals."""
+        return words_of(self.name.removeprefix(SIGNAL_PREFIX))
 
     @property
     def filled(self) -> float:

@@ -21,9 +21,9 @@ from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
-from scoring_model.records.record import RowViolation, field_rules, in_order
+from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
-from scoring_model.records.sheet import Sheet, UnreadableSource
+from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, named_columns
 from scoring_model.records.sources import file_paths
 from scoring_model.records.table import NEVER, Column, RecordTable
 
@@ -97,6 +97,34 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
     else:
         parts = [_read_file(path, schema, labelled=labelled) for path in paths]
     return _reading(parts, schema, paths or ())
+
+
+def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
+    """Read one row of a source that calls and spells its values as files do.
+
+    Parameters
+    ----------
+    row : mapping of str to object
+        Cells by column; columns of the schema that are not there are missing values.
+
+    Raises
+    ------
+    InvalidRecord
+        With every rule that the row breaks.
+    MissingColumns
+        If it has neither an event time nor a column that holds a field.
+    """
+    columns, own_id = ObjectColumns(), schema.column_of("recordId")
+    # A file that has ids has one in every row; a record alone needs none.
+    columns.add(0, {**dict.fromkeys(schema.columns.values()), own_id: "0", **row})
+    sheet = Sheet(1, named_columns(columns.cells()), tuple(columns.violations))
+    reading = _reading([_read_sheet(sheet, schema, labelled=False)], schema, ())
+    if reading.violations:
+        raise InvalidRecord(found for _, found in reading.violations)
+    table = reading.table
+    codes = {name: int(column.codes[0]) for name, column in table.columns.items()}
+    values = {name: table.columns[name].values[code] for name, code in codes.items() if code >= 0}
+    return Record(values, int(table.event_times[0]), table.record_ids[0] if own_id in row else None)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from scoring_model.contract.fields import NESTED
 from scoring_model.contract.rules import Rule
 from scoring_model.records.record import RowViolation, flatten, violation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class UnreadableSource(ValueError):
@@ -60,7 +61,7 @@ class Sheet:
     guesses: tuple[str, ...] = ()
 
     @classmethod
-    def of_table(cls, table: pa.Table) -> "Sheet":
+    def of_table(cls, table: "pa.Table") -> "Sheet":
         """Open an Arrow table; structs called `address` and `signals` are taken apart."""
         columns: list[tuple[str, Cells]] = []
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -70,6 +71,8 @@ class Sheet:
 
 def column_parts(name: str, column: Any) -> list[tuple[str, Cells]]:
     """Give a column its name, and the members of a nested one theirs."""
+    import pyarrow as pa  # only sources of tables bring it, not all that reads rows
+
     if name not in NESTED or not pa.types.is_struct(column.type):
         return [(name, column)]
     names = [f"{name}.{part.name}" for part in column.type]
