@@ -73,9 +73,9 @@ def test_columns_of_a_reason_stay(
 
 def test_a_training_leaves_out_what_is_useless(history: RecordTable, identity: Configuration) -> None:
     """The rows are those of all features without the useless columns, bit for bit, and every reason can be stated."""
-    choice = dataclasses.replace(identity.features, drop_useless=False)
-    whole = prepare(history, dataclasses.replace(identity, features=choice))
-    part = prepare(history, identity)
+    choice = dataclasses.replace(identity.features, drop_useless=True)
+    whole = prepare(history, identity)
+    part = prepare(history, dataclasses.replace(identity, features=choice))
     assert whole.useless == {}
     assert part.useless
     kept = [place for place, name in enumerate(whole.matrix.names) if name not in part.useless]
