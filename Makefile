@@ -30,8 +30,8 @@ $(VENV)/.installed: requirements.lock pyproject.toml Makefile
 
 install: $(VENV)/.installed ## set up the environment in .venv
 
-run: install ## the main job on invented records, from nothing to a scored file
-	$(BIN)/python pipelines/main_job.py
+run: install ## the main job on invented records, from nothing to a scored file; THREADS=1 where others work
+	THREADS=$(THREADS) $(BIN)/python pipelines/main_job.py
 
 serve: install ## the service on that job's bundle, with a client and a first request to try
 	$(BIN)/python pipelines/demo_service.py

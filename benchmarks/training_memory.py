@@ -46,7 +46,9 @@ def configuration_of(table: RecordTable, features: int) -> Configuration:
     tuning = replace(whole.training.tuning, trials=TRIALS)
     return replace(
         whole,
-        features=replace(whole.features, exclude=tuple(name for name in names if name not in kept)),
+        features=replace(
+            whole.features, exclude=tuple(name for name in names if name not in kept), drop_useless=False
+        ),
         training=replace(whole.training, tuning=tuning),
         policy=replace(whole.policy, max_missed_fraud=None),
     )

@@ -118,7 +118,7 @@ class ScoredFile:
 
 def score_file(
     scorer: Scorer,
-    source: Path,
+    source: Path | Sequence[Path],
     out: Path,
     *,
     histories: Sequence[Path] = (),
@@ -133,7 +133,7 @@ def score_file(
 
     Parameters
     ----------
-    source : Path
+    source : Path or sequence of Path
         Parquet, CSV or JSON Lines.
     out : Path
         Parquet, CSV or JSON Lines: one row for each good record, in the order of the source, with the versions
@@ -171,7 +171,7 @@ def _quarantine(reading: Reading, path: Path) -> Path | None:
     if not reading.violations:
         path.unlink(missing_ok=True)
         return None
-    write_quarantine(reading.violations, path)
+    write_quarantine(reading, path)
     return path
 
 

@@ -54,3 +54,14 @@ def test_equal_bundles_have_equal_bytes_and_none_is_replaced_unasked(
     with pytest.raises(BundleExists):
         bundle.save(path)
     assert bundle.save(path, replace=True) == path
+
+
+def test_a_bundle_shows_what_it_is(training: Training) -> None:
+    """Ten lines, and a table in a notebook, name model, thresholds and data; texts are escaped."""
+    bundle = replace(training.bundle, name="<b>")
+    shown = repr(bundle)
+    assert len(shown.splitlines()) == 10
+    for text in (bundle.model_version, str(bundle.contents.rules.policy.fail_from), "deviceId", "30d"):
+        assert text in shown
+    assert "&lt;b&gt;" in bundle._repr_html_()
+    assert "<b>" not in bundle._repr_html_()

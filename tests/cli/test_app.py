@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ import pytest
 from identity_use import YAML, relaxed, write_configuration
 from program import Captured, refused, run
 from scoring_model.scorer import Scorer
+from scoring_model.service.keys.keyring import parse_master_keys
 
 
 @pytest.fixture
@@ -180,7 +182,7 @@ def test_formulas_in_csv_are_guarded(
     assert [line.partition(",")[0] for line in lines[1:]] == [f'"{mark}=1+1"', f'"{mark}-5"']
 
 
-@pytest.mark.parametrize(("content", "word"), [("", "header row"), ("a;b\n1;2\n", "';'")])
+@pytest.mark.parametrize(("content", "word"), [("", "header row"), (",\n1,2\n", "header row")])
 def test_a_csv_file_without_a_header(
     capsys: Captured, sealed: Path, config: Path, few: Path, tmp_path: Path, content: str, word: str
 ) -> None:
@@ -342,3 +344,30 @@ def test_a_stopped_training_leaves_no_bundle(
     code = process.wait(timeout=60)
     assert code == (130 if signal_number is signal.SIGINT else -signal.SIGKILL)
     assert not out.exists()
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` needs no command."""
+    assert run(capsys, "--version")[:2] == (0, f"scoring-model {metadata.version('scoring-model')}\n")
+
+
+def test_score_prints_its_result_as_json(
+    capsys: pytest.CaptureFixture[str], sealed: Path, few: Path, tmp_path: Path
+) -> None:
+    """Counts and files, for programs."""
+    code, said, _ = run(capsys, "score", sealed, few, "--out", tmp_path / "out.csv", "--json")
+    found = json.loads(said)
+    assert (code, found["records"], found["refused"], found["quarantine"]) == (0, 400, 0, None)
+    assert sum(found["outcomes"].values()) == 400
+    assert found["out"] == str(tmp_path / "out.csv")
+
+
+def test_a_master_key_is_made_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The file holds one key and is its owner's alone; a second time nothing is changed."""
+    path = tmp_path / "master.key"
+    assert run(capsys, "keys", "generate-master", path)[0] == 0
+    text = path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(parse_master_keys(text, source="x").older) == 0
+    assert "keys rotate" in refused(capsys, "keys", "generate-master", path)
+    assert path.read_text() == text

@@ -74,7 +74,7 @@ def test_no_canary_leaves_a_training(data: pa.Table, tmp_path: Path, capsys: Cap
     out.parent.mkdir()
     assert main([*train, "--threads", "1", "--trials", "2"]) == 0
     quarantine = (tmp_path / "made" / "bundle.training" / "quarantine.csv").read_text()
-    assert quarantine.startswith("row,field,rule,detail\n1210,dob,not_a_date,")
+    assert quarantine.startswith("row,field,rule,detail,recordId,file\n1210,dob,not_a_date,")
     said = capsys.readouterr()
     held = {path: path.read_bytes() for path in files(out.parent)}
     assert len(held) > 20

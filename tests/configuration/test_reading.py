@@ -225,3 +225,24 @@ def test_thirty_thousand_problems_are_counted_in_a_second(
     assert caught.value.omitted == omitted
     assert len(caught.value.violations) <= MOST_VIOLATIONS
     assert not omitted or str(caught.value).endswith(f"- and {omitted} more")
+
+
+def test_patterns_leave_out_every_feature_that_they_match(tmp_path: Path) -> None:
+    """A pattern stands for the names that it matches; the settings of the features hold names alone."""
+    text = "name: x\nlinks: {windows: [1h, 1d]}\nfeatures: {families: [dates], exclude: [event_hour, 'link_*_1h_*']}"
+    exclude = load_configuration(written(tmp_path, text)).feature_settings.exclude
+    assert exclude[0] == "event_hour"
+    assert set(exclude[1:]) == {name for name in exclude if name.startswith("link_person_1h_")}
+    assert len(exclude) > 3
+
+
+def test_unknown_names_of_features_get_the_nearest_one(tmp_path: Path) -> None:
+    """Names, patterns without a match and attributes are all reported at once."""
+    text = "name: x\nfeatures: {exclude: [evnt_hour, 'zz*'], use_protected: [citizenshp]}"
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(written(tmp_path, text))
+    assert [str(found) for found in caught.value.violations] == [
+        "features.exclude: there is no 'evnt_hour'; did you mean event_hour?",
+        "features.exclude: there is no 'zz*'",
+        "features.use_protected: there is no 'citizenshp'; did you mean citizenship?",
+    ]

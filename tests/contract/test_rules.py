@@ -225,3 +225,16 @@ def test_every_field_of_a_schema_has_its_rule() -> None:
     """The rules cover the fields of a schema, in their order."""
     schema = RecordSchema(signals={kind.value: kind for kind in SignalType})
     assert tuple(field_rules(schema)) == schema.fields
+
+
+def test_an_identifier_may_be_a_whole_number() -> None:
+    """An integer is its digits; a boolean, a fraction and a number beyond 128 bits are no identifiers."""
+    assert [rules.identifier(value) for value in (12, -1, 2**128, "12", None)] == [
+        "12",
+        "-1",
+        str(2**128),
+        "12",
+        None,
+    ]
+    for value in (True, 1.5, 1.0, 10**39):
+        assert broken(rules.identifier, value) is Rule.WRONG_TYPE

@@ -152,7 +152,7 @@ BROKEN: dict[str, object] = {
     "identityId": "x",
     "previousVerificationId": 1,
     "subjectId": [],
-    "signals": {"velocity": "x", "other": {}, "device": 1},
+    "signals": {"velocity": "x", "other": {}, "device": True},
     "status": "COMPLETED",
 }
 BROKEN_AT = {name: [f"/{name}"] for name in BROKEN} | {

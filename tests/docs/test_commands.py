@@ -61,5 +61,5 @@ def test_exactly_the_options_that_exist_are_described(name: str) -> None:
 def test_options_of_the_program_are_described() -> None:
     """What stands before every command is described before all sections."""
     shown = {word for word in options(PROGRAM) if not word.startswith("--no-")}
-    assert shown == {"--debug"}
+    assert shown == {"--debug", "--version", "--install-completion", "--show-completion"}
     assert all(f"`{word}`" in PAGE[: PAGE.index("\n## ")] for word in shown)

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring_model.contract.rules import Rule, RuleError
+from scoring_model.contract.violation import Invalid
 from scoring_model.records.labels import label_cell, label_rule, label_times
 from scoring_model.records.schema import LabelSchema
 from scoring_model.records.table import NEVER
@@ -52,6 +53,20 @@ def test_the_schema_says_what_labels_mean() -> None:
     assert [rule(label_cell(cell)) for cell in ("cb", 2.0, "ok")] == [1, 1, 0]
     with pytest.raises(RuleError):
         rule("fraud")
+
+
+def test_words_that_say_neither_are_no_label() -> None:
+    """An ignored word is a missing label, however it is spelt; it may not mean something else too."""
+    label = label_rule(LabelSchema(ignored=("Pending", "9")))
+    assert [label(label_cell(cell)) for cell in ("pending", " PENDING ", 9, 9.0, 1)] == [
+        None,
+        None,
+        None,
+        None,
+        1,
+    ]
+    with pytest.raises(Invalid, match="'fraud' is both fraud and ignored"):
+        LabelSchema(ignored=("fraud",))
 
 
 @given(

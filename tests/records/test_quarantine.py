@@ -1,14 +1,28 @@
 import csv
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from scoring_model.contract.rules import Rule
-from scoring_model.records.quarantine import TooManyBadRows, accept, write_quarantine
+from scoring_model.contract.rules import Rule, SignalType
+from scoring_model.records.file_format import FileFormat
+from scoring_model.records.quarantine import TooManyBadRows, accept, write_quarantine, write_refused
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.record import RowViolation, violation
 from scoring_model.records.schema import RecordSchema
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    """Read a CSV file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def with_violations(violations: Any, **fields: Any) -> Reading:
+    """A reading of nothing but violations."""
+    return replace(reading_of(), violations=violations, **fields)
 
 
 def reading_of(*dates: str) -> Reading:
@@ -26,20 +40,49 @@ def test_a_quarantine_file_holds_every_violation(tmp_path: Path) -> None:
         RowViolation(7, violation("", Rule.EMPTY_RECORD, "é")),
         RowViolation(8, violation("a/b~c\ud800", Rule.REPEATED_FIELD, "once")),
     ]
-    write_quarantine(violations, path)
-    with path.open(encoding="utf-8", newline="") as file:
-        assert list(csv.reader(file)) == [
-            ["row", "field", "rule", "detail"],
-            ["0", "address.city", "not_a_date", 'must, "so"\nbe'],
-            ["7", "", "empty_record", "é"],
-            ["8", "a/b~c?", "repeated_field", "once"],
-        ]
+    write_quarantine(with_violations(violations, refused_ids={7: "=r7"}), path)
+    assert rows_of(path) == [
+        ["row", "field", "rule", "detail", "recordId", "file"],
+        ["0", "address.city", "not_a_date", 'must, "so"\nbe', "", ""],
+        ["7", "", "empty_record", "é", "'=r7", ""],
+        ["8", "a/b~c?", "repeated_field", "once", "", ""],
+    ]
 
 
 def test_a_field_that_is_a_formula_is_guarded(tmp_path: Path) -> None:
     """A sender's name of a field is no formula in a spreadsheet."""
-    write_quarantine([RowViolation(0, violation("=1", Rule.REPEATED_FIELD, "once"))], tmp_path / "bad.csv")
-    assert (tmp_path / "bad.csv").read_text().splitlines()[1] == "0,'=1,repeated_field,once"
+    violations = [RowViolation(0, violation("=1", Rule.REPEATED_FIELD, "once"))]
+    write_quarantine(with_violations(violations), tmp_path / "bad.csv")
+    assert (tmp_path / "bad.csv").read_text().splitlines()[1] == "0,'=1,repeated_field,once,,"
+
+
+def test_rows_of_several_files_are_named_with_their_file(tmp_path: Path) -> None:
+    """A row counts within its file, and the record is named where its row has an id."""
+    for name, births in {"a": ["1990-01-01", "never"], "b": ["soon", "1990-01-02"]}.items():
+        lines = [f"{name}{row},2024-01-01,{birth}" for row, birth in enumerate(births)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["recordId,eventTime,dob", *lines]))
+    reading = read_records(tmp_path / "?.csv", RecordSchema(), labelled=False)
+    write_quarantine(reading, tmp_path / "bad")
+    assert [(row[0], row[4], row[5]) for row in rows_of(tmp_path / "bad")[1:]] == [
+        ("1", "a1", "a.csv"),
+        ("0", "b0", "b.csv"),
+    ]
+
+
+def test_refused_rows_are_copied_as_they_stand(tmp_path: Path) -> None:
+    """The copy has every cell, words for missing ones and torn rows included, and nobody else may read it."""
+    source = tmp_path / "a.csv"
+    source.write_bytes("recordId;eventTime;dob;x\n1;2024-01-01;NULL;é\n2;never;NULL;\n3;x\n".encode("cp1252"))
+    form = FileFormat(nulls=("NULL",))
+    signals = {"x": SignalType.CATEGORY}
+    reading = read_records(source, RecordSchema(format=form, signals=signals), labelled=False)
+    write_refused([source], reading, form, tmp_path / "bad.csv")
+    assert rows_of(tmp_path / "bad.csv") == [
+        ["row", "recordId", "eventTime", "dob", "unreadable"],
+        ["1", "2", "never", "NULL", ""],
+        ["2", "", "", "", "3;x"],
+    ]
+    assert (tmp_path / "bad.csv").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_quarantine_file_is_whole_or_not_there(tmp_path: Path) -> None:
@@ -50,7 +93,7 @@ def test_a_quarantine_file_is_whole_or_not_there(tmp_path: Path) -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        write_quarantine(broken(), tmp_path / "bad.csv")  # type: ignore[arg-type]
+        write_quarantine(with_violations(broken()), tmp_path / "bad.csv")
     assert not list(tmp_path.iterdir())
 
 

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.records import cells
+from scoring_model.records.file_format import FileFormat
 from scoring_model.records.layout import MissingColumns
 from scoring_model.records.reading import Reading, read_records
 from scoring_model.records.record import InvalidRecord, parse_record
@@ -253,7 +255,7 @@ def test_all_violations_of_all_rows_are_reported() -> None:
                 "eventTime": "?",
                 "firstName": "x" * 101,
                 "dob": "2024-05-02",
-                "citizenship": "UK",
+                "citizenship": "XX",
             },
             {"recordId": None, "eventTime": None, "firstName": " "},
             {"recordId": "a", "eventTime": TIME, "firstName": "Cid", "dob": "2024-05-02"},
@@ -410,10 +412,11 @@ def test_times_of_every_type_are_the_same_instants() -> None:
 
 
 def test_broken_unicode_in_a_file_is_refused_in_its_row(tmp_path: Path) -> None:
-    """A CSV of another encoding loses the rows that are no UTF-8, not the others."""
+    """A CSV of another encoding than configured loses the rows that are no UTF-8, not the others."""
     path = tmp_path / "a.csv"
     path.write_bytes(f"eventTime,firstName\n{TIME},Zoë\n{TIME},Ann\n".encode("latin-1"))
-    reading = read_records(path, SCHEMA, labelled=False)
+    schema = replace(SCHEMA, format=FileFormat(encoding="UTF8"))
+    reading = read_records(path, schema, labelled=False)
     assert found(reading) == [(0, "firstName", Rule.LONE_SURROGATE)]
     assert reading.table.columns["firstName"].values == ("Ann",)
 
@@ -445,3 +448,142 @@ def test_pandas_is_not_needed(tmp_path: Path) -> None:
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.stderr) == ("read", "")
+
+
+COMPANY = (
+    "Id;Zeit;Vorname;Geburt;Land;Ausweis;amount;Ergebnis;device\n"
+    "1;13.05.2024 10:00;Jörg;31/12/1980;Germany;reisepass;1.234,56;ja;5\n"
+    "2;2024-05-14 11:00;Ada;NULL;deu;PASSPORT;7,5;offen;6\n"
+    "3;14.05.2024 12:00:01;Bob;30/11/1970;NA;;-0,25;nein;7\n"
+)
+COMPANY_SCHEMA = RecordSchema(
+    columns={
+        "recordId": "Id",
+        "eventTime": "Zeit",
+        "firstName": "Vorname",
+        "dob": "Geburt",
+        "address.country": "Land",
+        "documentType": "Ausweis",
+        "label": "Ergebnis",
+    },
+    signals={"amount": SignalType.NUMBER, "device": SignalType.IDENTIFIER},
+    labels=LabelSchema(fraud=("ja",), genuine=("nein",), ignored=("offen",), delay=0),
+    format=FileFormat(
+        decimal=",",
+        nulls=("NULL",),
+        timezone="Europe/Berlin",
+        values={"documentType": {"Reisepass": "PASSPORT"}},
+    ),
+)
+COMPANY_TABLE = pa.table(
+    {
+        "recordId": ["1", "2", "3"],
+        "eventTime": ["2024-05-13T08:00Z", "2024-05-14T09:00Z", "2024-05-14T10:00:01Z"],
+        "label": ["fraud", None, "genuine"],
+        "firstName": ["Jörg", "Ada", "Bob"],
+        "dob": ["1980-12-31", None, "1970-11-30"],
+        "documentType": ["PASSPORT", "PASSPORT", None],
+        "address.country": ["DE", "DE", "NA"],
+        "signals.amount": [1234.56, 7.5, -0.25],
+        "signals.device": [5, 6, 7],
+    }
+)
+
+
+def test_a_file_of_a_company_gives_the_records_that_it_means(tmp_path: Path) -> None:
+    """Its spelling of times, numbers, countries, labels and gaps is read; what was guessed is reported."""
+    path = tmp_path / "export.csv"
+    path.write_bytes(COMPANY.encode("cp1252"))
+    reading = read_records(path, COMPANY_SCHEMA, labelled=True)
+    plain = RecordSchema(signals=COMPANY_SCHEMA.signals, labels=LabelSchema(delay=0))
+    assert reading.table == read_records(COMPANY_TABLE, plain, labelled=True).table
+    assert (reading.violations, reading.unused_columns) == ((), ())
+    assert reading.guesses == (
+        "encoding cp1252",
+        "semicolons between cells",
+        "eventTime as %d.%m.%Y %H:%M or %d.%m.%Y %H:%M:%S",
+        "dob as %d/%m/%Y",
+    )
+
+
+def test_what_fits_no_configured_form_is_refused() -> None:
+    """With a decimal comma 1.5 is no number, with formats of dates others are no date: nothing is misread."""
+    form = FileFormat(decimal=",", dates=("%d.%m.%Y",))
+    rows = [
+        {"eventTime": "1.5.2024", "signals.risk": "1.5", "firstName": "a"},
+        {"eventTime": "05/13/2024", "signals.risk": "1.500", "firstName": "a"},
+        {"eventTime": "2024-05-01", "signals.risk": "1,5e3", "dob": "05/13/1990"},
+    ]
+    reading = read(rows, replace(SCHEMA, format=form))
+    assert found(reading) == [
+        (0, "signals.risk", "wrong_type"),
+        (1, "eventTime", "not_a_time"),
+        (2, "dob", "not_a_date"),
+    ]
+
+
+ZONED = {
+    "text": ["2024-07-01T12:00:00", "2024-01-01"],
+    "with zone": ["2024-07-01T12:00:00Z", "2024-01-01T00:00:00+00:00"],
+    "naive": pd.to_datetime(["2024-07-01T12:00:00", "2024-01-01T00:00:00"]),
+    "aware": pd.to_datetime(["2024-07-01T12:00:00Z", "2024-01-01T00:00:00Z"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "hours"), [("text", (2, 1)), ("with zone", (0, 0)), ("naive", (2, 1)), ("aware", (0, 0))]
+)
+def test_instants_without_a_zone_are_of_the_configured_one(kind: str, hours: tuple[int, int]) -> None:
+    """Text and timestamps without a zone are local times, in summer and in winter; those with one are not."""
+    frame = pd.DataFrame({"eventTime": ZONED[kind], "firstName": "a"})
+    times = read_records(frame, SCHEMA, labelled=False).table.event_times
+    local = replace(SCHEMA, format=FileFormat(timezone="Europe/Berlin"))
+    found = read_records(frame, local, labelled=False).table.event_times
+    assert (times - found).tolist() == [hour * 3_600_000_000 for hour in hours]
+
+
+def test_a_record_and_a_file_have_the_same_local_time() -> None:
+    """Law 2: the zone of the schema holds for one record too, also for the hour that comes twice."""
+    local = replace(SCHEMA, format=FileFormat(timezone="Europe/Berlin"))
+    for text in ("2024-10-27T02:30:00", "2024-03-31T02:30:00", "2024-05-01", TIME):
+        body = {"eventTime": text, "firstName": "a"}
+        assert parse_record(body, local).event_time == read([body], local).table.event_times[0]
+
+
+def test_a_column_may_be_named_like_its_signal() -> None:
+    """The prefix may be left out, unless the column holds something else or the signal has a column."""
+    schema = RecordSchema(
+        signals=dict.fromkeys(("risk", "dob", "vpn"), SignalType.NUMBER), columns={"signals.vpn": "v"}
+    )
+    row = {"eventTime": TIME, "risk": 1, "dob": "1990-01-01", "v": 2, "vpn": 3}
+    reading = read([row], schema)
+    assert decoded(reading.table, 0) == {"dob": "1990-01-01", "signals.risk": 1.0, "signals.vpn": 2.0}
+    assert reading.unused_columns == ("vpn",)
+    assert read([{**row, "signals.risk": 7}], schema).unused_columns == ("risk", "vpn")
+
+
+def test_several_files_are_one_source(tmp_path: Path) -> None:
+    """Files in the order given, or of a pattern by name, give the table and the violations of one file of all rows."""
+    rows = [
+        {"recordId": str(place % 5), "eventTime": TIME, "firstName": f"n{place % 3}"} for place in range(9)
+    ]
+    rows[4]["eventTime"] = "never"
+    parts = [rows[:3], rows[3:4], [], rows[4:]]
+    paths = [tmp_path / f"part{place}.jsonl" for place in range(len(parts))]
+    for path, part in zip(paths, parts, strict=True):
+        path.write_text("\n".join(map(json.dumps, part)))
+    whole = read(rows)
+    for source in (paths, tmp_path / "part*.jsonl", [str(tmp_path / "part[0-2].jsonl"), paths[3]]):
+        reading = read_records(source, SCHEMA, labelled=False)
+        assert (reading.table, reading.violations, reading.rows) == (whole.table, whole.violations, 9)
+        assert [start for _, start in reading.files] == [0, 3, 4, 4]
+        assert reading.refused_ids == {4: "4", **{row: str(row % 5) for row in range(5, 9)}}
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [([], "no file is named"), (["*.x"], "no file matches"), (["a.csv"] * 2, "twice")]
+)
+def test_a_source_of_files_names_files(tmp_path: Path, names: list[str], words: str) -> None:
+    """An empty list, a pattern without a match and a repeated file are errors of the source."""
+    with pytest.raises(UnreadableSource, match=words):
+        read_records([tmp_path / name for name in names], SCHEMA, labelled=False)

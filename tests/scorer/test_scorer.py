@@ -1,5 +1,6 @@
 """A real bundle's scorer: a record alone is decided as in any table, in any order, with any history."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from scoring_model.configuration import Configuration
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.factors import Rule
 from scoring_model.decision.reasons import FactualReasons
-from scoring_model.records import InvalidRecord, RecordTable
+from scoring_model.records import FileFormat, InvalidRecord, RecordTable
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Decision, Scorer
 from scoring_model.scorer.frames import Scored, score_table
@@ -256,3 +257,34 @@ def refitted(training: Training, prepared: Prepared) -> Any:
         **prepared.feature_options,
     )
     return fix_leaves(booster)
+
+
+def test_a_row_of_a_frame_is_decided_as_in_its_frame(scorer: Scorer, dense: pa.Table, scored: Scored) -> None:
+    """A Series, and a dict with the columns of the file, are one record; histories may be several."""
+    frame = dense.to_pandas()
+    half = [dense.slice(0, 150), frame.iloc[150:]]
+    for row in range(0, 300, 60):
+        alone = scorer.score(frame.iloc[row], history=half)
+        assert decided(alone) == decision_at(scored, row)
+        own = {
+            name.removeprefix("signals."): value for name, value in dense.slice(row, 1).to_pylist()[0].items()
+        }
+        own = {name: value for name, value in own.items() if not name.startswith("label")}
+        assert decided(scorer.score(own, history=half)) == decision_at(scored, row)
+
+
+def test_a_dict_of_a_company_is_read_as_its_files_are(scorer: Scorer) -> None:
+    """Names and spelling of the schema's files hold for a dict that uses them; what is missing is missing."""
+    schema = dataclasses.replace(
+        scorer.contents.schema,
+        columns={"eventTime": "Zeit", "dob": "Geburt", "firstName": "Vorname", "recordId": "Id"},
+        format=FileFormat(dates=("%d.%m.%Y",), timezone="Europe/Berlin"),
+    )
+    company = Scorer(scorer.manifest, dataclasses.replace(scorer.contents, schema=schema))
+    plain = {"eventTime": "2025-12-31T23:00:00Z", "dob": "1990-05-01", "signals": {"vpn": True}}
+    assert decided(
+        company.score({"Zeit": "01.01.2026", "Geburt": "1.5.1990", "vpn": "true", "x": 1})
+    ) == decided(scorer.score(plain))
+    with pytest.raises(InvalidRecord) as caught:
+        company.score({"Zeit": "31.31.2026", "Geburt": "soon", "lastName": "x"})
+    assert [found.field for found in caught.value.violations] == ["eventTime", "dob"]

@@ -34,6 +34,9 @@ links:
     image: [imageUrls]
   windows: [24h, 30d]
 
+features:
+  drop_useless: false # tests read features that such a history leaves constant
+
 records:
   max_bad_share: 0.01
   labels: {fraud: [fraud], genuine: [genuine]}

@@ -51,7 +51,7 @@ def test_a_job_leaves_what_it_says(searched: tuple[Job, JobDone]) -> None:
     assert {path.name for path in job.folder.iterdir()} >= {*LEFT, "tuning.journal"}
     assert json.loads(done.evaluation.read_text())["overall"]["records"] > 0
     assert done.summary.read_text().startswith("# identity: the test period\n")
-    assert (job.folder / "quarantine.csv").read_text() == "row,field,rule,detail\n"
+    assert (job.folder / "quarantine.csv").read_text() == "row,field,rule,detail,recordId,file\n"
 
 
 def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_path: Path) -> None:

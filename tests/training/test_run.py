@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import scoring_model
+from identity_use import configuration_of, relaxed, write_configuration
 from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.configuration import Configuration, TuningSettings
@@ -119,3 +120,12 @@ def test_steps_are_reported(training: Training, small_table: RecordTable, small_
     assert heard[-2] == "leaks: shuffled_labels sound, single_features sound, future sound, persons sound"
     assert heard[-1].startswith(f"model {found.bundle.model_version}: STEPPED_UP from ")
     assert training.bundle.model_version != found.bundle.model_version
+
+
+def test_a_training_takes_paths(small: Path, tmp_path: Path) -> None:
+    """Records and configuration by their files give the bundle that they give in memory, byte for byte."""
+    path = write_configuration(tmp_path, relaxed())
+    bundle = scoring_model.train(str(small), str(path))
+    assert (
+        bundle.files == scoring_model.train(pq.read_table(small), configuration_of(tmp_path, relaxed())).files
+    )

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,13 @@ from scoring_model.bundle.seal import sha256_hex
 from scoring_model.bundle.writer import write_bundle
 from scoring_model.contract.violation import Violation, pointer
 from scoring_model.features import fingerprint
+from scoring_model.records import format_duration
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bundle:
     """Everything that a sealed directory will hold.
 
@@ -48,6 +50,32 @@ class Bundle:
     def files(self) -> Mapping[str, bytes]:
         """All files by name."""
         return {**self.contents.to_files(), **self.described}
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [f"Bundle {self.model_version}", *(f"  {name}: {text}" for name, text in self._summary)]
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in self._summary)
+        return f"<table><caption>Bundle {escape(self.model_version)}</caption>{rows}</table>"
+
+    @property
+    def _summary(self) -> list[tuple[str, str]]:
+        """What people want to see first."""
+        contents, policy = self.contents, self.contents.rules.policy
+        signals, links = contents.schema.signals, contents.features.settings.links
+        return [
+            ("policy", contents.policy_version),
+            ("STEPPED_UP from", str(policy.step_up_from)),
+            ("FAILED from", str(policy.fail_from)),
+            ("features", str(len(contents.features.names))),
+            ("signals", ", ".join(signals) or "none"),
+            ("link keys", ", ".join(links.keys)),
+            ("windows", ", ".join(map(format_duration, links.windows))),
+            ("data", f"{self.data.get('from')} to {self.data.get('to')}"),
+            ("files", ", ".join(sorted(self.files))),
+        ]
 
     def save(
         self, path: str | Path, *, signing_key: "Ed25519PrivateKey | None" = None, replace: bool = False

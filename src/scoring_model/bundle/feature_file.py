@@ -18,7 +18,7 @@ from scoring_model.features import (
     fingerprint,
 )
 from scoring_model.history import Amount
-from scoring_model.records import LabelSchema, RecordSchema, SignalType
+from scoring_model.records import FileFormat, LabelSchema, RecordSchema, SignalType
 
 _OF_VALUES: Final = ("names", "dates", "documents", "addresses", "images")
 _VERSIONS: Final[Mapping[int, Mapping[str, int]]] = {
@@ -37,7 +37,9 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
             "fraud": schema.labels.fraud,
             "genuine": schema.labels.genuine,
             "delay": schema.labels.delay,
+            **({"ignored": schema.labels.ignored} if schema.labels.ignored else {}),
         },
+        **({} if schema.format == FileFormat() else {"format": asdict(schema.format)}),
         "signals": {
             name: {
                 "type": signal.type,
@@ -82,9 +84,18 @@ def read_schema(plain: Mapping[str, Any]) -> RecordSchema:
         columns=plain["columns"],
         signals={name: SignalType(signal["type"]) for name, signal in plain["signals"].items()},
         labels=LabelSchema(
-            fraud=tuple(labels["fraud"]), genuine=tuple(labels["genuine"]), delay=labels["delay"]
+            fraud=tuple(labels["fraud"]),
+            genuine=tuple(labels["genuine"]),
+            ignored=tuple(labels.get("ignored", ())),
+            delay=labels["delay"],
         ),
+        format=_read_format(plain.get("format", {})),
     )
+
+
+def _read_format(plain: Mapping[str, Any]) -> FileFormat:
+    lists = {name: tuple(plain[name]) for name in ("nulls", "dates") if name in plain}
+    return FileFormat(**{**plain, **lists})
 
 
 def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:

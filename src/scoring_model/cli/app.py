@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -12,6 +13,8 @@ from scoring_model.cli import (
     console,
     database,
     explain,
+    features,
+    init,
     keys,
     labels,
     prune,
@@ -27,12 +30,13 @@ app = typer.Typer(
     name="scoring-model",
     help="Identity risk scoring: from labelled identity records to one sealed ONNX bundle, and back to decisions.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 app.command()(records.synth)
+app.command()(init.init)
 app.command()(records.check)
+app.command()(features.features)
 app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
@@ -51,9 +55,18 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(training.tracking_app, name="tracking")
 
 
+def _show_version(value: bool) -> None:
+    if value:
+        console.say(f"scoring-model {metadata.version('scoring-model')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option(help="Show the full traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Set the options of all commands."""
     console.state.debug = debug

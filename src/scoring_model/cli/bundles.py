@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
+from scoring_model.cli.records import Files
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -37,12 +38,13 @@ NOTHING_TO_EVALUATE = 11
 
 def score(
     bundle: BundlePath,
-    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
+    paths: Files,
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
     reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
     guard_formulas: GuardFormulas = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
@@ -54,13 +56,18 @@ def score(
     console.report(f"bundle {scorer.manifest.model_version} is sound")
     scored = score_file(
         scorer,
-        path,
+        paths,
         out,
         histories=history or [],
         reasons=reasons,
         max_bad_share=max_bad_share,
         guard_formulas=guard_formulas,
     )
+    if as_json:
+        done = {"out": str(out), "quarantine": None if scored.quarantine is None else str(scored.quarantine)}
+        counts = {"records": scored.records, "refused": scored.refused, "outcomes": scored.outcomes}
+        console.say_json({**done, **counts})
+        return
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
     console.say(f"{scored.records} records in {out}: {outcomes}")
     if scored.quarantine is not None:
@@ -69,7 +76,7 @@ def score(
 
 def evaluate(
     bundle: BundlePath,
-    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of labelled records.")],
+    paths: Files,
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
     ] = None,
@@ -102,7 +109,7 @@ def evaluate(
     sealed = read_bundle(bundle, public_key=key_of(public_key))
     scorer = Scorer.of(sealed, threads=threads)
     maturity = json.loads(sealed.files[CONFIGURATION])["training"]["split"]["label_maturity"]
-    reading = read_records(path, scorer.contents.schema, labelled=True)
+    reading = read_records(paths, scorer.contents.schema, labelled=True)
     console.report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
     accept(reading, max_share=max_bad_share)
     try:

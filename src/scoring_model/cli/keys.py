@@ -33,6 +33,21 @@ def generate(
     console.say(f"public key: {public}")
 
 
+@app.command("generate-master")
+def generate_master(
+    path: Annotated[Path, typer.Argument(help="File to write, for its owner alone.")],
+) -> None:
+    """Make a master key, under which the service encrypts. No file is ever replaced."""
+    from scoring_model.service.keys.keyring import add_master_key
+
+    if path.exists():
+        raise FileExistsError(f"{path} exists; to put a new key on top of it: scoring-model keys rotate")
+    add_master_key(path)
+    console.say(
+        f"master key: {path}. Without it a database can't be read: back it up apart from the database"
+    )
+
+
 @app.command()
 def rotate(database: Database, master_key: MasterKey = None) -> None:
     """Wrap everything that is encrypted under a new master key. Servers may go on running.

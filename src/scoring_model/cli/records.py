@@ -1,6 +1,6 @@
 """Commands on files of records."""
 
-from collections import Counter
+import glob
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +8,23 @@ import typer
 from rich.progress import Progress
 
 from scoring_model.cli import console
+
+
+def _check_files(paths: list[Path]) -> list[Path]:
+    for path in paths:
+        if not (path.is_file() or glob.glob(str(path), recursive=True)):
+            raise typer.BadParameter(f"{path}: there is no such file")
+    return paths
+
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        callback=_check_files,
+        help="File of records: Parquet, CSV or JSON Lines. Several files, or a pattern in quotes, are read as one.",
+    ),
+]
 
 
 def synth(
@@ -36,22 +53,27 @@ def synth(
 
 
 def check(
-    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
+    paths: Files,
     config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
     quarantine: Annotated[Path | None, typer.Option(help="CSV file for the violations.")] = None,
+    refused: Annotated[
+        Path | None, typer.Option(help="CSV file for a copy of the refused rows. It holds personal data.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check records against the contract, and report the violations."""
     from scoring_model.configuration import load_configuration
     from scoring_model.features.blind_windows import find_blind_windows
     from scoring_model.records import rfc3339
-    from scoring_model.records.quarantine import accept, write_quarantine
+    from scoring_model.records.quarantine import accept, count_violations, write_quarantine, write_refused
     from scoring_model.records.reading import read_records
 
     configuration = load_configuration(config)
-    reading = read_records(path, configuration.schema, labelled=False)
+    reading = read_records(paths, configuration.schema, labelled=False)
     if quarantine is not None:
-        write_quarantine(reading.violations, quarantine)
+        write_quarantine(reading, quarantine)
+    if refused is not None:
+        write_refused(paths, reading, configuration.records.format, refused)
     table = reading.table
     blind = find_blind_windows(
         table, configuration.feature_settings, configured_delay=configuration.records.labels.delay
@@ -66,11 +88,10 @@ def check(
         "to": rfc3339(int(table.event_times.max())) if len(table) else None,
         "fields": {name: int((column.codes >= 0).sum()) for name, column in table.columns.items()},
         "unusedColumns": list(reading.unused_columns),
+        "guessed": list(reading.guesses),
         "problems": [
             {"field": field, "rule": rule, "rows": count}
-            for (field, rule), count in Counter(
-                (v.field, v.code) for _, v in reading.violations
-            ).most_common()
+            for (field, rule), count in count_violations(reading).items()
         ],
         "warnings": [] if blind is None else [str(blind)],
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
+from scoring_model.cli.records import Files
 
 if TYPE_CHECKING:
     from scoring_model.configuration import Configuration
@@ -15,7 +16,7 @@ tracking_app = typer.Typer(help="Tracking: runs of trainings in MLflow.", no_arg
 
 
 def train(
-    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of labelled records.")],
+    paths: Files,
     config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
     out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
@@ -50,7 +51,7 @@ def train(
 
     configuration = _with_search(load_configuration(config), trials=trials, budget=budget, params=params)
     job = Job(
-        source=path,
+        source=paths,
         configuration=configuration,
         out=out,
         resume=resume,

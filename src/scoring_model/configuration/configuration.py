@@ -1,5 +1,7 @@
 """The configuration of one use: which records, which features, how to train, what to promise."""
 
+import fnmatch
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from scoring_model.features import (
     LinkSettings,
     SignalSettings,
 )
-from scoring_model.records import LabelSchema, RecordSchema
+from scoring_model.records import FileFormat, LabelSchema, RecordSchema
 from scoring_model.records.near_misses import near_misses
 
 
@@ -32,12 +34,15 @@ class RecordSettings:
     ----------
     columns : mapping of str to str
         Field of the contract to the column that holds it, where the names differ.
+    format : FileFormat
+        How files spell what they hold.
     max_bad_share : float
         Share of bad rows, in [0, 1], above which a run stops.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
+    format: FileFormat = field(default_factory=FileFormat)
     max_bad_share: float = 0.01
 
     def __post_init__(self) -> None:
@@ -56,7 +61,9 @@ class FeatureChoice:
     use_protected : tuple of str
         Protected attributes that features may read after all.
     exclude : tuple of str
-        Names of features to leave out.
+        Names of features to leave out, or patterns of them such as ``link_*_1h_*``.
+    drop_useless : bool
+        Whether to leave out features that are constant, always missing or copies in the rows that train.
     time_zone : str, optional
         IANA name of the zone of hour, weekday, night and weekend, such as ``Europe/Paris``.
     """
@@ -64,6 +71,7 @@ class FeatureChoice:
     families: tuple[FamilyName, ...] = FAMILIES
     use_protected: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    drop_useless: bool = True
     time_zone: str | None = None
 
     def __post_init__(self) -> None:
@@ -103,6 +111,7 @@ class Configuration:
             columns=self.records.columns,
             signals={name: settings.type for name, settings in self.signals.items()},
             labels=self.records.labels,
+            format=self.records.format,
         )
 
     @property
@@ -115,18 +124,29 @@ class Configuration:
 
     @property
     def feature_settings(self) -> FeatureSettings:
-        """The settings of the features; delayed windows end the delay of labels before the event."""
+        """The settings of the features: patterns of excluded ones resolved, delayed windows with their delay."""
         links = self.links
         if links.delay is None:
             links = replace(links, delay=self.records.labels.delay)
-        return FeatureSettings(
+        every = FeatureSettings(
             signals=self.signals,
             links=links,
             families=self.features.families,
             use_protected=self.features.use_protected,
-            exclude=self.features.exclude,
             time_zone=self.features.time_zone,
         )
+        exclude = self.features.exclude
+        if any(re.search(r"[*?\[]", name) for name in exclude):
+            known = _feature_names(every)
+            exclude = tuple(
+                dict.fromkeys(name for part in exclude for name in fnmatch.filter(known, part) or [part])
+            )
+        return replace(every, exclude=exclude)
+
+
+def _feature_names(settings: FeatureSettings) -> list[str]:
+    """The features that there could be; what is fitted changes none of their names."""
+    return [feature.name for feature in FeatureMatrix(settings, FittedState()).catalogue]
 
 
 def load_configuration(path: str | Path) -> Configuration:
@@ -160,7 +180,7 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
     except Invalid as error:
         yield from error.violations
     except ValueError as error:
-        yield Violation("", "invalid", str(error))
+        yield from tuple(_unknown_names(configuration)) or [Violation("", "invalid", str(error))]
     signals = [signal_field(name) for name in configuration.signals]
     for key in configuration.links.link_keys:
         for field_ in key.fields:
@@ -169,3 +189,17 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
                 hint = f"; did you mean {near[0]}?" if near else ""
                 detail = f"there is no signal of the field {field_}{hint}"
                 yield Violation(pointer("links", "keys", key.name), "unknown_field", detail)
+
+
+def _unknown_names(configuration: Configuration) -> Iterator[Violation]:
+    """Name the nearest feature, or attribute, to each that there is not."""
+    settings = configuration.feature_settings
+    catalogue = FeatureMatrix(replace(settings, exclude=()), FittedState()).catalogue
+    attributes = sorted({feature.protected for feature in catalogue if feature.protected is not None})
+    known = {"exclude": [feature.name for feature in catalogue], "use_protected": attributes}
+    for key, names in known.items():
+        for name in getattr(settings, key):
+            if name not in names:
+                near = near_misses(name, sorted(names))
+                hint = f"; did you mean {near[0]}?" if near else ""
+                yield Violation(pointer("features", key), "unknown_name", f"there is no {name!r}{hint}")

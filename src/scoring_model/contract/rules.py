@@ -26,6 +26,7 @@ REFERENCE_LENGTH: Final = 128
 SIGNAL_LENGTH: Final = 256
 URL_LENGTH: Final = 2048
 URLS: Final = 10
+LARGEST_IDENTIFIER: Final = 10**39  # identifiers of 128 bits and less are whole numbers too
 SIGNALS: Final = 200
 DOCUMENT_TYPES: Final = ("PASSPORT", "NATIONAL_ID", "DRIVERS_LICENSE", "RESIDENCE_PERMIT")
 EARLIEST_BIRTH: Final = date(1900, 1, 1)
@@ -303,6 +304,13 @@ def boolean(value: object) -> float | None:
     return float(value)
 
 
+def identifier(value: object) -> str | None:
+    """Check an identifier signal: text, or a whole number, which is its digits."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_IDENTIFIER:
+        return str(value)
+    return signal_text(value)
+
+
 def any_signal(value: object) -> object | None:
     """Check a signal that the configuration does not name: a number, a boolean, text or null."""
     if isinstance(value, bool):
@@ -330,5 +338,5 @@ SIGNAL_RULES: Final[Mapping[SignalType, ValueRule]] = {
     SignalType.NUMBER: number,
     SignalType.BOOLEAN: boolean,
     SignalType.CATEGORY: signal_text,
-    SignalType.IDENTIFIER: signal_text,
+    SignalType.IDENTIFIER: identifier,
 }

@@ -5,6 +5,7 @@ which one record never needs.
 """
 
 from scoring_model.contract.rules import DOCUMENT_TYPES, Rule, RuleError, SignalType
+from scoring_model.records.file_format import FileFormat
 from scoring_model.records.normalisation import NORMALISATION_VERSION, normaliser
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, parse_record
 from scoring_model.records.schema import LabelSchema, RecordSchema
@@ -24,6 +25,7 @@ __all__ = [
     "NORMALISATION_VERSION",
     "Column",
     "Duration",
+    "FileFormat",
     "Instant",
     "InvalidRecord",
     "LabelSchema",

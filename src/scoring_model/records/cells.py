@@ -2,28 +2,31 @@
 
 CSV has only text, pandas turns integers with gaps into floats, and every tool has its own missing value. A cell is
 read as the type of its field; if that fails, it is passed on unchanged and the rule of the field rejects it. Null, NaN
-and blank text are missing in every file; the text `NA` is a value.
+and blank text are missing in every file; the text `NA` is a value. How else a file spells things, its format says.
 """
 
 import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from datetime import time
 from decimal import Decimal
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from scoring_model.contract.fields import IDENTITY_FIELDS, SIGNAL_PREFIX
-from scoring_model.contract.rules import SignalType
+from scoring_model.contract.rules import LARGEST_IDENTIFIER, SignalType
+from scoring_model.records.country_names import country_code
+from scoring_model.records.dates import date_reader
 from scoring_model.records.schema import RecordSchema
 
 # No digit can be matched in two ways, so a long cell that is no number is given up in linear time.
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 _EXACT: Final = 2**53  # beyond, a float may have been another integer
-_LONGEST: Final = 10**39  # identifiers of 128 bits and less
 
 Cell: TypeAlias = Callable[[object], object | None]
 
@@ -54,7 +57,7 @@ def text(value: object) -> object | None:
         return value
     if isinstance(value, bool):
         return value
-    if isinstance(value, int) and abs(value) < _LONGEST:
+    if isinstance(value, int) and abs(value) < LARGEST_IDENTIFIER:
         return str(value)
     if isinstance(value, float | Decimal) and -_EXACT < value < _EXACT and value == int(value):
         return str(int(value))
@@ -72,6 +75,16 @@ def number(value: object) -> object | None:
     if trimmed.lower() == "nan":
         return None
     return float(trimmed) if _DECIMAL.fullmatch(trimmed) or _INFINITE.fullmatch(trimmed) else value
+
+
+def comma_number(value: object) -> object | None:
+    """Read a cell that wants a number, where text has a comma before the fraction."""
+    if not isinstance(value, str):
+        return number(value)
+    trimmed = value.strip()
+    if _DECIMAL_COMMA.fullmatch(trimmed):
+        return number(trimmed.replace(".", "").replace(",", "."))
+    return value if _DECIMAL.fullmatch(trimmed) else number(value)
 
 
 def boolean(value: object) -> object | None:
@@ -100,7 +113,51 @@ def urls(value: object) -> object | None:
     return items
 
 
-IDENTITY_CELLS: Final[Mapping[str, Cell]] = dict.fromkeys(IDENTITY_FIELDS, text) | {"imageUrls": urls}
+def date(formats: tuple[str, ...]) -> Cell:
+    """Make the reader of cells that want a date, as text of some formats or of the contract's."""
+    read = date_reader(formats)
+
+    def cell(value: object) -> object | None:
+        found = text(value)
+        moment = read(found) if isinstance(found, str) else None
+        return found if moment is None or moment.time() != time() else moment.date().isoformat()
+
+    return cell
+
+
+def moment(formats: tuple[str, ...]) -> Cell:
+    """Make the reader of cells that want an instant, as text or number of some formats or of the contract's."""
+    read = date_reader(formats)
+
+    def cell(value: object) -> object | None:
+        found = text(value)
+        return (read(found) if isinstance(found, str) else None) or plain(value)
+
+    return cell
+
+
+def translated(cell: Cell, words: Mapping[str, str]) -> Cell:
+    """Make a reader that replaces words, in any case."""
+    meanings = {word.casefold(): meaning for word, meaning in words.items()}
+
+    def read(value: object) -> object | None:
+        found = cell(value)
+        return meanings.get(found.strip().casefold(), found) if isinstance(found, str) else found
+
+    return read
+
+
+def country(value: object) -> object | None:
+    """Read a cell that wants a country: a code of ISO 3166-1 of two or three letters, or a name in English."""
+    found = text(value)
+    return country_code(found) if isinstance(found, str) else found
+
+
+IDENTITY_CELLS: Final[Mapping[str, Cell]] = dict.fromkeys(IDENTITY_FIELDS, text) | {
+    "imageUrls": urls,
+    "citizenship": country,
+    "address.country": country,
+}
 SIGNAL_CELLS: Final[Mapping[SignalType, Cell]] = {
     SignalType.NUMBER: number,
     SignalType.BOOLEAN: boolean,
@@ -109,18 +166,19 @@ SIGNAL_CELLS: Final[Mapping[SignalType, Cell]] = {
 }
 
 
-def field_cells(schema: RecordSchema) -> dict[str, Cell]:
+def field_cells(schema: RecordSchema, birth_formats: tuple[str, ...] = ()) -> dict[str, Cell]:
     """Collect how the cells of every field of a schema are read, in the order of the fields.
 
     Parameters
     ----------
     schema : RecordSchema
-        Names the signals and their types.
-
-    Returns
-    -------
-    dict of str to callable
-        Field name to reader.
+        Names the signals and their types, and how files spell values.
+    birth_formats : tuple of str
+        Formats of dates of birth.
     """
-    signals = {SIGNAL_PREFIX + name: SIGNAL_CELLS[kind] for name, kind in schema.signals.items()}
-    return {**IDENTITY_CELLS, **signals}
+    kinds = {**SIGNAL_CELLS, SignalType.NUMBER: comma_number if schema.format.decimal == "," else number}
+    signals = {SIGNAL_PREFIX + name: kinds[kind] for name, kind in schema.signals.items()}
+    readers = {**IDENTITY_CELLS, "dob": date(birth_formats) if birth_formats else text, **signals}
+    for field, words in schema.format.values.items():
+        readers[field] = translated(readers[field], words)
+    return readers

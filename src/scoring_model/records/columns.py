@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from scoring_model.contract.fields import EVENT_FIELDS, REFERENCE_FIELDS
 from scoring_model.contract.rules import Rule, RuleError
 from scoring_model.contract.violation import Violation
 from scoring_model.records import cells, times
+from scoring_model.records.cells import Cell
 from scoring_model.records.record import (
     EMPTY,
     FUTURE,
@@ -54,6 +56,11 @@ class Parsed:
         missing[[found.row for found in self.violations]] = False
         return missing
 
+    def append(self, other: "Parsed") -> "Parsed":
+        """Put the rows of another column behind these."""
+        later = [RowViolation(len(self.column) + row, found) for row, found in other.violations]
+        return Parsed(self.column.append(other.column), (*self.violations, *later))
+
 
 def parse_column(field: str, raw: Column, parse: Callable[[object], object | None]) -> Parsed:
     """Parse each distinct cell of a column once.
@@ -83,14 +90,17 @@ def parse_column(field: str, raw: Column, parse: Callable[[object], object | Non
     return Parsed(column, tuple(RowViolation(int(row), violations[int(raw.codes[row])]) for row in rows))
 
 
-def parse_instants(field: str, raw: Column) -> Parsed:
-    """Parse a column of times to microseconds, all at once where the source has a type for them."""
+def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzinfo = UTC) -> Parsed:
+    """Parse a column of times to microseconds, all at once where the source has a type for them.
+
+    Times without a zone are of the one that is given.
+    """
     values: object = raw.values
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray) and zone is UTC:
         micros: IntArray = values.astype(np.int64)
         if ((micros >= times.EARLIEST) & (micros <= times.LATEST)).all():
             return Parsed(Column(micros.tolist(), raw.codes))
-    return parse_column(field, raw, lambda cell: instant(cells.plain(cell)))
+    return parse_column(field, raw, lambda cell: instant(read(cell), zone))
 
 
 def row_violations(

@@ -56,6 +56,17 @@ def encode(cells: Cells, rows: int) -> Column:
     return Column((kind,), np.where(_valid(cells), 0, -1).astype(np.int32))
 
 
+def is_typed(column: Column) -> bool:
+    """Whether an encoded column is one of dates or timestamps by its type."""
+    values: object = column.values
+    return isinstance(values, np.ndarray)
+
+
+def is_zoned(cells: Cells) -> bool:
+    """Whether the type of a column says that its times are UTC."""
+    return not isinstance(cells, Objects) and pa.types.is_timestamp(cells.type) and cells.type.tz is not None
+
+
 def _is_scalar(kind: pa.DataType) -> bool:
     return any(is_kind(kind) for is_kind in _SCALARS)
 

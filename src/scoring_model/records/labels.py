@@ -36,19 +36,20 @@ def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
     Returns
     -------
     callable
-        Text to 1 (fraud) or 0 (genuine), None where missing; other text raises `RuleError`.
+        Text to 1 (fraud) or 0 (genuine), None where missing or ignored; other text raises `RuleError`.
     """
-    meanings = {_spelling(value): GENUINE for value in schema.genuine}
+    meanings: dict[str, int | None] = {_spelling(value): GENUINE for value in schema.genuine}
     meanings |= {_spelling(value): FRAUD for value in schema.fraud}
+    meanings |= {_spelling(value): None for value in schema.ignored}
 
     def label(value: object) -> int | None:
         text = signal_text(value)
         if text is None:
             return None
-        meaning = meanings.get(_spelling(text))
-        if meaning is None:
+        word = _spelling(text)
+        if word not in meanings:
             raise RuleError(Rule.NOT_LISTED, f"must be one of {', '.join(sorted(meanings))}")
-        return meaning
+        return meanings[word]
 
     return label
 

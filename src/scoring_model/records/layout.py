@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from scoring_model.contract.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS
+from scoring_model.contract.fields import EVENT_FIELDS, LABEL_FIELDS, REFERENCE_FIELDS, signal_field
 from scoring_model.records.near_misses import near_misses
 from scoring_model.records.schema import RecordSchema
 
@@ -84,7 +84,8 @@ def _missing(field: str, columns: Collection[str], schema: RecordSchema) -> str:
 
 
 def _near_misses(columns: Collection[str], schema: RecordSchema) -> list[str]:
-    looks = {_look(column): column for column in _wanted(schema)}
+    signals = [name for name in schema.signals if schema.column_of(signal_field(name)) not in columns]
+    looks = {_look(column): column for column in (*signals, *_wanted(schema))}
     return [
         f"the column {column!r} is not read, but {looks[_look(column)]!r} would be: rename it or map it"
         for column in unused_columns(columns, schema)

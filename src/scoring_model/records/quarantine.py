@@ -1,14 +1,20 @@
 """Quarantine of rejected rows, and the limit on their share."""
 
 import csv
+import os
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from scoring_model.records.atomic import atomic_file
+from scoring_model.records.encoding import encode
+from scoring_model.records.file_format import FileFormat
+from scoring_model.records.files import file_sheet
 from scoring_model.records.reading import Reading
-from scoring_model.records.record import RowViolation
+from scoring_model.records.sources import file_paths
 
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 """First characters of text that a spreadsheet runs as a formula, or strips to find one."""
@@ -49,26 +55,67 @@ class TooManyBadRows(ValueError):
         self.counts = counts
 
 
-def write_quarantine(violations: Iterable[RowViolation], path: Path) -> None:
-    """Write violations as CSV, whole or not at all.
+def write_quarantine(reading: Reading, path: Path) -> None:
+    """Write the violations of a reading as CSV, whole or not at all.
 
     Parameters
     ----------
-    violations : iterable of RowViolation
-        In the order of the file.
     path : Path
-        UTF-8, RFC 4180 with LF, columns `row,field,rule,detail`. No value of a record is in it.
+        UTF-8, RFC 4180 with LF, columns `row,field,rule,detail,recordId,file`. No other value of a record is in it.
+        Rows count from 0 within their file, which is named where there are several.
         Text that a spreadsheet would run is guarded: names of fields are the sender's.
     """
+    starts = [start for _, start in reading.files]
     with (
         atomic_file(path) as partial,
         partial.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("row", "field", "rule", "detail"))
-        writer.writerows(
-            (row, guarded(found.field), found.code, guarded(found.detail)) for row, found in violations
-        )
+        writer.writerow(("row", "field", "rule", "detail", "recordId", "file"))
+        for row, found in reading.violations:
+            name, start = reading.files[bisect_right(starts, row) - 1] if starts else ("", 0)
+            cells = (found.field, found.code, found.detail, reading.refused_ids.get(row, ""), name)
+            writer.writerow((row - start, *map(guarded, cells)))
+
+
+def write_refused(source: object, reading: Reading, form: FileFormat, path: Path) -> None:
+    """Copy the refused rows as their files have them, so that they can be repaired.
+
+    Parameters
+    ----------
+    source : path or list of paths
+        What the reading is of.
+    path : Path
+        CSV, mode 0600: `row`, the columns of the source, and `unreadable`, the text of a row that could not be taken
+        apart. It holds personal data, and nothing is guarded.
+    """
+    refused = {found.row for found in reading.violations}
+    rows: list[dict[str, object]] = []
+    start = 0
+    for file in file_paths(source) or ():
+        sheet = file_sheet(file, replace(form, nulls=()))
+        here = sorted(row - start for row in refused if start <= row < start + sheet.rows)
+        columns = {name: encode(column, sheet.rows) for name, column in sheet.columns.items()}
+        for row in here:
+            held = {
+                name: column.values[column.codes[row]]
+                for name, column in columns.items()
+                if column.codes[row] >= 0
+            }
+            rows.append({"row": row, **held, "unreadable": sheet.unreadable.get(row)})
+        start += sheet.rows
+    names = dict.fromkeys(name for row in rows for name in row)
+    with (
+        atomic_file(path) as partial,
+        open(partial, "w", encoding="utf-8", newline="", errors="replace", opener=_private) as out,
+    ):
+        writer = csv.DictWriter(out, [name for name in names if name != "unreadable"] + ["unreadable"])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, mode=0o600)
 
 
 def accept(reading: Reading, *, max_share: float) -> None:
@@ -92,5 +139,10 @@ def accept(reading: Reading, *, max_share: float) -> None:
         raise ValueError(f"max_share must fulfil 0 <= max_share <= 1, got {max_share}")
     refused = reading.rows - len(reading.table)
     if refused > max_share * reading.rows:
-        counts = Counter((found.field, found.code) for _, found in reading.violations)
-        raise TooManyBadRows(refused / reading.rows, max_share, dict(counts.most_common()))
+        raise TooManyBadRows(refused / reading.rows, max_share, count_violations(reading))
+
+
+def count_violations(reading: Reading) -> dict[tuple[str, str], int]:
+    """Count violations by field and rule, the most frequent first."""
+    counts = Counter((found.field, found.code) for _, found in reading.violations)
+    return dict(counts.most_common())

@@ -1,29 +1,34 @@
 """Reads a source: records that obey the contract as a table, the others as violations of their rows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from os import PathLike
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from functools import reduce
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from scoring_model.arrays import BoolArray, IntArray
-from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS
+from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, signal_field
 from scoring_model.contract.rules import Rule, ValueRule, reference
 from scoring_model.records import cells
 from scoring_model.records.cells import Cell
 from scoring_model.records.columns import Parsed, parse_column, parse_instants, row_violations
-from scoring_model.records.encoding import encode
+from scoring_model.records.dates import guess_dates
+from scoring_model.records.encoding import encode, is_typed, is_zoned
 from scoring_model.records.files import file_sheet, frame_sheet
 from scoring_model.records.labels import UNLABELLED, label_cell, label_rule, label_times
 from scoring_model.records.layout import MissingColumns, check_layout, unused_columns
-from scoring_model.records.record import RowViolation, field_rules, in_order
+from scoring_model.records.record import InvalidRecord, Record, RowViolation, field_rules, in_order
 from scoring_model.records.schema import RecordSchema
-from scoring_model.records.sheet import Sheet, UnreadableSource
-from scoring_model.records.table import NEVER, RecordTable
+from scoring_model.records.sheet import ObjectColumns, Sheet, UnreadableSource, named_columns
+from scoring_model.records.sources import file_paths
+from scoring_model.records.table import NEVER, Column, RecordTable
 
 INSTANTS: Final = ("eventTime", "labelKnownAt", "labelReportedAt")
+DATED: Final = (*INSTANTS, "dob")
 
 
 @dataclass(frozen=True)
@@ -35,17 +40,26 @@ class Reading:
     table : RecordTable
         The records without a violation, in the order of the source.
     violations : tuple of RowViolation
-        All violations of the other rows, by row and field.
+        All violations of the other rows, by row and field. Rows of several files are counted through.
     rows : int
         Number of rows of the source.
     unused_columns : tuple of str
         Columns that hold no field, in the order of the source.
+    guesses : tuple of str
+        What was found out since the schema does not say it, such as the format of dates.
+    files : tuple of (str, int)
+        Names of the files, where there are several, each with its first row.
+    refused_ids : mapping of int to str
+        `recordId` of the refused rows that have one.
     """
 
     table: RecordTable
     violations: tuple[RowViolation, ...]
     rows: int
     unused_columns: tuple[str, ...]
+    guesses: tuple[str, ...] = ()
+    files: tuple[tuple[str, int], ...] = ()
+    refused_ids: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Reading:
@@ -53,9 +67,10 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
 
     Parameters
     ----------
-    source : path, pandas.DataFrame or object with `__arrow_c_stream__`
-        A path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`. Columns are named like the fields, or as
-        `schema.columns` says; `address` and `signals` may be nested.
+    source : path, list of paths, pandas.DataFrame or object with `__arrow_c_stream__`
+        A path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`, text perhaps compressed; it may be a pattern
+        such as ``2026-*.csv``, whose files are read in the order of their names. Columns are named like the
+        fields, like the signals, or as `schema.columns` says; `address` and `signals` may be nested.
     schema : RecordSchema
         Names columns, signals and labels.
     labelled : bool
@@ -76,35 +91,122 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
     OSError
         If a file cannot be opened.
     """
-    if isinstance(source, str | PathLike):
-        return _read_file(Path(source), schema, labelled=labelled)
-    return _read_sheet(frame_sheet(source), schema, labelled=labelled)
+    paths = file_paths(source)
+    if paths is None:
+        parts = [_read_sheet(frame_sheet(source), schema, labelled=labelled)]
+    else:
+        parts = [_read_file(path, schema, labelled=labelled) for path in paths]
+    return _reading(parts, schema, paths or ())
 
 
-def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> Reading:
+def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
+    """Read one row of a source that calls and spells its values as files do.
+
+    Parameters
+    ----------
+    row : mapping of str to object
+        Cells by column; columns of the schema that are not there are missing values.
+
+    Raises
+    ------
+    InvalidRecord
+        With every rule that the row breaks.
+    MissingColumns
+        If it has neither an event time nor a column that holds a field.
+    """
+    columns, own_id = ObjectColumns(), schema.column_of("recordId")
+    # A file that has ids has one in every row; a record alone needs none.
+    columns.add(0, {**dict.fromkeys(schema.columns.values()), own_id: "0", **row})
+    sheet = Sheet(1, named_columns(columns.cells()), tuple(columns.violations))
+    reading = _reading([_read_sheet(sheet, schema, labelled=False)], schema, ())
+    if reading.violations:
+        raise InvalidRecord(found for _, found in reading.violations)
+    table = reading.table
+    codes = {name: int(column.codes[0]) for name, column in table.columns.items()}
+    values = {name: table.columns[name].values[code] for name, code in codes.items() if code >= 0}
+    return Record(values, int(table.event_times[0]), table.record_ids[0] if own_id in row else None)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A source, or one of its files, after each column was parsed."""
+
+    rows: int
+    columns: tuple[str, ...]
+    parsed: Mapping[str, Parsed]
+    violations: tuple[RowViolation, ...]
+    guesses: tuple[str, ...]
+
+
+def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> _Part:
     """Read a file; what is wrong with it as a whole is reported with its name."""
     try:
-        return _read_sheet(file_sheet(path), schema, labelled=labelled)
+        return _read_sheet(file_sheet(path, schema.format), schema, labelled=labelled)
     except UnreadableSource as error:
         raise UnreadableSource(f"{path.name}: {error}") from error
     except MissingColumns as error:
         raise MissingColumns(error.problems, path.name) from error
 
 
-def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool) -> Reading:
-    sheet = _with_new_names(sheet, schema)
+def _read_sheet(sheet: Sheet, schema: RecordSchema, *, labelled: bool) -> _Part:
+    sheet = _with_signal_names(_with_new_names(sheet, schema), schema)
     if sheet.columns:
         check_layout(sheet.columns, schema, labelled=labelled)
-    parsed = {field: _column(sheet, field, schema) for field in _present(sheet, schema)}
+    parsed, guesses = {}, list(sheet.guesses)
+    for name in _present(sheet, schema):
+        parsed[name], formats = _column(sheet, name, schema)
+        guesses += [f"{name} as {' or '.join(formats)}"] if formats else []
+    return _Part(sheet.rows, tuple(sheet.columns), parsed, sheet.violations, tuple(guesses))
+
+
+def _reading(parts: Sequence[_Part], schema: RecordSchema, paths: Sequence[Path]) -> Reading:
+    whole = reduce(_joined, parts)
+    parsed = whole.parsed
     violations = in_order(
         [
-            *sheet.violations,
+            *whole.violations,
             *(found for column in parsed.values() for found in column.violations),
-            *row_violations(parsed, schema.labels, readable=_readable(sheet)),
+            *row_violations(parsed, schema.labels, readable=_readable(whole)),
         ]
     )
-    table = _table(parsed, schema, kept=_kept(sheet.rows, violations), rows=sheet.rows)
-    return Reading(table, violations, sheet.rows, unused_columns(sheet.columns, schema))
+    kept = _kept(whole.rows, violations)
+    starts = accumulate((part.rows for part in parts), initial=0)
+    names = [path.name for path in paths] if len(paths) > 1 else []
+    return Reading(
+        table=_table(parsed, schema, kept=kept, rows=whole.rows),
+        violations=violations,
+        rows=whole.rows,
+        unused_columns=unused_columns(whole.columns, schema),
+        guesses=whole.guesses,
+        files=tuple(zip(names, starts, strict=False)),
+        refused_ids=_refused_ids(parsed, violations),
+    )
+
+
+def _joined(one: _Part, other: _Part) -> _Part:
+    """Put the rows of another file behind those of one."""
+    parsed = {
+        field: one.parsed.get(field, Parsed.absent(one.rows)).append(
+            other.parsed.get(field, Parsed.absent(other.rows))
+        )
+        for field in dict.fromkeys((*one.parsed, *other.parsed))
+    }
+    later = [RowViolation(one.rows + row, found) for row, found in other.violations]
+    return _Part(
+        one.rows + other.rows,
+        tuple(dict.fromkeys(one.columns + other.columns)),
+        parsed,
+        (*one.violations, *later),
+        tuple(dict.fromkeys(one.guesses + other.guesses)),
+    )
+
+
+def _refused_ids(parsed: Mapping[str, Parsed], violations: tuple[RowViolation, ...]) -> dict[int, str]:
+    if "recordId" not in parsed:
+        return {}
+    column = parsed["recordId"].column
+    codes = {found.row: int(column.codes[found.row]) for found in violations}
+    return {row: str(column.values[code]) for row, code in codes.items() if code >= 0}
 
 
 def _with_new_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
@@ -118,29 +220,54 @@ def _with_new_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
     return replace(sheet, columns=columns)
 
 
+def _with_signal_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
+    """Read a column that is named like a signal, without prefix, unless it or the signal is mapped or there."""
+    columns = dict(sheet.columns)
+    taken = {schema.column_of(field) for field in (*EVENT_FIELDS, *schema.fields)}
+    for name in schema.signals:
+        field = signal_field(name)
+        if name in columns and name not in taken and field not in columns and field not in schema.columns:
+            columns[field] = columns.pop(name)
+    return replace(sheet, columns=columns)
+
+
 def _present(sheet: Sheet, schema: RecordSchema) -> list[str]:
     return [field for field in (*EVENT_FIELDS, *schema.fields) if schema.column_of(field) in sheet.columns]
 
 
-def _column(sheet: Sheet, field: str, schema: RecordSchema) -> Parsed:
-    raw = encode(sheet.columns[schema.column_of(field)], sheet.rows)
+def _column(sheet: Sheet, field: str, schema: RecordSchema) -> tuple[Parsed, tuple[str, ...]]:
+    """Parse a column, and name the formats of its dates if they were guessed."""
+    given = sheet.columns[schema.column_of(field)]
+    raw = encode(given, sheet.rows)
+    guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
+    formats = schema.format.dates or guessed
     if field in INSTANTS:
-        return parse_instants(field, raw)
-    read, check = _parser(field, schema)
-    return parse_column(field, raw, lambda cell: check(read(cell)))
+        zone = UTC if is_zoned(given) else schema.format.zone or UTC
+        return parse_instants(field, raw, cells.moment(formats) if formats else cells.plain, zone), guessed
+    read, check = _parser(field, schema, formats)
+    return parse_column(field, raw, lambda cell: check(read(cell))), guessed
 
 
-def _parser(field: str, schema: RecordSchema) -> tuple[Cell, ValueRule]:
+def _dates_unlike_iso(raw: Column) -> Iterator[str]:
+    """Texts that may be dates, but for those of the year first and hyphens, which need no format."""
+    if not is_typed(raw):
+        for value in raw.values:
+            text = cells.text(value)
+            if isinstance(text, str) and text.lstrip()[4:5] != "-":
+                yield text
+
+
+def _parser(field: str, schema: RecordSchema, formats: tuple[str, ...]) -> tuple[Cell, ValueRule]:
     if field == "recordId":
         return cells.text, reference
     if field == "label":
         return label_cell, label_rule(schema.labels)
-    return cells.field_cells(schema)[field], field_rules(schema)[field]
+    return cells.field_cells(schema, formats)[field], field_rules(schema)[field]
 
 
-def _readable(sheet: Sheet) -> BoolArray:
-    readable = np.ones(sheet.rows, dtype=np.bool_)
-    malformed = [found.row for found in sheet.violations if found.violation.code == Rule.MALFORMED_ROW]
+def _readable(part: _Part) -> BoolArray:
+    readable = np.ones(part.rows, dtype=np.bool_)
+    malformed = [found.row for found in part.violations if found.violation.code == Rule.MALFORMED_ROW]
     readable[malformed] = False
     return readable
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from functools import partial
 from typing import Final, NamedTuple
 
 from scoring_model.contract.fields import (
@@ -126,14 +128,17 @@ def _repeated(field: str) -> Violation:
     return violation(field, Rule.REPEATED_FIELD, "must come once")
 
 
-def instant(value: object) -> int | None:
-    """Check a time: RFC 3339 text, a datetime or a date, to microseconds since 1970-01-01 UTC."""
+def instant(value: object, zone: tzinfo = UTC) -> int | None:
+    """Check a time: RFC 3339 text, a datetime or a date, to microseconds since 1970-01-01 UTC.
+
+    Times without a zone are of the one that is given.
+    """
     if value is None:
         return None
     if isinstance(value, str):
         definite_text(value, limit=REFERENCE_LENGTH)
     try:
-        return times.microseconds(value)
+        return times.microseconds(value, zone)
     except TypeError as error:
         raise wrong_type("a time", value) from error
     except ValueError as error:
@@ -160,6 +165,11 @@ def field_rules(schema: RecordSchema) -> dict[str, ValueRule]:
 _EVENT_RULES: Final[Mapping[str, ValueRule]] = {"recordId": reference, "eventTime": instant}
 
 
+def _event_rules(schema: RecordSchema) -> Mapping[str, ValueRule]:
+    zone = schema.format.zone
+    return _EVENT_RULES if zone is None else {**_EVENT_RULES, "eventTime": partial(instant, zone=zone)}
+
+
 def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int | None = None) -> Record:
     """Check one record and bring it into canonical form.
 
@@ -169,7 +179,8 @@ def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int |
         Field values by name, `address` and `signals` nested or by dotted names. null equals missing. Signals
         that the schema does not name are checked for their shape and left out.
     schema : RecordSchema
-        Names the signals. Its `columns` and `labels` are of files and play no part.
+        Names the signals, and the zone of an event time without one. What else it says is of files and plays no
+        part.
     now : int, optional
         Event time, in microseconds since 1970-01-01 UTC, of a body without `eventTime`.
 
@@ -186,7 +197,7 @@ def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int |
     flat, violations = flatten(body)
     known = field_rules(schema)
     values, of_fields = _checked(flat, known)
-    event, of_event = _checked(flat, _EVENT_RULES)
+    event, of_event = _checked(flat, _event_rules(schema))
     violations += [*of_fields.values(), *of_event.values(), *_unknown(flat, known)]
     if is_empty(values.keys() | of_fields.keys()):
         violations.append(violation("", Rule.EMPTY_RECORD, EMPTY))

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Final
 
 from scoring_model.contract.fields import EVENT_FIELDS, FORMER_FIELDS, IDENTITY_FIELDS, signal_field
 from scoring_model.contract.rules import Rule, SignalType
 from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, pointer
+from scoring_model.records.file_format import FileFormat
 from scoring_model.records.times import Duration
 
 MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more is a mistake of units
@@ -22,29 +24,34 @@ class LabelSchema:
     fraud, genuine : tuple of str
         Values of the label column, compared without regard to case. A number is compared by its shortest
         text, so that `1`, `1.0` and `"1"` are the same.
+    ignored : tuple of str
+        Values that say neither: the record has no label.
     delay : int, optional
         Microseconds from the event to the moment its label was known, for rows without `labelKnownAt`.
 
     Raises
     ------
     Invalid
-        If a list is empty or both share a value, or if the delay is negative or above a century.
+        If fraud or genuine is empty, if two lists share a value, or if the delay is negative or above a century.
     """
 
     fraud: tuple[str, ...] = ("fraud", "1", "true")
     genuine: tuple[str, ...] = ("genuine", "0", "false")
+    ignored: tuple[str, ...] = ()
     delay: Duration | None = None
 
     def __post_init__(self) -> None:
-        shared = {value.lower() for value in self.fraud} & {value.lower() for value in self.genuine}
+        lists = {"fraud": self.fraud, "genuine": self.genuine, "ignored": self.ignored}
         violations = [
             Violation(pointer(name), "empty", "must have a value")
             for name in ("fraud", "genuine")
             if not getattr(self, name)
         ]
-        violations += [
-            Violation("", "repeated", f"{value!r} is both fraud and genuine") for value in sorted(shared)
-        ]
+        for (one, words), (other, more) in combinations(lists.items(), 2):
+            shared = {word.lower() for word in words} & {word.lower() for word in more}
+            violations += [
+                Violation("", "repeated", f"{word!r} is both {one} and {other}") for word in sorted(shared)
+            ]
         if self.delay is not None and not 0 <= self.delay <= MAX_LABEL_DELAY:
             detail = f"must be 0 to {MAX_LABEL_DELAY} microseconds, got {self.delay}"
             violations.append(Violation("/delay", OUT_OF_RANGE, detail))
@@ -64,16 +71,19 @@ class RecordSchema:
         The signals that are read, by name without prefix. Others are accepted and left out.
     labels : LabelSchema
         How labels are spelled and when they are known.
+    format : FileFormat
+        How files spell what they hold.
 
     Raises
     ------
     Invalid
-        If `columns` names an unknown field, or one column for two fields.
+        If `columns` or `format.values` names an unknown field, or one column for two fields.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     signals: Mapping[str, SignalType] = field(default_factory=dict)
     labels: LabelSchema = field(default_factory=LabelSchema)
+    format: FileFormat = field(default_factory=FileFormat)
 
     def __post_init__(self) -> None:
         known = (*self.fields, *EVENT_FIELDS)
@@ -90,6 +100,11 @@ class RecordSchema:
             Violation(pointer("columns", name), Rule.UNKNOWN_FIELD, "unknown field")
             for name in columns
             if name not in known
+        ]
+        violations += [
+            Violation(pointer("format", "values", name), Rule.UNKNOWN_FIELD, "unknown field")
+            for name in self.format.values
+            if name not in self.fields
         ]
         uses = Counter(map(self.column_of, known))
         violations += [

@@ -3,9 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from scoring_model.records.record import RowViolation, flatten
+from scoring_model.contract.fields import NESTED
+from scoring_model.contract.rules import Rule
+from scoring_model.records.record import RowViolation, flatten, violation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class UnreadableSource(ValueError):
@@ -43,11 +48,40 @@ class Sheet:
         Cells by column name; nested `address` and `signals` are already dotted.
     violations : tuple of RowViolation
         Of rows that could not be read, or not wholly.
+    unreadable : mapping of int to str
+        Text of the rows that could not be taken apart.
+    guesses : tuple of str
+        What was not given and was found out, such as the encoding of the file.
     """
 
     rows: int
     columns: Mapping[str, Cells]
     violations: tuple[RowViolation, ...] = ()
+    unreadable: Mapping[int, str] = field(default_factory=dict)
+    guesses: tuple[str, ...] = ()
+
+    @classmethod
+    def of_table(cls, table: "pa.Table") -> "Sheet":
+        """Open an Arrow table; structs called `address` and `signals` are taken apart."""
+        columns: list[tuple[str, Cells]] = []
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            columns += column_parts(name, column)
+        return cls(table.num_rows, named_columns(columns))
+
+
+def column_parts(name: str, column: Any) -> list[tuple[str, Cells]]:
+    """Give a column its name, and the members of a nested one theirs."""
+    import pyarrow as pa  # only sources of tables bring it, not all that reads rows
+
+    if name not in NESTED or not pa.types.is_struct(column.type):
+        return [(name, column)]
+    names = [f"{name}.{part.name}" for part in column.type]
+    return list(zip(names, column.flatten(), strict=True))
+
+
+def malformed(row: int, detail: str) -> RowViolation:
+    """Report a row that could not be taken apart."""
+    return RowViolation(row, violation("", Rule.MALFORMED_ROW, detail))
 
 
 def named_columns(columns: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:

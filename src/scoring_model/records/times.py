@@ -1,12 +1,12 @@
 """Instants as integer microseconds since 1970-01-01 UTC, and durations as text.
 
 Microseconds are the unit of every comparison of times: what is finer is rounded down, so that an instant
-never moves past one that it did not reach. A time without a zone is UTC.
+never moves past one that it did not reach. A time without a zone is UTC, unless another zone is given.
 """
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-LATEST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
+LATEST: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
 _TIME: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})"
     r"(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?"
-    r"(?:[Zz]|([+-])([01]\d|2[0-3]):?([0-5]\d))?)?",
+    r"(?:([Zz])|([+-])([01]\d|2[0-3]):?([0-5]\d))?)?",
     re.ASCII,
 )
 _DURATION: Final = re.compile(r"(\d{1,6})(d|h|m|s)", re.ASCII)
@@ -36,14 +36,16 @@ _UNITS: Final = {"d": DAY, "h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def microseconds(value: object) -> int:
+def microseconds(value: object, zone: tzinfo = UTC) -> int:
     """Read an instant.
 
     Parameters
     ----------
     value : str, datetime, date or numpy.datetime64
-        Text is RFC 3339, or the part of ISO 8601 that leaves out the zone (UTC), the seconds or the time of
+        Text is RFC 3339, or the part of ISO 8601 that leaves out the zone, the seconds or the time of
         day (midnight). A fraction has up to nine digits. Leap seconds are refused, as `datetime` does.
+    zone : tzinfo
+        Of values without one. An hour that comes twice when clocks are put back is its first.
 
     Returns
     -------
@@ -67,13 +69,15 @@ def microseconds(value: object) -> int:
     1
     """
     if isinstance(value, str):
-        micros = _of_text(value)
+        micros = _of_text(value, zone)
     elif isinstance(value, datetime):
-        micros = ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+        micros = (value - EPOCH) // _MICROSECOND if value.tzinfo else _of_zone(value, zone)
     elif isinstance(value, date):
-        micros = (value.toordinal() - _EPOCH.toordinal()) * DAY
+        micros = _of_zone(datetime(value.year, value.month, value.day), zone)
     elif isinstance(value, np.datetime64) and not np.isnat(value):
         micros = int(value.astype("datetime64[us]").astype(np.int64))
+        if zone is not UTC and EARLIEST <= micros <= LATEST:
+            micros = _of_zone((EPOCH + timedelta(microseconds=micros)).replace(tzinfo=None), zone)
     else:
         raise TypeError("not a time")
     if not EARLIEST <= micros <= LATEST:
@@ -81,13 +85,17 @@ def microseconds(value: object) -> int:
     return micros
 
 
-def _of_text(text: str) -> int:
+def _of_zone(moment: datetime, zone: tzinfo) -> int:
+    return (moment.replace(tzinfo=zone) - EPOCH) // _MICROSECOND
+
+
+def _of_text(text: str, zone: tzinfo) -> int:
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise ValueError("not of the form YYYY-MM-DDThh:mm:ssZ")
-    day, minute, second, fraction, sign, zone_hours, zone_minutes = match.groups()
-    moment = datetime.fromisoformat(f"{day}T{minute or '00:00'}:{second or '00'}+00:00")
-    micros = (moment - _EPOCH) // _MICROSECOND
+    day, minute, second, fraction, utc, sign, zone_hours, zone_minutes = match.groups()
+    moment = datetime.fromisoformat(f"{day}T{minute or '00:00'}:{second or '00'}")
+    micros = _of_zone(moment, UTC if utc or sign else zone)
     if fraction:
         micros += int(fraction[:6].ljust(6, "0"))
     if sign:
@@ -143,7 +151,7 @@ def rfc3339(micros: int) -> str:
 @lru_cache(maxsize=64)
 def _whole_seconds(seconds: int) -> str:
     """Date and time of day; most instants that are written one after the other lie in the same seconds."""
-    return (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat(timespec="seconds")
+    return (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
 def parse_duration(text: str) -> int:

@@ -1,7 +1,7 @@
 """Tables of records through a scorer: whole files and frames, bad rows kept apart from good ones."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from scoring_model.contract.outcome import OUTCOMES
 from scoring_model.decision.rules import Decisions
-from scoring_model.records import RecordTable
-from scoring_model.records.reading import Reading, read_records
+from scoring_model.records import Record, RecordTable, parse_record
+from scoring_model.records.reading import Reading, read_record, read_records
 from scoring_model.scorer.decider import Reason
 
 if TYPE_CHECKING:
@@ -90,10 +90,21 @@ def score_table(
     return Scored(table, decisions, explained)
 
 
-def score_frame(scorer: "Scorer", data: Any, *, history: Any = None) -> Any:
+def one_record(scorer: "Scorer", data: Any) -> Record | None:
+    """Read a record that is a mapping or a pandas Series; None for a frame or file."""
+    schema = scorer.contents.schema
+    if isinstance(data, Mapping):
+        return parse_record(data, schema) if scorer.own_names.isdisjoint(data) else read_record(data, schema)
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(data, pandas.Series):
+        return None
+    return read_record({str(name): value for name, value in data.items()}, schema)
+
+
+def score_frame(scorer: "Scorer", data: Any, *, histories: Sequence[Any] = ()) -> Any:
     """Score a frame; see `Scorer.score`."""
     reading = read_records(data, scorer.contents.schema, labelled=False)
-    past = read_histories(scorer, [] if history is None else [history])
+    past = read_histories(scorer, histories)
     result = _aligned(score_table(scorer, reading.table, history=past).to_arrow(), reading)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(data, pandas.DataFrame):

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
+from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
 from scoring_model.records import Record, RecordTable, parse_record
@@ -97,6 +98,9 @@ class Scorer(Decider):
         super().__init__(manifest, contents, threads=threads)
         self.contents = contents
         self.matrix = contents.features
+        schema = contents.schema
+        # Columns of files that are not named like their field: they show that a mapping is a row of a file.
+        self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
 
     @classmethod
     def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
@@ -119,9 +123,10 @@ class Scorer(Decider):
 
         Parameters
         ----------
-        data : mapping, or pandas DataFrame, or any Arrow-speaking frame, or path of a file
-            A mapping is one record, shaped like the body of a request with an ``eventTime``.
-        history : frame or path, optional
+        data : mapping, or pandas Series or DataFrame, or any Arrow-speaking frame, or path of a file
+            A mapping is one record, shaped like the body of a request with an ``eventTime``. A Series is one row of
+            a file, with the file's names; so is a mapping that has one of these.
+        history : frame or path, or a list of them, optional
             Earlier records. Those of a frame also see each other.
 
         Returns
@@ -135,15 +140,16 @@ class Scorer(Decider):
         InvalidRecord
             For one record that breaks the contract, with all its problems.
         """
-        if isinstance(data, Mapping) and history is None:
+        if isinstance(data, Mapping) and history is None and self.own_names.isdisjoint(data):
             return self.score_record(parse_record(data, self.contents.schema))
         # Frames bring a table library, which one record never needs.
         from scoring_model.scorer import frames
 
-        if not isinstance(data, Mapping):
-            return frames.score_frame(self, data, history=history)
-        past = frames.read_histories(self, [history])
-        return self.score_record(parse_record(data, self.contents.schema), history=past)
+        sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
+        record = frames.one_record(self, data)
+        if record is None:
+            return frames.score_frame(self, data, histories=sources)
+        return self.score_record(record, history=frames.read_histories(self, sources))
 
     def score_record(self, record: Record, *, history: RecordTable | None = None) -> Decision:
         """Score one parsed record against earlier ones."""

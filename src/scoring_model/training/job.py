@@ -3,7 +3,7 @@
 import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from scoring_model.evaluation import summary
 from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
+from scoring_model.records.sources import file_paths
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
@@ -36,7 +37,7 @@ class Job:
 
     Parameters
     ----------
-    source : Path
+    source : Path or sequence of Path
         Labelled records: Parquet, CSV or JSON Lines.
     out : Path
         Directory of the bundle. Beside it ``<out>.training`` keeps the journal of the search, the resolved
@@ -50,7 +51,7 @@ class Job:
         How many trials of the search are under way at once.
     """
 
-    source: Path
+    source: Path | Sequence[Path]
     configuration: Configuration
     out: Path
     resume: bool = False
@@ -115,7 +116,9 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     job.folder.mkdir(parents=True, exist_ok=True)
     reading = read_records(job.source, job.configuration.schema, labelled=True)
     report(f"{len(reading.table)} records read, {reading.rows - len(reading.table)} rows refused")
-    write_quarantine(reading.violations, job.folder / "quarantine.csv")
+    for guess in reading.guesses:
+        report(f"guessed: {guess}")
+    write_quarantine(reading, job.folder / "quarantine.csv")
     accept(reading, max_share=job.configuration.records.max_bad_share)
     try:
         training = run_training(
@@ -203,7 +206,7 @@ def _track(job: Job, training: Training, *, started: int, report: Callable[[str]
                 training,
                 job.configuration,
                 bundle=job.out,
-                source=job.source.name,
+                source=", ".join(path.name for path in file_paths(job.source) or ()),
                 started=started,
                 ended=_now(),
                 scratch=Path(scratch),

@@ -1,18 +1,20 @@
 """Records as the model sees them: split, features and their state."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, TypedDict
 
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.bundle import reason_factors
 from scoring_model.configuration import Configuration
 from scoring_model.features import FeatureMatrix, fit_state
 from scoring_model.history import PERSON, key_codes, person_codes
 from scoring_model.records import RecordTable
 from scoring_model.training.split import Split, split
+from scoring_model.training.useless import find_useless
 
 MOST_SHARED: Final = 256
 """A value of a link key that more records share joins none: a large building, a placeholder image."""
@@ -104,6 +106,8 @@ class Prepared:
     matrix : FeatureMatrix
         Its state is fitted on the burn-in.
     rows : ndarray of shape (n, d), float64
+    useless : mapping of str to str
+        Features that were left out since they can teach nothing, with the reason.
     """
 
     table: RecordTable
@@ -111,6 +115,7 @@ class Prepared:
     split: Split
     matrix: FeatureMatrix
     rows: FloatArray
+    useless: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def feature_options(self) -> FeatureOptions:
@@ -152,4 +157,21 @@ def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
     parts = split(table.event_times, table.labels, table.label_times, persons, configuration.split)
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_state(table.take(parts.burn_in), settings))
-    return Prepared(table=table, persons=persons, split=parts, matrix=matrix, rows=matrix.rows(table))
+    rows, useless = matrix.rows(table), {}
+    if configuration.features.drop_useless:
+        factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
+        useless = find_useless(rows, parts.train, matrix.names, factors)
+        rows, matrix = _without(useless, rows, matrix)
+    return Prepared(table=table, persons=persons, split=parts, matrix=matrix, rows=rows, useless=useless)
+
+
+def _without(
+    useless: Collection[str], rows: FloatArray, matrix: FeatureMatrix
+) -> tuple[FloatArray, FeatureMatrix]:
+    """Leave out columns, in place: a second matrix could be too much to hold."""
+    kept = [place for place, name in enumerate(matrix.names) if name not in useless]
+    for new, old in enumerate(kept):
+        if new != old:
+            rows[:, new] = rows[:, old]
+    settings = replace(matrix.settings, exclude=(*matrix.settings.exclude, *useless))
+    return rows[:, : len(kept)], FeatureMatrix(settings, matrix.state)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring_model.bundle import Bundle
-from scoring_model.configuration import Configuration, Tuned
+from scoring_model.configuration import Configuration, Tuned, load_configuration
 from scoring_model.evaluation import Evaluation
 from scoring_model.features.blind_windows import find_blind_windows
 from scoring_model.records import RecordTable
@@ -46,12 +46,13 @@ class Training:
     tuned: Tuned
 
 
-def train(data: Any, configuration: Configuration) -> Bundle:
+def train(data: Any, configuration: Configuration | str | Path) -> Bundle:
     """Train on labelled records and return the bundle; see `run_training` for more control.
 
     Parameters
     ----------
     data : pandas DataFrame, Arrow-speaking frame, or path of a Parquet, CSV or JSON Lines file
+    configuration : Configuration, or path of its YAML file
 
     Returns
     -------
@@ -67,6 +68,8 @@ def train(data: Any, configuration: Configuration) -> Bundle:
     LeakageError
         When features know what they can't know.
     """
+    if not isinstance(configuration, Configuration):
+        configuration = load_configuration(configuration)
     reading = read_records(data, configuration.schema, labelled=True)
     accept(reading, max_share=configuration.records.max_bad_share)
     return run_training(reading.table, configuration).bundle
@@ -118,6 +121,9 @@ def run_training(
         report(f"warning: {blind}")
     prepared = prepare(table, configuration)
     report(f"{prepared.rows.shape[1]} features")
+    if prepared.useless:
+        listed = ", ".join(f"{name} ({reason})" for name, reason in prepared.useless.items())
+        report(f"{len(prepared.useless)} features can teach nothing and were left out: {listed}")
     for segment in prepared.split.summaries:
         if segment.records:
             report(str(segment))

@@ -1,0 +1,47 @@
+"""The command that proposes a configuration for a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scoring_model.cli import console
+
+
+def init(
+    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
+    out: Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")],
+    replace: Annotated[bool, typer.Option(help="Replace a file that stands at --out.")] = False,
+) -> None:
+    """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
+
+    The file says which decisions are left to a person, and which columns are not used.
+    """
+    from scoring_model.configuration import load_configuration
+    from scoring_model.configuration.proposal import propose
+    from scoring_model.configuration.proposal_text import proposal_text
+    from scoring_model.contract.fields import EVENT_FIELDS
+    from scoring_model.records.atomic import atomic_file
+    from scoring_model.records.quarantine import count_violations
+    from scoring_model.records.reading import read_records
+
+    if out.exists() and not replace:
+        raise FileExistsError(f"{out} exists; pass --replace to overwrite it")
+    found = propose(path)
+    with atomic_file(out) as partial:
+        partial.write_text(proposal_text(found, name=out.stem, source=path.name), encoding="utf-8")
+        load_configuration(partial)
+    if "eventTime" in found.fields and (found.signals or found.fields.keys() - set(EVENT_FIELDS)):
+        reading = read_records(path, load_configuration(out).schema, labelled=False)
+        for (name, rule), count in count_violations(reading).items():
+            console.say(f"refused rows: {name or 'record'} {rule}: {count} of {reading.rows}")
+    for guess in found.guesses:
+        console.say(f"guessed: {guess}")
+    for column, reason in found.left_out.items():
+        console.say(f"not used: {column}: {reason}")
+    for decision in found.decisions:
+        console.say(f"to decide: {decision}")
+    console.say(
+        f"{out}: {len(found.fields)} fields, {len(found.signals)} signals, {len(found.keys)} link keys"
+    )
+    console.say(f"next: scoring-model check {path} --config {out}")

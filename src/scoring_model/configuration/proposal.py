@@ -1,0 +1,427 @@
+"""A configuration for files of records, proposed from what their columns hold."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from scoring_model.arrays import IntArray
+from scoring_model.configuration.profiles import NULL_WORDS, Kind, Profile, has_comma, profile, words_of
+from scoring_model.contract.fields import (
+    ADDRESS_FIELDS,
+    EVENT_FIELDS,
+    IDENTITY_FIELDS,
+    SIGNAL_PREFIX,
+    signal_field,
+)
+from scoring_model.contract.rules import RuleError, country
+from scoring_model.records import NEVER, cells, format_duration
+from scoring_model.records.encoding import encode, is_zoned
+from scoring_model.records.files import file_sheet
+from scoring_model.records.labels import label_cell
+from scoring_model.records.table import Column
+
+DAY: Final = 86_400_000_000
+
+_NAMES: Final = """
+    eventTime: eventtime timestamp transactiontime purchasetime paymenttime orderdate transactiondate createdat
+        created signuptime registeredat datetime zeitpunkt zeit time date datum
+    labelKnownAt: labelknownat knownat chargebackdate chargebackat labeldate confirmedat fraudknownat
+    labelReportedAt: labelreportedat reportedat reportdate
+    label: label isfraud fraud class target betrug chargeback fraudlabel verdict outcome ergebnis status
+    recordId: recordid transactionid txid orderid paymentid applicationid signupid recid id userid uuid vorgang
+    firstName: firstname givenname forename fname vorname prenom nombre
+    lastName: lastname surname familyname lname nachname nom apellido
+    dob: dob dateofbirth birthdate birthday geburtsdatum geburtstag
+    citizenship: citizenship nationality
+    address.line1: addressline1 address1 line1 street streetaddress address strasse
+    address.line2: addressline2 address2 line2
+    address.city: city town suburb ort stadt
+    address.region: region state province bundesland
+    address.postalCode: postalcode postcode zip zipcode plz
+    address.country: country countrycode land
+"""
+_FIELDS: Final = {
+    field: tuple(names.split()) for field, names in re.findall(r"(\S+):([^:]+)(?=\s\S+:|$)", _NAMES.strip())
+}
+"""By field, names of columns in small letters without separators, the likeliest first."""
+
+_FRAUD: Final = frozenset(
+    {"fraud", "fraudulent", "1", "true", "yes", "y", "bad", "ja", "betrug", "chargeback"}
+)
+_GENUINE: Final = frozenset({"genuine", "0", "false", "no", "n", "good", "ok", "legit", "nein", "clean"})
+_PROTECTED: Final = {"sex": "sex", "gender": "sex", "geschlecht": "sex", "age": "age", "alter": "age"}
+_LEAK: Final = 0.99  # as training.leakage_checks.max_auc
+_FEWEST: Final = 20  # frauds and genuine of which a column may be said to copy the label
+_LABEL_WORDS: Final = 8
+_LINK_KEYS: Final = 6
+_GROUPS: Final = 200  # distinct values whose share of frauds says something
+_VALIDATED: Final = 0.1  # share of the records that the validation part holds, about
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signal:
+    """A column that becomes a signal."""
+
+    name: str
+    column: str
+    type: str
+    protected: str | None = None
+
+
+@dataclass(kw_only=True)
+class Proposal:
+    """A configuration while it is found, step by step, and what a person must know of it.
+
+    Parameters
+    ----------
+    profiles : dict of str to Profile
+        The columns of the file.
+    nulls : tuple of str
+        Cells that mean a missing value.
+    comma : bool
+        Whether numbers have a decimal comma.
+    guesses : tuple of str
+        What reading the file found out.
+    fields : dict of str to str
+        Field to its column.
+    words : dict of str to list of str
+        Words of the label: fraud, genuine, ignored.
+    delay : int or None
+        Microseconds from an event to its label where no column says it.
+    maturity, burn_in : int
+        Microseconds.
+    left_out : dict of str to str
+        By column, why it is not used.
+    decisions : list of str
+        What a person must decide.
+    """
+
+    profiles: dict[str, Profile]
+    nulls: tuple[str, ...]
+    comma: bool
+    guesses: tuple[str, ...]
+    fields: dict[str, str] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    signals: list[Signal] = field(default_factory=list)
+    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    windows: tuple[int, ...] = ()
+    delay: int | None = None
+    maturity: int = 0
+    burn_in: int = 0
+    max_false_reject: float = 0.002
+    left_out: dict[str, str] = field(default_factory=dict)
+    decisions: list[str] = field(default_factory=list)
+
+    def free(self) -> list[Profile]:
+        """The columns that nothing uses yet."""
+        used = {*self.fields.values(), *self.left_out}
+        return [found for found in self.profiles.values() if found.name not in used]
+
+    def of(self, name: str) -> Profile | None:
+        """The column of a field."""
+        return self.profiles.get(self.fields.get(name, ""))
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Families of features that these columns can fill."""
+        needed = {
+            "names": ("firstName", "lastName"),
+            "addresses": ADDRESS_FIELDS,
+            "documents": ("documentType",),
+            "images": ("imageUrls",),
+        }
+        found = [name for name, fields in needed.items() if self.fields.keys() & set(fields)]
+        return (*found, "dates", "signals")
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """Formats of all times that are read."""
+        used = [found.formats for name in self.fields if (found := self.of(name)) is not None]
+        return tuple(dict.fromkeys(text for formats in used for text in formats))
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Columns that are not named like their field or signal."""
+        named = self.fields | {signal_field(signal.name): signal.column for signal in self.signals}
+        return {
+            name: column
+            for name, column in named.items()
+            if column not in (name, name.removeprefix(SIGNAL_PREFIX))
+        }
+
+
+def propose(path: Path) -> Proposal:
+    """Propose a configuration for a file.
+
+    Raises
+    ------
+    UnreadableSource
+        If the file cannot be read.
+    """
+    found = _described(path)
+    _find_times(found)
+    _find_label(found)
+    _find_fields(found)
+    _find_record_id(found)
+    _find_lengths(found)
+    _leave_out(found)
+    _find_signals(found)
+    _find_keys(found)
+    _find_bound(found)
+    return found
+
+
+def _described(path: Path) -> Proposal:
+    sheet = file_sheet(path)
+    raw = {name: encode(column, sheet.rows) for name, column in sheet.columns.items()}
+    nulls: tuple[str, ...] = ()
+    if ".csv" in path.suffixes:
+        seen = {text for column in raw.values() for text in NULL_WORDS if text in column.values}
+        nulls = tuple(word for word in NULL_WORDS if word in seen and not _is_namibia(word, raw.values()))
+    comma = has_comma(raw.values())
+    profiles = {
+        name: profile(name, column, nulls, comma=comma, zoned=is_zoned(sheet.columns[name]))
+        for name, column in raw.items()
+    }
+    return Proposal(profiles=profiles, nulls=nulls, comma=comma, guesses=sheet.guesses)
+
+
+def _is_namibia(word: str, columns: Iterable[Column]) -> bool:
+    """Whether a word stands among country codes."""
+    return word == "NA" and any(word in column.values and _country_share(column) > 0.9 for column in columns)
+
+
+def _country_share(column: Column) -> float:
+    def is_country(value: object) -> bool:
+        try:
+            return country(cells.country(value)) is not None
+        except RuleError:
+            return False
+
+    return sum(map(is_country, column.values)) / max(len(column.values), 1)
+
+
+def _likeliest(found: Proposal, name: str, kinds: Sequence[Kind]) -> Profile | None:
+    """The free column of some kinds whose name comes first among those of a field, or that is the field's own."""
+    names = (words_of(name).replace("_", ""), *_FIELDS.get(name, ()))
+    ranks = {known: place for place, known in reversed(list(enumerate(names)))}
+    fits = [
+        (ranks.get(column.words.replace("_", ""), len(names)), column)
+        for column in found.free()
+        if column.kind in kinds
+    ]
+    rank, best = min(fits, key=lambda fit: fit[0], default=(len(names), None))
+    return best if rank < len(names) else None
+
+
+def _find_times(found: Proposal) -> None:
+    for name in ("dob", "labelKnownAt", "labelReportedAt", "eventTime"):
+        column = _likeliest(found, name, [Kind.TIME])
+        if column is not None:
+            found.fields[name] = column.name
+    others = [column for column in found.free() if column.kind is Kind.TIME]
+    if "eventTime" not in found.fields:
+        full = [column for column in others if column.filled > 0.99]
+        if not full:
+            found.decisions.append(
+                "No column holds the time of the event: name it in records.columns.eventTime."
+            )
+            return
+        found.fields["eventTime"] = full[0].name
+    event = found.fields["eventTime"]
+    rivals = [column.name for column in others if column.filled > 0.99 and column.name != event]
+    if rivals:
+        found.decisions.append(
+            f"The event is taken to be at {event}; if it is at {' or '.join(rivals)}, change records.columns.eventTime."
+        )
+    for column in (found.profiles[name] for name in found.fields.values()):
+        if column.uncertain:
+            found.decisions.append(
+                f"{column.name} does not show whether the day or the month comes first: check records.format.dates."
+            )
+    if not found.profiles[event].zoned:
+        found.decisions.append(f"{event} has no time zone and is read as UTC: check records.format.timezone.")
+
+
+def _find_label(found: Proposal) -> None:
+    column = _likeliest(found, "label", [Kind.BOOLEAN, Kind.CATEGORY, Kind.NUMBER, Kind.IDENTIFIER])
+    words = [] if column is None else [str(label_cell(value)).lower() for value in column.column.values]
+    if column is None or len(words) > _LABEL_WORDS:
+        found.decisions.append("No column holds labels: name it in records.columns.label, and its words.")
+        found.words = {"fraud": ["fraud"], "genuine": ["genuine"]}
+        return
+    found.fields["label"] = column.name
+    fraud = [word for word in words if word in _FRAUD]
+    genuine = [word for word in words if word in _GENUINE]
+    if not fraud or not genuine:
+        by_count = [words[place] for place in np.argsort(column.counts, kind="stable")]
+        fraud, genuine = (
+            fraud or by_count[:1],
+            genuine or [word for word in by_count[-1:] if word not in fraud],
+        )
+        found.decisions.append(
+            f"The rarest word of {column.name} is taken for fraud, the most frequent for genuine: check records.labels."
+        )
+    ignored = [word for word in words if word not in (*fraud, *genuine)]
+    if ignored:
+        found.decisions.append(
+            f"Labels {', '.join(ignored)} count as no label: check records.labels.ignored."
+        )
+    found.words = {"fraud": fraud, "genuine": genuine or ["genuine"], "ignored": ignored}
+
+
+def _find_fields(found: Proposal) -> None:
+    for name in IDENTITY_FIELDS:
+        if name in found.fields:
+            continue
+        column = found.profiles.get(name) or _likeliest(found, name, list(Kind))
+        if column is None or column.kind in (Kind.EMPTY, Kind.TIME):
+            continue
+        if name in ("citizenship", "address.country") and _country_share(column.column) < 0.9:
+            continue
+        found.fields[name] = column.name
+
+
+def _find_record_id(found: Proposal) -> None:
+    column = _likeliest(found, "recordId", [Kind.IDENTIFIER, Kind.NUMBER, Kind.TEXT])
+    if column is None or column.distinct < 0.9 or column.filled < 0.99:
+        return
+    found.fields["recordId"] = column.name
+    if column.distinct < 1:
+        found.decisions.append(
+            f"{column.name} repeats in some rows, which are refused: check records.columns.recordId."
+        )
+
+
+def _find_lengths(found: Proposal) -> None:
+    """Find the label delay, and windows of which one is longer than it and all leave time to train."""
+    column = found.of("eventTime")
+    times = np.empty(0, dtype=np.int64) if column is None else column.times
+    times = times[times != NEVER]
+    span = int(times.max() - times.min()) if len(times) else 365 * DAY
+    delay = next((days for days in (30, 14, 7, 2) if days * DAY * 12 <= span), 1) * DAY
+    known = found.of("labelKnownAt")
+    if known is None:
+        found.delay = delay
+        found.decisions.append(
+            f"When labels became known is not in the file: {format_duration(delay)} after the event is assumed. "
+            "Set records.labels.delay to what is true, and training.split.label_maturity with it."
+        )
+    found.maturity = delay
+    longest = min(max(3 * delay, 30 * DAY), span // 4 // DAY * DAY)
+    found.windows = tuple(
+        sorted({window for window in (DAY, 7 * DAY, longest) if 0 < window <= max(longest, DAY)})
+    )
+    found.burn_in = min(found.windows[-1], span // 8 // DAY * DAY)
+
+
+def _leave_out(found: Proposal) -> None:
+    """Leave out columns that no signal can be made of, or that copy the label."""
+    targets = _targets(found)
+    reasons = {
+        Kind.EMPTY: "it is empty",
+        Kind.CONSTANT: "it is the same in every row",
+        Kind.TIME: "times are no signals",
+        Kind.TEXT: "nearly every row has another text",
+    }
+    for column in found.free():
+        if column.kind in reasons:
+            found.left_out[column.name] = reasons[column.kind]
+        elif column.kind is not Kind.IDENTIFIER and _separation(column.column, targets) > _LEAK:
+            found.left_out[column.name] = (
+                "it tells frauds from genuine nearly perfectly, as what follows from the label"
+            )
+            found.decisions.append(
+                f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."
+            )
+
+
+def _targets(found: Proposal) -> IntArray:
+    """1 fraud, 0 genuine, -1 none."""
+    column = found.of("label")
+    if column is None:
+        return np.empty(0, dtype=np.int64)
+    words = [str(label_cell(value)).lower() for value in column.column.values]
+    meanings = [
+        1 if word in found.words["fraud"] else 0 if word in found.words["genuine"] else -1 for word in words
+    ]
+    return np.array([*meanings, -1], dtype=np.int64)[column.column.codes]
+
+
+def _separation(column: Column, targets: IntArray) -> float:
+    """Area under the ROC curve of the best order of a column's values, missing as one; numbers keep their own order."""
+    if len(targets) == 0:
+        return 0.5
+    frauds, genuine = (
+        np.bincount(column.codes[targets == target] + 1, minlength=len(column.values) + 1)
+        for target in (1, 0)
+    )
+    if min(frauds.sum(), genuine.sum()) < _FEWEST:
+        return 0.5
+    orders = [frauds / np.maximum(frauds + genuine, 1)]
+    if len(column.values) > _GROUPS:
+        read = [cells.comma_number(value) for value in column.values]
+        numbers = np.array(
+            [-np.inf, *(value if isinstance(value, int | float) else np.nan for value in read)]
+        )
+        orders = [numbers, -numbers]
+    return max(_area(frauds[order], genuine[order]) for order in (np.argsort(values) for values in orders))
+
+
+def _area(frauds: IntArray, genuine: IntArray) -> float:
+    below = np.cumsum(genuine) - genuine / 2
+    return float((frauds * below).sum() / (frauds.sum() * genuine.sum()))
+
+
+def _find_signals(found: Proposal) -> None:
+    names: set[str] = set()
+    for column in found.free():
+        name = column.name.removeprefix(SIGNAL_PREFIX)
+        name = name if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else words_of(name)
+        if not name or words_of(name) in names or name in (*EVENT_FIELDS, *IDENTITY_FIELDS):
+            name = f"column{len(names) + 1}"
+        names.add(words_of(name))
+        protected = _PROTECTED.get(column.words)
+        found.signals.append(
+            Signal(name=name, column=column.name, type=str(column.kind), protected=protected)
+        )
+    if numbers := [
+        signal.column for signal in found.signals if signal.type == "number" and signal.protected is None
+    ]:
+        found.decisions.append(
+            f"Every signal must be known at the event: check {', '.join(numbers[:10])} and the other signals."
+        )
+
+
+def _find_keys(found: Proposal) -> None:
+    if {"firstName", "lastName", "dob"} <= found.fields.keys():
+        found.keys["person"] = ()
+    address = tuple(
+        name for name in ("address.line1", "address.city", "address.postalCode") if name in found.fields
+    )
+    if "address.line1" in address and len(address) > 1:
+        found.keys["address"] = address
+    identifiers = [signal for signal in found.signals if signal.type == "identifier"]
+    shared = [signal for signal in identifiers if found.profiles[signal.column].distinct < 0.98]
+    if "imageUrls" in found.fields:
+        found.keys["image"] = ("imageUrls",)
+    shared.sort(key=lambda signal: found.profiles[signal.column].distinct)
+    for signal in shared[:_LINK_KEYS]:
+        name = words_of(signal.name).removesuffix("_id") or signal.name
+        found.keys[name if name not in found.keys else f"{name}_signal"] = (f"signals.{signal.name}",)
+    if not found.keys:
+        found.keys["person"] = ()
+
+
+def _find_bound(found: Proposal) -> None:
+    """Bound false rejections at three times what the validation part can show."""
+    targets = _targets(found)
+    genuine = max(int((targets != 1).sum()) * _VALIDATED, 1)
+    possible = 3 * math.log(60) / genuine  # ln(60) / b records show a bound b at 95 %, shared by three bounds
+    steps = (0.002, 0.005, 0.01, 0.02, 0.05)
+    found.max_false_reject = next((step for step in steps if step >= possible), 0.1)

@@ -1,0 +1,108 @@
+"""Names and three-letter codes of countries, as files have them in place of two-letter codes.
+
+The names are English, from the data set `datasets/country-codes` (PDDL 1.0). Records hold two-letter codes alone.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+_LONGEST: Final = 100  # characters: to normalise a text of hostile marks takes time
+# Two letters, three letters, names.
+_TABLE: Final = """
+    AD AND Andorra | AE ARE United Arab Emirates | AF AFG Afghanistan | AG ATG Antigua & Barbuda | AI
+    AIA Anguilla | AL ALB Albania | AM ARM Armenia | AO AGO Angola | AQ ATA Antarctica | AR ARG
+    Argentina | AS ASM American Samoa | AT AUT Austria | AU AUS Australia | AW ABW Aruba | AX ALA Åland
+    Islands | AZ AZE Azerbaijan | BA BIH Bosnia / Bosnia and Herzegovina | BB BRB Barbados | BD BGD
+    Bangladesh | BE BEL Belgium | BF BFA Burkina Faso | BG BGR Bulgaria | BH BHR Bahrain | BI BDI
+    Burundi | BJ BEN Benin | BL BLM St. Barthélemy | BM BMU Bermuda | BN BRN Brunei / Brunei Darussalam
+    | BO BOL Bolivia / Bolivia (Plurinational State of) | BQ BES Caribbean Netherlands / Bonaire, Sint
+    Eustatius and Saba | BR BRA Brazil | BS BHS Bahamas | BT BTN Bhutan | BV BVT Bouvet Island | BW BWA
+    Botswana | BY BLR Belarus | BZ BLZ Belize | CA CAN Canada | CC CCK Cocos Islands / Cocos (Keeling)
+    Islands | CD COD Congo - Kinshasa / Democratic Republic of the Congo | CF CAF Central African
+    Republic | CG COG Congo - Brazzaville / Congo | CH CHE Switzerland | CI CIV Côte d'Ivoire / Ivory
+    Coast | CK COK Cook Islands | CL CHL Chile | CM CMR Cameroon | CN CHN China | CO COL Colombia | CR
+    CRI Costa Rica | CU CUB Cuba | CV CPV Cape Verde / Cabo Verde | CW CUW Curaçao | CX CXR Christmas
+    Island | CY CYP Cyprus | CZ CZE Czechia / Czech Republic | DE DEU Germany | DJ DJI Djibouti | DK DNK
+    Denmark | DM DMA Dominica | DO DOM Dominican Republic | DZ DZA Algeria | EC ECU Ecuador | EE EST
+    Estonia | EG EGY Egypt | EH ESH Western Sahara | ER ERI Eritrea | ES ESP Spain | ET ETH Ethiopia |
+    FI FIN Finland | FJ FJI Fiji | FK FLK Falkland Islands | FM FSM Micronesia / Micronesia (Federated
+    States of) | FO FRO Faroe Islands | FR FRA France | GA GAB Gabon | GB GBR United Kingdom of Great
+    Britain and Northern Ireland / United Kingdom / Great Britain / UK | GD GRD Grenada | GE GEO Georgia
+    | GF GUF French Guiana | GG GGY Guernsey | GH GHA Ghana | GI GIB Gibraltar | GL GRL Greenland | GM
+    GMB Gambia | GN GIN Guinea | GP GLP Guadeloupe | GQ GNQ Equatorial Guinea | GR GRC Greece | GS SGS
+    South Georgia & South Sandwich Islands / South Georgia and the South Sandwich Islands | GT GTM
+    Guatemala | GU GUM Guam | GW GNB Guinea-Bissau | GY GUY Guyana | HK HKG Hong Kong / China, Hong Kong
+    Special Administrative Region | HM HMD Heard & McDonald Islands / Heard Island and McDonald Islands
+    | HN HND Honduras | HR HRV Croatia | HT HTI Haiti | HU HUN Hungary | ID IDN Indonesia | IE IRL
+    Ireland | IL ISR Israel | IM IMN Isle of Man | IN IND India | IO IOT British Indian Ocean Territory
+    | IQ IRQ Iraq | IR IRN Iran / Iran (Islamic Republic of) | IS ISL Iceland | IT ITA Italy | JE JEY
+    Jersey | JM JAM Jamaica | JO JOR Jordan | JP JPN Japan | KE KEN Kenya | KG KGZ Kyrgyzstan | KH KHM
+    Cambodia | KI KIR Kiribati | KM COM Comoros | KN KNA St. Kitts & Nevis | KP PRK North Korea /
+    Democratic People's Republic of Korea | KR KOR South Korea / Republic of Korea | KW KWT Kuwait | KY
+    CYM Cayman Islands | KZ KAZ Kazakhstan | LA LAO Laos / Lao People's Democratic Republic | LB LBN
+    Lebanon | LC LCA St. Lucia | LI LIE Liechtenstein | LK LKA Sri Lanka | LR LBR Liberia | LS LSO
+    Lesotho | LT LTU Lithuania | LU LUX Luxembourg | LV LVA Latvia | LY LBY Libya | MA MAR Morocco | MC
+    MCO Monaco | MD MDA Moldova / Republic of Moldova | ME MNE Montenegro | MF MAF St. Martin / Saint
+    Martin (French Part) | MG MDG Madagascar | MH MHL Marshall Islands | MK MKD North Macedonia | ML MLI
+    Mali | MM MMR Myanmar | MN MNG Mongolia | MO MAC Macao / China, Macao Special Administrative Region
+    | MP MNP Northern Mariana Islands | MQ MTQ Martinique | MR MRT Mauritania | MS MSR Montserrat | MT
+    MLT Malta | MU MUS Mauritius | MV MDV Maldives | MW MWI Malawi | MX MEX Mexico | MY MYS Malaysia |
+    MZ MOZ Mozambique | NA NAM Namibia | NC NCL New Caledonia | NE NER Niger | NF NFK Norfolk Island |
+    NG NGA Nigeria | NI NIC Nicaragua | NL NLD Netherlands / Holland | NO NOR Norway | NP NPL Nepal | NR
+    NRU Nauru | NU NIU Niue | NZ NZL New Zealand | OM OMN Oman | PA PAN Panama | PE PER Peru | PF PYF
+    French Polynesia | PG PNG Papua New Guinea | PH PHL Philippines | PK PAK Pakistan | PL POL Poland |
+    PM SPM St. Pierre & Miquelon | PN PCN Pitcairn | PR PRI Puerto Rico | PS PSE Palestine / State of
+    Palestine | PT PRT Portugal | PW PLW Palau | PY PRY Paraguay | QA QAT Qatar | RE REU Réunion | RO
+    ROU Romania | RS SRB Serbia | RU RUS Russia / Russian Federation | RW RWA Rwanda | SA SAU Saudi
+    Arabia | SB SLB Solomon Islands | SC SYC Seychelles | SD SDN Sudan | SE SWE Sweden | SG SGP
+    Singapore | SH SHN St. Helena | SI SVN Slovenia | SJ SJM Svalbard & Jan Mayen / Svalbard and Jan
+    Mayen Islands | SK SVK Slovakia | SL SLE Sierra Leone | SM SMR San Marino | SN SEN Senegal | SO SOM
+    Somalia | SR SUR Suriname | SS SSD South Sudan | ST STP São Tomé & Príncipe / Sao Tome and Principe
+    | SV SLV El Salvador | SX SXM Sint Maarten / Sint Maarten (Dutch part) | SY SYR Syria / Syrian Arab
+    Republic | SZ SWZ Eswatini | TC TCA Turks & Caicos Islands | TD TCD Chad | TF ATF French Southern
+    Territories | TG TGO Togo | TH THA Thailand | TJ TJK Tajikistan | TK TKL Tokelau | TL TLS
+    Timor-Leste | TM TKM Turkmenistan | TN TUN Tunisia | TO TON Tonga | TR TUR Türkiye / Turkey | TT TTO
+    Trinidad & Tobago | TV TUV Tuvalu | TW TWN Taiwan | TZ TZA Tanzania / United Republic of Tanzania |
+    UA UKR Ukraine | UG UGA Uganda | UM UMI U.S. Outlying Islands / United States Minor Outlying Islands
+    | US USA United States of America / United States | UY URY Uruguay | UZ UZB Uzbekistan | VA VAT
+    Vatican City / Holy See | VC VCT St. Vincent & Grenadines / Saint Vincent and the Grenadines | VE
+    VEN Venezuela / Venezuela (Bolivarian Republic of) | VG VGB British Virgin Islands | VI VIR U.S.
+    Virgin Islands / United States Virgin Islands | VN VNM Vietnam / Viet Nam | VU VUT Vanuatu | WF WLF
+    Wallis & Futuna / Wallis and Futuna Islands | WS WSM Samoa | YE YEM Yemen | YT MYT Mayotte | ZA ZAF
+    South Africa | ZM ZMB Zambia | ZW ZWE Zimbabwe
+"""
+
+
+def country_code(text: str) -> str:
+    """Give the two-letter code of a country that is named or has a three-letter code; other text stays.
+
+    Examples
+    --------
+    >>> country_code("germany"), country_code("DEU"), country_code("de"), country_code("Atlantis")
+    ('DE', 'DE', 'de', 'Atlantis')
+    """
+    return text if len(text) > _LONGEST else _codes().get(_plain(text), text)
+
+
+@cache
+def _codes() -> dict[str, str]:
+    return dict(_entries())
+
+
+def _entries() -> Iterator[tuple[str, str]]:
+    for entry in " ".join(_TABLE.split()).split(" | "):
+        code, longer, names = entry.split(" ", 2)
+        for name in (longer, *names.split(" / ")):
+            yield _plain(name), code
+
+
+def _plain(text: str) -> str:
+    """Leave out case, accents, punctuation, articles and abbreviations."""
+    letters = "".join(
+        c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c)
+    )
+    words = re.sub(r"\W+", " ", letters.replace("&", " and ")).strip()
+    return re.sub(r"^the | the$", "", re.sub(r"\bst\b", "saint", words))

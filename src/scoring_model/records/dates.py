@@ -1,0 +1,202 @@
+"""Dates and times as files spell them: formats by name, and a format found for a column of text."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from functools import cache, lru_cache
+from typing import Final
+
+from scoring_model.records.times import EPOCH
+
+UNIX_UNITS: Final = {"unix": 1, "unix_ms": 10**3, "unix_us": 10**6}
+"""Formats that count from 1970-01-01 UTC, with their units in a second."""
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAMES: Final = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|"
+    r"january|february|march|april|june|july|august|september|october|november|december)"
+)
+# The directives of strptime that have one meaning in every locale.
+_DIRECTIVES: Final = {
+    "Y": r"(?P<Y>\d{4})",
+    "y": r"(?P<y>\d{2})",
+    "m": r"(?P<m>\d{1,2})",
+    "d": r"(?P<d>\d{1,2})",
+    "b": rf"(?P<b>{_NAMES})",
+    "H": r"(?P<H>\d{1,2})",
+    "I": r"(?P<I>\d{1,2})",
+    "M": r"(?P<M>\d{2})",
+    "S": r"(?P<S>\d{2})",
+    "f": r"(?P<f>\d{1,9})",
+    "p": r"(?P<p>am|pm)",
+    "z": r"(?P<z>Z|[+-]\d{2}:?\d{2})",
+    "%": "%",
+}
+_WHOLE: Final = re.compile(r"[+-]?\d{1,18}(?:\.0+)?", re.ASCII)
+
+
+class DateFormat:
+    """A format of dates or times.
+
+    Parameters
+    ----------
+    text : str
+        With the directives ``%Y %y %m %d %b %H %I %M %S %f %p %z %%`` of strptime; names of months are English.
+        Or one of `UNIX_UNITS`. Two digits make a year from 1969 to 2068, as POSIX says.
+
+    Raises
+    ------
+    ValueError
+        If a directive is unknown or stands twice, or if year, month or day is left open.
+
+    Examples
+    --------
+    >>> DateFormat("%d.%m.%Y").read("9.11.1989")
+    datetime.datetime(1989, 11, 9, 0, 0)
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._units = UNIX_UNITS.get(text)
+        self._pattern = re.compile(r"(?!)" if self._units else _pattern(text), re.ASCII | re.IGNORECASE)
+
+    def read(self, text: str) -> datetime | None:
+        """Read a text of this format, to the microsecond; None for others and for days that no calendar has."""
+        try:
+            if self._units:
+                return _since_1970(text, self._units)
+            match = self._pattern.fullmatch(text)
+            return None if match is None else _moment(match.groupdict())
+        except (ValueError, OverflowError):
+            return None
+
+
+def _pattern(text: str) -> str:
+    if (
+        text.count("%b") + text.count("%m") != 1
+        or "%d" not in text
+        or text.count("%Y") + text.count("%y") != 1
+    ):
+        raise ValueError(
+            f"must be one of {', '.join(UNIX_UNITS)}, or have year (%Y), month (%m or %b) and day (%d), got {text!r}"
+        )
+    pieces = re.split(r"%(.?)", text)
+    for place, directive in enumerate(pieces):
+        if place % 2 == 0:
+            pieces[place] = re.escape(directive)
+        elif directive not in _DIRECTIVES:
+            known = " ".join(f"%{name}" for name in _DIRECTIVES)
+            raise ValueError(f"the directive %{directive} is unknown; known are {known}")
+        else:
+            pieces[place] = _DIRECTIVES[directive]
+    try:
+        re.compile("".join(pieces))
+    except re.error as error:
+        raise ValueError(f"a directive stands twice in {text!r}") from error
+    return "".join(pieces)
+
+
+def _moment(parts: dict[str, str]) -> datetime:
+    year = int(parts["Y"]) if "Y" in parts else _full_year(int(parts["y"]))
+    month = int(parts["m"]) if "m" in parts else _MONTHS.index(parts["b"][:3].lower()) + 1
+    hour = int(parts.get("H", 0))
+    if "I" in parts:
+        hour = _of_clock(int(parts["I"]), parts.get("p", "am"))
+    fraction = int(parts.get("f", "0")[:6].ljust(6, "0"))
+    minute, second = int(parts.get("M", 0)), int(parts.get("S", 0))
+    return datetime(
+        year, month, int(parts["d"]), hour, minute, second, fraction, tzinfo=_zone(parts.get("z"))
+    )
+
+
+def _full_year(two_digits: int) -> int:
+    return two_digits + (1900 if two_digits >= 69 else 2000)
+
+
+def _of_clock(hour: int, half: str) -> int:
+    if not 1 <= hour <= 12:
+        raise ValueError("no hour of a clock")
+    return hour % 12 + (12 if half.lower() == "pm" else 0)
+
+
+def _zone(text: str | None) -> timezone | None:
+    if text is None:
+        return None
+    if text in "Zz":
+        return UTC
+    away = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
+    return timezone(-away if text[0] == "-" else away)
+
+
+def _since_1970(text: str, units: int) -> datetime | None:
+    if not _WHOLE.fullmatch(text):
+        return None
+    return EPOCH + timedelta(microseconds=int(text.partition(".")[0]) * (10**6 // units))
+
+
+@cache
+def date_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | None]:
+    """Make a function that reads text by the first format that fits."""
+    known = [DateFormat(text) for text in formats]
+
+    def read(text: str) -> datetime | None:
+        found = (format_.read(text.strip()) for format_ in known)
+        return next((moment for moment in found if moment is not None), None)
+
+    return read
+
+
+_YEAR_LAST: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](.+))?", re.ASCII)
+_YEAR_FIRST: Final = re.compile(r"\d{4}([./]?)\d{2}\1\d{2}(?:[ T](.+))?", re.ASCII)
+_CLOCKS: Final = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+_EVIDENCE: Final = 2
+
+
+def guess_dates(texts: Iterable[str]) -> tuple[str, ...]:
+    """Find formats for the texts of a column.
+
+    Day and month are told apart by numbers above 12: at least two distinct texts must show the order, and none
+    the other one. With points between, the day comes first.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Distinct texts. Others than dates are passed over.
+
+    Returns
+    -------
+    tuple of str
+        Formats, such as ``%d.%m.%Y %H:%M``; empty where nothing is certain.
+    """
+    found: set[str] = set()
+    year_last: set[tuple[str, str]] = set()
+    above_12: Counter[tuple[str, str]] = Counter()
+    for text in map(str.strip, texts):
+        if match := _YEAR_LAST.fullmatch(text):
+            first, mark, second, _, time = match.groups()
+            year_last.update((mark, clock) for clock in _clocks(time))
+            above_12[mark, "day first"] += int(first) > 12
+            above_12[mark, "month first"] += int(second) > 12
+        elif match := _YEAR_FIRST.fullmatch(text):
+            formats = {f"%Y{match[1]}%m{match[1]}%d{clock}" for clock in _clocks(match[2])}
+            found |= {format_ for format_ in formats - found if DateFormat(format_).read(text)}
+    for mark, clock in year_last:
+        days, months = above_12[mark, "day first"], above_12[mark, "month first"]
+        if not months and (days >= _EVIDENCE or mark == "."):
+            found.add(f"%d{mark}%m{mark}%Y{clock}")
+        elif not days and months >= _EVIDENCE:
+            found.add(f"%m{mark}%d{mark}%Y{clock}")
+    return tuple(sorted(found))
+
+
+def _clocks(time: str | None) -> tuple[str, ...]:
+    """Formats of a time of day, each with the blank before it."""
+    return ("",) if time is None else _clocks_like(re.sub(r"\d", "1", time))
+
+
+@lru_cache(maxsize=1024)
+def _clocks_like(time: str) -> tuple[str, ...]:
+    """Formats of all times of day with digits at the same places."""
+    read = ((clock, DateFormat(f"%Y%m%d{clock}").read(f"20000101 {time}")) for clock in _CLOCKS)
+    return tuple(clock for clock, moment in read if moment is not None)

@@ -1,0 +1,226 @@
+"""Text files as sheets: CSV of any separator and encoding, and JSON Lines, both perhaps compressed."""
+
+import codecs
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from zipfile import ZipFile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from scoring_model.records.file_format import FileFormat
+from scoring_model.records.sheet import (
+    ObjectColumns,
+    Sheet,
+    UnreadableSource,
+    check_csv_header,
+    malformed,
+    named_columns,
+)
+
+COMPRESSIONS: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zip": None}
+"""Endings of compressed files, with their name in Arrow."""
+
+SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""Characters that are tried between cells, the first one where several fit as well."""
+
+_UTF_8: Final = "utf-8"
+_CHUNK: Final = 1 << 20
+_SAMPLE: Final = 1 << 16  # characters from which the separator is found
+_SAMPLE_ROWS: Final = 20
+_EVIDENCE: Final = 1000  # characters that settle the encoding
+_BROKEN: Final = re.compile("[\udc80-\udcff]")
+_LONGER: Final = re.compile("[^\x00-\x7f\udc80-\udcff]")
+_NOT_CP1252: Final = re.compile("[\udc81\udc8d\udc8f\udc90\udc9d]")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Open a file, compressed or not, as a stream of its bytes."""
+    ending = path.suffix.lower()
+    if ending != ".zip":
+        with pa.input_stream(str(path), compression=COMPRESSIONS.get(ending)) as stream:
+            yield stream
+        return
+    with ZipFile(path) as archive:
+        names = archive.namelist()
+        if len(names) != 1:
+            raise UnreadableSource(f"a .zip file must hold one file, this one holds {len(names)}")
+        with archive.open(names[0]) as member:
+            yield member
+
+
+class _Start(NamedTuple):
+    """The first rows of a CSV file, and how they were read."""
+
+    header: list[str]
+    has_rows: bool
+    separator: str
+    encoding: str
+
+
+def csv_sheet(path: Path, form: FileFormat) -> Sheet:
+    """Read a CSV file; separator and encoding are guessed unless the format names them."""
+    encoding = codecs.lookup(form.encoding).name if form.encoding else guess_encoding(path)
+    start = _start(path, form, encoding)
+    check_csv_header(start.header)
+    guesses = tuple(_guesses(start, form))
+    if not start.has_rows:
+        columns = named_columns((name, pa.chunked_array([], pa.string())) for name in start.header)
+        return Sheet(0, columns, guesses=guesses)
+    ragged: list[Any] = []
+    with opened(path) as stream:
+        table = pa.csv.read_csv(stream, **_options(start, form.nulls, ragged))
+    if not _has_header(table, start.header):
+        raise UnreadableSource(f"the header of a CSV file must be {encoding.upper()}, quoted as in RFC 4180")
+    return _with_gaps(table, ragged, guesses)
+
+
+def _guesses(start: _Start, form: FileFormat) -> Iterator[str]:
+    if form.encoding is None and start.encoding != _UTF_8:
+        yield f"encoding {start.encoding}"
+    if form.separator is None and start.separator != ",":
+        yield f"{SEPARATORS[start.separator]} between cells"
+
+
+def _has_header(table: pa.Table, header: list[str]) -> bool:
+    try:
+        return bool(table.column_names == header)
+    except UnicodeDecodeError:
+        return False
+
+
+def _start(path: Path, form: FileFormat, encoding: str) -> _Start:
+    """Read the header, and whether a row follows: Arrow refuses a file of a header alone."""
+    with _text(path, encoding) as text:
+        separator = form.separator or guess_separator(text.read(_SAMPLE))
+    with _text(path, encoding) as text:
+        rows = (row for row in csv.reader(text, delimiter=separator) if row)
+        return _Start(next(rows, []), next(rows, None) is not None, separator, encoding)
+
+
+@contextmanager
+def _text(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
+    errors, encoding = ("replace", "utf-8-sig") if encoding == _UTF_8 else ("strict", encoding)
+    with opened(path) as stream, io.TextIOWrapper(stream, encoding, errors, newline="") as text:
+        yield text
+
+
+def guess_encoding(path: Path) -> str:
+    """Find the encoding of a text file.
+
+    A file that begins with a byte order mark, or whose first characters are ASCII in two bytes, is UTF-16. One with
+    more bytes that are not UTF-8 than characters that are is cp1252, where every such byte is a character of that.
+    """
+    with opened(path) as stream:
+        start = stream.read(4)
+        if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "utf-16"
+        if len(start) == 4 and 0 in start:
+            return "utf-16-le" if start[1::2] == b"\0\0" else "utf-16-be"
+        decoder = codecs.getincrementaldecoder(_UTF_8)("surrogateescape")
+        broken = longer = 0
+        for chunk in chain([start], iter(lambda: stream.read(_CHUNK), b"")):
+            text = decoder.decode(chunk)
+            if text.isascii():
+                continue
+            if _NOT_CP1252.search(text):
+                return _UTF_8
+            broken += len(_BROKEN.findall(text))
+            longer += len(_LONGER.findall(text))
+            if longer > _EVIDENCE and longer > broken:
+                return _UTF_8
+    return "cp1252" if broken > longer else _UTF_8
+
+
+def guess_separator(sample: str) -> str:
+    """Find the separator: the one by which most of the first rows have as many cells as the header, above one."""
+
+    def fit(separator: str) -> tuple[int, int]:
+        cells = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
+        rows = [row for row in islice(cells, _SAMPLE_ROWS) if row]
+        width = len(rows[0]) if rows else 0
+        return (sum(len(row) == width for row in rows), width) if width > 1 else (0, 0)
+
+    return max(SEPARATORS, key=fit)
+
+
+def _options(start: _Start, nulls: Sequence[str], ragged: list[Any]) -> dict[str, Any]:
+    def skip(row: Any) -> str:
+        ragged.append(row)
+        return "skip"
+
+    return {
+        # Several threads would not number the ragged rows.
+        "read_options": pa.csv.ReadOptions(use_threads=False, encoding=start.encoding),
+        "parse_options": pa.csv.ParseOptions(
+            delimiter=start.separator, newlines_in_values=True, invalid_row_handler=skip
+        ),
+        "convert_options": pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(start.header, pa.string()),
+            null_values=["", *nulls],
+            strings_can_be_null=True,
+            check_utf8=False,  # the rule of the field rejects what is not Unicode, row by row
+        ),
+    }
+
+
+def _with_gaps(table: pa.Table, ragged: list[Any], guesses: tuple[str, ...]) -> Sheet:
+    rows = table.num_rows + len(ragged)
+    gaps = np.array([row.number - 2 for row in ragged], dtype=np.int64)  # the header is row 1
+    is_gap = np.zeros(rows, dtype=np.bool_)
+    is_gap[gaps] = True
+    sources = pa.array(np.cumsum(~is_gap) - 1, mask=is_gap)
+    sheet = Sheet.of_table(table.take(sources) if ragged else table)
+    details = [f"must have {row.expected_columns} columns, got {row.actual_columns}" for row in ragged]
+    return Sheet(
+        rows,
+        sheet.columns,
+        tuple(malformed(row, detail) for row, detail in zip(gaps.tolist(), details, strict=True)),
+        dict(zip(gaps.tolist(), (row.text for row in ragged), strict=True)),
+        guesses,
+    )
+
+
+def json_sheet(path: Path) -> Sheet:
+    """Read a file of one JSON object a line."""
+    columns = ObjectColumns()
+    unreadable: dict[int, str] = {}
+    row = -1
+    with opened(path) as stream:
+        for line in io.BufferedReader(stream):
+            text = line.strip().removeprefix(codecs.BOM_UTF8)
+            if not text:
+                continue
+            row += 1
+            try:
+                columns.add(row, _json_object(text))
+            except (ValueError, RecursionError) as error:
+                unreadable[row] = text.decode(errors="replace")
+                columns.violations.append(
+                    malformed(row, f"must be a JSON object, got {type(error).__name__}")
+                )
+    return Sheet(row + 1, named_columns(columns.cells()), tuple(columns.violations), unreadable)
+
+
+def _json_object(text: bytes) -> dict[str, object]:
+    value = json.loads(text.decode(), object_pairs_hook=_distinct)
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Make an object of its members, whose names must differ (RFC 7493, section 2.3)."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name is repeated")
+    return members

@@ -1,0 +1,200 @@
+"""`init`, and the whole way from a company's export to an evaluation by configuration alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from company_export import write_export
+from scoring_model.cli import main
+from scoring_model.configuration import load_configuration
+from scoring_model.records import SignalType
+
+PARAMETERS = """\
+params: {learning_rate: 0.15, num_leaves: 15, min_data_in_leaf: 20, bagging_fraction: 0.8, bagging_freq: 1}
+rounds: 30
+"""
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The export of a company."""
+    path = tmp_path_factory.mktemp("company") / "export.csv"
+    write_export(path)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the program in this process: exit code, standard output, standard error."""
+    capsys.readouterr()
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path) -> None:
+    """Columns, labels, formats, signals and keys are found; what leaks or says nothing is left out, and reported."""
+    out = tmp_path / "mine.yaml"
+    code, said, error = run(capsys, "init", export, "--out", out)
+    assert code == 0, error
+    found = load_configuration(out)
+    assert found.name == "mine"
+    assert {
+        name: column for name, column in found.records.columns.items() if not name.startswith("signals.")
+    } == {
+        "recordId": "Vorgang",
+        "eventTime": "Zeitpunkt",
+        "label": "Betrug",
+        "firstName": "Vorname",
+        "lastName": "Nachname",
+        "dob": "Geburtsdatum",
+        "address.line1": "Straße",
+        "address.postalCode": "PLZ",
+        "address.city": "Ort",
+        "address.country": "Land",
+    }
+    assert (found.records.labels.fraud, found.records.labels.genuine) == (("ja",), ("nein",))
+    assert found.records.labels.ignored == ("offen",)
+    assert found.records.format.decimal == ","
+    assert {"NULL", "N/A"} <= set(found.records.format.nulls)
+    assert set(found.records.format.dates) == {"%d/%m/%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"}
+    assert {name: signal.type for name, signal in found.signals.items()} == {
+        "gerat_nr": SignalType.IDENTIFIER,
+        "emailDomain": SignalType.CATEGORY,
+        "mail_alter": SignalType.NUMBER,
+        "Formularzeit": SignalType.NUMBER,
+        "VPN": SignalType.BOOLEAN,
+        "ip_land": SignalType.CATEGORY,
+        "Kanal": SignalType.CATEGORY,
+        "Geschlecht": SignalType.CATEGORY,
+    }
+    assert found.signals["Geschlecht"].protected == "sex"
+    assert found.links.keys["gerat_nr"] == ("signals.gerat_nr",)
+    assert {"person", "address"} <= found.links.keys.keys()
+    assert found.links.windows[-1] > (found.records.labels.delay or 0)
+    assert "not used: Mandant: it is the same in every row" in said
+    assert "not used: Sperrgrund: it tells frauds from genuine nearly perfectly" in said
+    for text in ("time zone", "labels became known", "offen"):
+        assert text in said
+        assert text in out.read_text()
+
+
+def test_a_configuration_is_replaced_only_if_asked(
+    capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path
+) -> None:
+    """The error names the option that helps."""
+    out = tmp_path / "mine.yaml"
+    out.write_text("name: x\n")
+    code, _, error = run(capsys, "init", export, "--out", out)
+    assert (code, "--replace" in error, out.read_text()) == (1, True, "name: x\n")
+    assert run(capsys, "init", export, "--out", out, "--replace")[0] == 0
+
+
+def test_an_export_is_trained_on_by_configuration_alone(
+    capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path
+) -> None:
+    """What `init` wrote passes `check`, trains and evaluates, with the decisions made that it names."""
+    config, out = tmp_path / "mine.yaml", tmp_path / "bundle"
+    assert run(capsys, "init", export, "--out", config)[0] == 0
+    text = config.read_text()
+    config.write_text(text.replace("  labels:", "    timezone: Europe/Berlin\n  labels:"))
+    (tmp_path / "params.yaml").write_text(PARAMETERS)
+    refused = tmp_path / "refused.csv"
+    code, said, error = run(capsys, "check", export, "--config", config, "--json", "--refused", refused)
+    assert code == 0, error
+    found = json.loads(said)
+    assert (found["bad"], found["problems"]) == (40, [{"field": "", "rule": "malformed_row", "rows": 40}])
+    assert found["guessed"] == ["encoding cp1252", "semicolons between cells"]
+    assert len(refused.read_text().splitlines()) == 41
+    options = (
+        "--config",
+        config,
+        "--params",
+        tmp_path / "params.yaml",
+        "--out",
+        out,
+        "--no-track",
+        "--threads",
+        1,
+    )
+    code, _, error = run(capsys, "train", export, *options)
+    assert code == 0, error
+    assert "guessed: encoding cp1252" in error
+    assert "features can teach nothing and were left out: " in error
+    assert "leaks: shuffled_labels sound, single_features sound" in error
+    code, said, error = run(capsys, "evaluate", out, export, "--matured-only")
+    assert code == 0, error
+    assert "ROC" in said
+
+
+def test_what_init_cannot_know_is_left_to_a_person(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Without times and labels there is a configuration all the same, which says what is missing."""
+    path, out = tmp_path / "people.csv", tmp_path / "people.yaml"
+    path.write_text("given_name,surname,note\n" + "".join(f"Ann{i},Lee,{i} x\n" for i in range(50)))
+    code, said, _ = run(capsys, "init", path, "--out", out)
+    assert code == 0
+    assert load_configuration(out).records.columns == {"firstName": "given_name", "lastName": "surname"}
+    assert "No column holds the time of the event" in said
+    assert "No column holds labels" in said
+
+
+def test_a_file_of_the_contract_needs_no_mapping(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+) -> None:
+    """Columns that are named like fields and signals are these, and nothing is refused."""
+    out = tmp_path / "small.yaml"
+    code, said, error = run(capsys, "init", small, "--out", out)
+    assert code == 0, error
+    found = load_configuration(out)
+    assert (found.records.columns, "refused" in said) == ({}, False)
+    assert {name: signal.type.value for name, signal in found.signals.items()} == {
+        "deviceId": "identifier",
+        "ipCountry": "category",
+        "emailDomain": "category",
+        "channel": "category",
+        "emailAgeDays": "number",
+        "formSeconds": "number",
+        "vpn": "boolean",
+        "sex": "category",
+    }
+    assert found.signals["sex"].protected == "sex"
+    assert found.records.labels.delay is None
+    assert set(found.links.keys) == {"person", "address", "image", "device"}
+
+
+TIMES = {
+    "01/02/2024": (("%d/%m/%Y",), True),
+    "1700000000": (("unix",), False),
+    "1700000000000": (("unix_ms",), False),
+    "2024-01-02T03:04:05+01:00": ((), False),
+    "2024-01-02T03:04:05": ((), False),
+}
+
+
+@pytest.mark.parametrize(("time", "expected"), TIMES.items())
+def test_times_are_found_in_every_form(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, time: str, expected: tuple[tuple[str, ...], bool]
+) -> None:
+    """Counts of seconds have a format; where day and month can't be told apart a person must look."""
+    path, out = tmp_path / "a.csv", tmp_path / "a.yaml"
+    path.write_text("created_at,is_fraud,amount\n" + f"{time},0,1\n{time},1,2\n")
+    _, said, _ = run(capsys, "init", path, "--out", out)
+    found = load_configuration(out)
+    assert found.records.columns["eventTime"] == "created_at"
+    assert (found.records.format.dates, "the day or the month" in said) == expected
+    assert ("no time zone" in said) == (time[-6:] != "+01:00" and not time.isdigit())
+
+
+def test_features_of_a_configuration_are_listed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What is in use, and what is off and why, for people; names and inputs for programs."""
+    config = tmp_path / "x.yaml"
+    config.write_text("name: x\nfeatures: {families: [dates], exclude: ['link_*']}")
+    code, said, _ = run(capsys, "features", "--config", config)
+    assert code == 0
+    assert "| `event_hour` | Hour of the event. |" in said
+    assert "| `age` | Age at the event. | reads the protected attribute `age` |" in said
+    found = json.loads(run(capsys, "features", "--config", config, "--json")[1])
+    assert {"name": "event_hour", "reads": ["eventHour"]}.items() <= found[-2].items()
+    assert not [feature for feature in found if feature["name"].startswith("link_")]

@@ -1,0 +1,93 @@
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring_model.records.dates import DateFormat, date_reader, guess_dates
+
+FORMATS = (
+    "%d.%m.%Y %H:%M:%S",
+    "%m/%d/%Y %I:%M:%S %p",
+    "%Y%m%d%H%M%S",
+    "%d %b %Y %H.%M:%S",
+    "%S %M %H %y-%m-%d",
+)
+
+
+@pytest.mark.parametrize("text", FORMATS)
+@given(st.datetimes(datetime(1970, 1, 1), datetime(2068, 12, 31)))
+def test_formats_mean_what_they_mean_in_the_standard_library(text: str, moment: datetime) -> None:
+    """What `strftime` writes is read back."""
+    whole = moment.replace(microsecond=0)
+    assert DateFormat(text).read(whole.strftime(text)) == whole
+
+
+def test_zones_and_fractions_are_read() -> None:
+    """An offset is kept, and a fraction is rounded down to microseconds."""
+    read = DateFormat("%Y/%m/%d %H:%M:%S.%f%z").read
+    assert read("2024/02/29 01:00:00.1234569+01:30") == datetime(2024, 2, 28, 23, 30, 0, 123456, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("unix", "1700000000"), ("unix_ms", "1700000000000"), ("unix_us", "1700000000000000.0")],
+)
+def test_counts_since_1970_are_read(text: str, value: str) -> None:
+    """Seconds, milliseconds and microseconds are instants of UTC."""
+    assert DateFormat(text).read(value) == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "value", ["31.02.2024", "1.13.2024", "1.1.24", "1.1.2024 ", "١.1.2024", "", "1.1.2024 10:00"]
+)
+def test_other_texts_are_not_read(value: str) -> None:
+    """Days that no calendar has, other forms and digits of other scripts give nothing."""
+    assert DateFormat("%d.%m.%Y").read(value) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("%d.%m", "year"),
+        ("%Y-%j", "day"),
+        ("%d.%m.%Y %y", "year"),
+        ("%d.%m.%Y %H %H", "twice"),
+        ("%d.%m.%Y %A", "%A is unknown"),
+    ],
+)
+def test_formats_that_mean_no_day_are_refused(text: str, words: str) -> None:
+    """A format needs year, month and day once each, and known directives."""
+    with pytest.raises(ValueError, match=words):
+        DateFormat(text)
+
+
+def test_the_first_format_that_fits_is_taken() -> None:
+    """Formats are tried in their order, so that they say what an ambiguous text means."""
+    assert date_reader(("%d/%m/%Y", "%m/%d/%Y"))("1/2/2024") == datetime(2024, 2, 1)
+    assert date_reader(("%m/%d/%Y", "%d/%m/%Y"))("1/2/2024") == datetime(2024, 1, 2)
+    assert date_reader(("%m/%d/%Y", "%d/%m/%Y"))("13/2/2024") == datetime(2024, 2, 13)
+
+
+GUESSED = {
+    ("13/05/2024", "14/05/2024 10:00", "01/02/2024"): ("%d/%m/%Y", "%d/%m/%Y %H:%M"),
+    ("05/13/2024", "05/14/2024 3:07 PM"): ("%m/%d/%Y", "%m/%d/%Y %I:%M %p"),
+    ("01.02.2024",): ("%d.%m.%Y",),
+    ("19801231", "12345678", "x"): ("%Y%m%d",),
+    ("2024/01/02 03:04:05.5",): ("%Y/%m/%d %H:%M:%S.%f",),
+    ("13.05.2024", "05/13/2024", "05/14/2024"): ("%d.%m.%Y", "%m/%d/%Y"),
+}
+
+
+@pytest.mark.parametrize(("texts", "formats"), GUESSED.items())
+def test_formats_that_are_certain_are_guessed(texts: tuple[str, ...], formats: tuple[str, ...]) -> None:
+    """Numbers above 12 tell days from months; a column may mix formats."""
+    assert guess_dates(texts) == formats
+
+
+@pytest.mark.parametrize(
+    "texts", [("01/02/2024", "03/04/2024"), ("13/05/2024",), ("13/05/2024", "14/05/2024", "05/13/2024"), ()]
+)
+def test_what_is_uncertain_is_not_guessed(texts: tuple[str, ...]) -> None:
+    """Without evidence, with one text that may be a mistake, or with texts of both orders there is no format."""
+    assert guess_dates(texts) == ()
