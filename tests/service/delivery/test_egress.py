@@ -143,7 +143,7 @@ def test_zones_and_words_are_no_way_around() -> None:
 )
 def test_settings_that_could_not_be_used_are_refused(settings: dict[str, Any]) -> None:
     """The text names the setting and does not show a proxy, which may hold a password."""
-    with pytest.raises(ValueError, match=r"^egress_\w+(\.0)? must be (a URL|an address)") as caught:
+    with pytest.raises(ValueError, match=r"^egress_\w+(\.0)?: must be (a URL|an address)") as caught:
         Egress(**settings)
     assert "s3cret" not in str(caught.value)
 

@@ -8,8 +8,8 @@ import pytest
 
 from scoring_model.contract.identity import IMAGE_URL, NOT_BLANK
 from scoring_model.contract.rules import RuleError, image_url
+from scoring_model.contract.violation import Invalid
 from scoring_model.contract.webhook import DESTINATION_URL, WebhookContext, WebhookInput
-from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.openapi import CURSOR
 from scoring_model.service.http.webhooks import cursor_of, page
 
