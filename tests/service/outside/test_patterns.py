@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from scoring_model.contract import violation
 from scoring_model.contract.identity import IMAGE_URL, NOT_BLANK
 from scoring_model.contract.rules import RuleError, image_url
-from scoring_model.contract.violation import Invalid
 from scoring_model.contract.webhook import DESTINATION_URL, WebhookContext, WebhookInput
+from scoring_model.service.core.errors import Invalid
 from scoring_model.service.http.openapi import CURSOR
 from scoring_model.service.http.webhooks import cursor_of, page
 
@@ -40,7 +41,7 @@ def is_image(url: str) -> bool:
 def _is_taken(use: Callable[[], object]) -> bool:
     try:
         use()
-    except (Invalid, RuleError):
+    except (Invalid, violation.Invalid, RuleError):
         return False
     return True
 
