@@ -36,6 +36,14 @@ def test_one_record_has_the_row_it_has_among_many(matrix: FeatureMatrix, table: 
 
 @settings(max_examples=40, deadline=None)
 @given(tables(), st.integers(0, 11))
+def test_a_history_without_rows_changes_no_row(matrix: FeatureMatrix, table: RecordTable, first: int) -> None:
+    """Law 2: records that are history only change no bit of the rows of the others, and get none."""
+    first = min(first, len(table))
+    assert bits(matrix.rows(table, first)) == bits(matrix.rows(table)[first:])
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(), st.integers(0, 11))
 def test_a_started_row_is_finished_like_a_new_one(
     matrix: FeatureMatrix, table: RecordTable, place: int
 ) -> None:

@@ -29,6 +29,7 @@ from scoring_model.history import (
     Amount,
     Counts,
     LinkKey,
+    TableAmounts,
     WindowSpec,
     key_codes,
     person_codes,
@@ -134,24 +135,27 @@ class FeatureMatrix:
         """Names of the columns."""
         return tuple(feature.name for feature in self.features)
 
-    def rows(self, table: RecordTable) -> FloatArray:
+    def rows(self, table: RecordTable, first: int = 0) -> FloatArray:
         """The rows of a table; its own records are the history.
 
         Parameters
         ----------
         table : RecordTable
             In any order.
+        first : int
+            Records before this one are history only and get no row, which takes a fraction of the time.
 
         Returns
         -------
-        ndarray of shape (n, d), float64
+        ndarray of shape (n - first, d), float64
         """
-        rows = np.empty((len(table), len(self.features)), dtype=np.float64)
+        rows = np.empty((len(table) - first, len(self.features)), dtype=np.float64)
         of_links = rows[:, sum(len(use.kept) for use in self._uses) :]
+        own = table.take(np.arange(first, len(table))) if first else table
         # Sorting and sweeping release the interpreter, and value functions run meanwhile.
         with ThreadPoolExecutor(1) as aside:
-            linked = aside.submit(self._fill_links, table, of_links)
-            self._fill_values(table, rows)
+            linked = aside.submit(self._fill_links, table, of_links, first)
+            self._fill_values(own, rows)
             linked.result()
         return rows
 
@@ -339,8 +343,8 @@ class FeatureMatrix:
             rows[:, start:end] = np.take(block.rows[:, use.kept], block.where, axis=0)
             start = end
 
-    def _fill_links(self, table: RecordTable, rows: FloatArray) -> None:
-        """Write the features of links."""
+    def _fill_links(self, table: RecordTable, rows: FloatArray, first: int) -> None:
+        """Write the features of links of the records from the first one on."""
         # Brings a compiler, which one record never needs.
         from scoring_model.history.sweep import TableLabels, sweep
 
@@ -349,16 +353,25 @@ class FeatureMatrix:
         persons = person_codes(table, alone=True)
         times = table.event_times
         amounts = [table_amounts(table, amount) for amount in self.amounts]
+        own = [TableAmounts(amount.units[first:], amount.present[first:]) for amount in amounts]
         wanted = self._kept_of(links.link_features(self.settings))
         before = 0
         for key in self.link_keys:
             spec = self.specs[key.name]
-            counts = sweep(key_codes(table, key), times, persons, labels, spec, amounts)
-            block = links.link_rows(spec, counts, amounts)
-            first, last = np.searchsorted(wanted, (before, before + block.shape[1])).tolist()
-            kept = wanted[first:last] - before
-            rows[:, first:last] = block if len(kept) == block.shape[1] else block[:, kept]
+            codes = _shared_codes(key_codes(table, key), first)
+            counts = sweep(codes, times, persons, labels, spec, amounts)
+            block = links.link_rows(spec, counts.tail(first), own)
+            start, end = np.searchsorted(wanted, (before, before + block.shape[1])).tolist()
+            kept = wanted[start:end] - before
+            rows[:, start:end] = block if len(kept) == block.shape[1] else block[:, kept]
             before += block.shape[1]
+
+
+def _shared_codes(codes: IntArray, first: int) -> IntArray:
+    """Codes of a link key, negative where no record from the first one on shares the value."""
+    shared = np.zeros(codes.max(initial=-1) + 2, dtype=np.bool_)
+    shared[codes[first:]] = True  # the last place is that of the code -1
+    return np.where(shared[codes], codes, -1)
 
 
 def _derived(event_time: int, zone: Offsets) -> dict[str, int]:

@@ -158,6 +158,17 @@ class LinkSums:
             np.zeros(shape) if spec.of_squares else None,
         )
 
+    def tail(self, first: int) -> "LinkSums":
+        """The amount of the records from one on."""
+        return LinkSums(
+            self.units[first:],
+            self.records[first:],
+            self.scale,
+            None if self.highest is None else self.highest[first:],
+            None if self.above is None else self.above[first:],
+            None if self.variances is None else self.variances[first:],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LinkFraudTimes:
@@ -210,4 +221,19 @@ class LinkCounts:
             zeros(d),
             zeros(d),
             LinkFraudTimes(never(), never(), np.zeros(n, np.int32)) if spec.of_frauds else None,
+        )
+
+    def tail(self, first: int) -> "LinkCounts":
+        """The counts of the records from one on."""
+        known = self.known
+        return LinkCounts(
+            self.records[first:],
+            self.persons[first:],
+            self.frauds[first:],
+            self.since_last[first:],
+            self.age[first:],
+            tuple([sums.tail(first) for sums in self.sums]),
+            self.delayed_records[first:],
+            self.delayed_frauds[first:],
+            known and LinkFraudTimes(known.first[first:], known.last[first:], known.run[first:]),
         )

@@ -81,7 +81,7 @@ def score_table(
         Further earlier records, which are not scored.
     """
     before = 0 if history is None else len(history)
-    rows = scorer.matrix.rows(table if history is None else history.append(table))[before:]
+    rows = scorer.matrix.rows(table if history is None else history.append(table), before)
     decisions = scorer.decide(rows)
     explained = [
         scorer.reasons(row) if reasons and outcome else ()
