@@ -12,9 +12,8 @@ from typing import Final
 
 from scoring_model.contract.violation import check_fields
 from scoring_model.decision.factors import Fact, Factor, Factors, Rule, Statement
-from scoring_model.features import FeatureMatrix, FeatureSettings
+from scoring_model.features import FeatureMatrix, FeatureSettings, delayed_columns, link_columns
 from scoring_model.features.catalogue import fraud_link_reason, link_reason, signal_reason, snake
-from scoring_model.features.links import delayed_columns, link_columns
 from scoring_model.history import PERSON, CountKind, LinkKey
 from scoring_model.records import SignalType, format_duration
 

@@ -2,6 +2,7 @@
 
 from scoring_model.features.catalogue import Family, Feature, Group
 from scoring_model.features.fingerprint import feature_versions, fingerprint, invented_table, record_at
+from scoring_model.features.links import delayed_columns, link_columns
 from scoring_model.features.matrix import FeatureMatrix, StartedRow
 from scoring_model.features.settings import (
     FAMILIES,
@@ -28,9 +29,11 @@ __all__ = [
     "SignalSettings",
     "StartedRow",
     "Trend",
+    "delayed_columns",
     "feature_versions",
     "fingerprint",
     "fit_state",
     "invented_table",
+    "link_columns",
     "record_at",
 ]

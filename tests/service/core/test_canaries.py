@@ -284,7 +284,7 @@ async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tupl
     made = [
         await world.verify(caller, identity=resource, signals=SIGNALS, subject=SUBJECT, key=KEY),
         await world.verify(caller, signals=SIGNALS, subject=SUBJECT),
-        await world.verify(caller, signals={**signals_of(bundle, Outcome.STEPPED_UP)[0], **SIGNALS}),
+        await world.verify(caller, signals={**signals_of(bundle, Outcome.FAILED)[0], **SIGNALS}),
     ]
     async with opened(world.url, bundle, clock=world.clock, limits=QueueLimits(scoring_seconds=-1.0)) as busy:
         made.append(await busy.verify(caller, signals=SIGNALS, subject=SUBJECT, key=f"{KEY} 2"))

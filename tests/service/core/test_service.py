@@ -48,6 +48,9 @@ async def links_of(world: World) -> dict[str, object]:
     return found
 
 
+AMOUNTS = [{"signal": "formSeconds", "decimals": 1}, {"signal": "emailAgeDays", "decimals": 0}]
+
+
 @pytest.mark.parametrize(
     ("bundle", "change"),
     [
@@ -55,9 +58,10 @@ async def links_of(world: World) -> dict[str, object]:
         ("sealed", {"keys": {"person": []}}),
         ("sealed", {"keys": {"person": [], "device": ["signals.emailDomain"]}}),
         ("sealed", {"amount": {"signal": "formSeconds", "decimals": 1}}),
-        ("summing", {"amount": None}),
-        ("summing", {"amount": {"signal": "formSeconds", "decimals": 2}}),
-        ("summing", {"amount": {"signal": "emailAgeDays", "decimals": 1}}),
+        ("summing", {"amounts": None}),
+        ("summing", {"amounts": AMOUNTS[:1]}),
+        ("summing", {"amounts": [{"signal": "formSeconds", "decimals": 2}, AMOUNTS[1]]}),
+        ("summing", {"amounts": AMOUNTS[::-1]}),
     ],
 )
 def test_a_history_that_was_tied_together_in_another_way_is_refused(
@@ -69,7 +73,7 @@ def test_a_history_that_was_tied_together_in_another_way_is_refused(
     keys = own["keys"]
     assert isinstance(keys, dict)
     assert keys["device"] == ["signals.deviceId"]
-    assert own.get("amount") == ({"signal": "formSeconds", "decimals": 1} if bundle == "summing" else None)
+    assert own.get("amounts") == (AMOUNTS if bundle == "summing" else None)
 
     async def story() -> None:
         store = await open_store(store_url)
