@@ -262,7 +262,7 @@ def key_digest(api_key: str) -> bytes:
 
 
 def is_live(key: ApiKeyRow, now: int) -> bool:
-    """Whether a key is neither revoked nor expired at an instant."""
+    """Return True if a key is neither revoked nor expired at an instant."""
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 

@@ -385,7 +385,7 @@ def _resealed(resource: bytes, payload: bytes, key: DataKey) -> bytes | None:
 
 
 def lost_its_signals(row: VerificationRow, key: DataKey) -> bool:
-    """Whether a verification had signals that were removed; raises `Unreadable` if its payload does not open."""
+    """Return True if a verification had signals that were removed; raises `Unreadable` if its payload does not open."""
     if row.payload is None:
         return False
     return signals_are_gone(key.open(row.payload, table="verifications", column="payload", row=row.id))

@@ -296,7 +296,7 @@ def unpack_event_types(packed: str) -> tuple[str, ...]:
 
 
 def wants(event_types: Collection[str], event_type: str) -> bool:
-    """Whether a webhook with these event types gets events of a type.
+    """Return True if a webhook with these event types gets events of a type.
 
     ``verification.completed`` repeats the event of the outcome, so only webhooks that name it exactly get it.
 

@@ -122,7 +122,7 @@ class RateController:
 
     @property
     def limits(self) -> bool:
-        """Whether there is any limit."""
+        """True if there is any limit."""
         return self._floor < math.inf
 
     @property

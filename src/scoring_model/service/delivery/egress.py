@@ -107,7 +107,7 @@ class AddressPolicy:
         return cls(named + LOOPBACK if development else named)
 
     def permits(self, address: str | IpAddress) -> bool:
-        """Whether an address may be dialled; other text may not. A zone (RFC 4007) is ignored."""
+        """Return True if an address may be dialled; other text may not. A zone (RFC 4007) is ignored."""
         try:
             known = ip_address(address)
         except ValueError:

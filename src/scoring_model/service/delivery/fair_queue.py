@@ -55,7 +55,7 @@ class Lane:
         return self.running + len(self.waiting)
 
     def may_hold(self, held: int) -> bool:
-        """Whether one more may be leased: those of a slow lane would wait here until their leases are over."""
+        """Return True if one more may be leased: those of a slow lane would wait here until their leases are over."""
         return self.at_once == self.most or held < 2 * self.at_once
 
     def adapt(self, *, is_quick: bool) -> None:

@@ -88,7 +88,7 @@ def deliveries_of(
 
 
 def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bool:
-    """Whether an event goes to a webhook of its client that has these event types.
+    """Return True if an event goes to a webhook of its client that has these event types.
 
     A test goes to the webhook that it tests, even an inactive one; that a webhook was disabled goes to the others.
     No webhook gets events from before it was created or enabled, by the client's sequence: clocks may step back.

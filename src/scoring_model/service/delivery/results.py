@@ -83,7 +83,7 @@ class RetryDecision:
 
 
 def succeeded(reply: Reply) -> bool:
-    """Whether an attempt arrived: any 2xx; a redirect is a failure."""
+    """Return True if an attempt arrived: any 2xx; a redirect is a failure."""
     return reply.status is not None and 200 <= reply.status < 300
 
 
@@ -140,7 +140,7 @@ def requested_delay(retry_after: str | None, *, now: int) -> int:
 
 
 def is_stale(webhook: WebhookRow, now: int) -> bool:
-    """Whether a webhook has had no success for so long that a failure disables it."""
+    """Return True if a webhook has had no success for so long that a failure disables it."""
     return now - webhook.succeeded_at >= DISABLE_AFTER
 
 

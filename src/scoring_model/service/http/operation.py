@@ -247,6 +247,6 @@ def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
 
 
 def _matches(tag: str, wanted: Sequence[bytes]) -> bool:
-    """Whether a strong entity tag without a comma is among the values of `If-None-Match`."""
+    """Return True if a strong entity tag without a comma is among the values of `If-None-Match`."""
     tags = [text.strip() for text in b",".join(wanted).decode("latin-1").split(",")]
     return "*" in tags or any(text.removeprefix("W/") == tag for text in tags)

@@ -70,7 +70,7 @@ class Protocol(HttpToolsProtocol):
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether a request on it had good credentials."""
+        """True if a request on it had good credentials."""
         return AUTHENTICATED in self._flags
 
     def abort(self) -> None:
@@ -159,7 +159,7 @@ class Protocol(HttpToolsProtocol):
         self._watch()
 
     def _is_answering(self) -> bool:
-        """Whether nothing may be parsed before an answer is made and sent."""
+        """Return True if nothing may be parsed before an answer is made and sent."""
         cycle: RequestResponseCycle | None = self.cycle
         return (
             self._body is None

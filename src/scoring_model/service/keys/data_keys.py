@@ -192,7 +192,7 @@ async def rotate(
 
 
 async def finished(store: Store, keyring: Keyring) -> bool:
-    """Whether everything is wrapped by the primary master key, so that no rotation is needed."""
+    """Return True if everything is wrapped by the primary master key, so that no rotation is needed."""
     if await _root_master(store) not in (None, keyring.primary.id):
         return False
     async with store.writing(()) as transaction:
