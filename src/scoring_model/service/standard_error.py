@@ -78,7 +78,7 @@ def _log_context(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> N
 
 def _log_unraisable(error: BaseException | None) -> None:
     if error is not None:
-        log_fault("ending something that nobody waited for", error)
+        log_fault("ending a thread or finalizing an object", error)
 
 
 def _show_warning(

@@ -203,7 +203,7 @@ async def replay(
         try:
             key = None if row.payload is None else await persons.key_of(reader, row.key_id)
         except Unavailable:
-            raise NotReplayable("its key is under a master key that the source does not give") from None
+            raise NotReplayable("its key is under a master key that the source lacks") from None
     if key is None:
         return Replay.ERASED
     try:
@@ -215,7 +215,7 @@ async def replay(
     path = find(row.model_version or "", row.policy_version)
     if path is None:
         raise NotReplayable(
-            f"the bundle of model {row.model_version} with policy {row.policy_version} is not there"
+            f"the bundle of model {row.model_version} with policy {row.policy_version} is missing"
         )
     decision = Decider.load(path).decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)
