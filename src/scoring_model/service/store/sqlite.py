@@ -128,7 +128,7 @@ class _Ended:
     in_transaction = False
 
     def execute(self, *_: object) -> None:
-        raise StoreUnavailable("SQLite: the transaction is over")
+        raise StoreUnavailable("SQLite: the transaction has ended")
 
     executemany = execute
 

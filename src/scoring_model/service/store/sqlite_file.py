@@ -175,7 +175,7 @@ def translate(error: sqlite3.Error) -> Exception:
     if code & 0xFF in _AWAY:  # the upper bytes say more closely what happened
         return StoreUnavailable(f"SQLite: {name}")
     if code in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
-        return Duplicate("SQLite: a row with the same key is there already")
+        return Duplicate("SQLite: a row with the same key exists already")
     return error
 
 
