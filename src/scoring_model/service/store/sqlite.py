@@ -40,8 +40,8 @@ _READER_BUSY: Final = 0.25
 _LOG_BUSY: Final = 0.02
 """Seconds that a truncation of the log waits for readers, blocking writers."""
 _RETRY: Final = 0.001
-"""Seconds between attempts to begin a transaction while another process writes: short enough to get the lock between two
-transactions of a process that never pauses."""
+"""Seconds between attempts to begin a transaction while another process writes: short enough to get the lock between
+two transactions of a process that never pauses."""
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
 _REQUIRE_TRUNCATION: Final = (
     "INSERT INTO facts (name, value) VALUES ($1, CAST(strftime('%s', 'now') || '000000' AS BLOB)) "

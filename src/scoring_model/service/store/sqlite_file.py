@@ -263,7 +263,7 @@ async def in_thread(executor: Executor, work: Callable[[], T]) -> T:
 class WriteAheadLog:
     """The write-ahead log of one database, kept small without delaying commits, and truncated after erasures.
 
-    By default SQLite copies the log into the database within a commit once it has 1,000 pages, which delays that commit.
+    By default SQLite copies the log into the database within a commit once it has 1,000 pages, delaying that commit.
     Here a thread with its own connection copies it earlier, while others keep writing. The next writer restarts the log
     only if all of it was copied, so the last few pages are copied while this process does not write.
 
