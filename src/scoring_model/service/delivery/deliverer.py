@@ -92,8 +92,8 @@ class DeliveryLimits:
 class RateController:
     """A token bucket of attempts per second that yields to requests of the same process.
 
-    An attempt costs CPU time when it begins and ends, not while the receiver processes it. So the rate at which attempts
-    begin is controlled: it falls while requests wait, and grows while they don't.
+    An attempt costs CPU time when it begins and ends, not while the receiver processes it. So the controller limits the
+    rate at which attempts begin: it falls while requests wait, and grows while they don't.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def message_id(delivery: bytes) -> str:
 
 
 def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: int) -> dict[str, str]:
-    """Return the signed headers: ``webhook-id``, ``webhook-timestamp`` (whole seconds of `now`) and ``webhook-signature``.
+    """Return signed headers: ``webhook-id``, ``webhook-timestamp`` (`now` in whole seconds) and ``webhook-signature``.
 
     Each secret, ``whsec_...``, adds a signature.
 
