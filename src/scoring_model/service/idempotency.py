@@ -39,7 +39,7 @@ class IdempotentRequest:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """What identifies an idempotent request in the database.
+    """The identity of an idempotent request in the database.
 
     Parameters
     ----------

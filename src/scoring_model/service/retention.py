@@ -47,7 +47,7 @@ Payload = tuple[bytes, bytes, bytes]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ages:
-    """How long settled rows are kept, in microseconds.
+    """Retention periods of settled rows, in microseconds.
 
     Parameters
     ----------

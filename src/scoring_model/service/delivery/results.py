@@ -191,7 +191,7 @@ class ResultWriter:
         self._writing: asyncio.Task[None] | None = None
         self._disabling: asyncio.Task[None] | None = None
         self.is_behind = False
-        """Whether the last group could not be written."""
+        """True if the last group could not be written."""
 
     @property
     def waiting(self) -> int:

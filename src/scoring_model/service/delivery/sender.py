@@ -218,7 +218,7 @@ class AiohttpSender:
 
 
 def _within(sender: AiohttpSender) -> str:
-    return f"no whole answer within {sender._total_seconds:g} s"
+    return f"no complete answer within {sender._total_seconds:g} s"
 
 
 # From the specific to the general: the first match is reported.
@@ -226,13 +226,13 @@ _REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender],
     (RefusedAddress, "no address of the destination may be dialled"),
     (UnknownName, "the name of the destination could not be looked up"),
     (TimeoutError, _within),
-    (ssl.SSLError, "TLS could not be agreed on"),
+    (ssl.SSLError, "the TLS handshake failed"),
     (aiohttp.ServerDisconnectedError, "the connection ended before the answer"),
     (aiohttp.ClientPayloadError, "the connection ended within the answer"),
-    (aiohttp.ClientResponseError, "the answer was no HTTP, or its headers were too long"),
+    (aiohttp.ClientResponseError, "the answer was not HTTP, or its headers were too long"),
     (aiohttp.InvalidURL, "the URL can't be dialled"),
     (ConnectionRefusedError, "the connection was refused"),
-    (ConnectionError, "the connection was broken off"),
+    (ConnectionError, "the connection was closed unexpectedly"),
     (OSError, "the destination could not be reached"),
 )
 
@@ -240,7 +240,7 @@ _REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender],
 async def _reply(answer: aiohttp.ClientResponse) -> Reply:
     begin = await _beginning(answer)
     if not 100 <= answer.status <= 599:
-        return Reply(None, excerpt="the answer was no HTTP, or its headers were too long")
+        return Reply(None, excerpt="the answer was not HTTP, or its headers were too long")
     success = 200 <= answer.status < 300
     after = answer.headers.get("Retry-After")
     return Reply(

@@ -129,7 +129,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _constant(_name: str) -> object:
-    raise MalformedBody("NaN and Infinity are no JSON.")
+    raise MalformedBody("NaN and Infinity are not JSON.")
 
 
 def _float(digits: str) -> float:

@@ -33,7 +33,7 @@ class Unauthorized(RequestError):
     """The credentials are missing or wrong; the response does not say which."""
 
     code = "unauthorized"
-    detail = "x-client-id and x-api-key must both be there and belong together."
+    detail = "x-client-id and x-api-key are both required and must match."
 
 
 class TooManyRequests(RequestError):
@@ -62,7 +62,7 @@ class MethodNotAllowed(RequestError):
     """The path exists, for other methods (RFC 9110, section 10.2.1)."""
 
     code = "method_not_allowed"
-    detail = "The method is not allowed here. Allow lists those that are."
+    detail = "The method is not allowed here; see the Allow header."
 
     def __init__(self, methods: Collection[str]) -> None:
         super().__init__(self.detail)
@@ -75,7 +75,7 @@ class Forbidden(RequestError):
     code = "missing_scope"
 
     def __init__(self, permission: Permission) -> None:
-        self.detail = f"The API key has not the scope {permission.value}."
+        self.detail = f"The API key lacks the scope {permission.value}."
         super().__init__(self.detail)
 
 

@@ -45,7 +45,7 @@ Run = Callable[[Transaction, Sequence[Item]], Awaitable[Sequence[Done[T] | Excep
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobKind(Generic[Item, T]):
-    """How jobs of one kind run.
+    """The functions that run jobs of one kind.
 
     Parameters
     ----------
