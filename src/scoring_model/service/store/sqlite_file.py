@@ -357,7 +357,7 @@ class WriteAheadLog:
                 self._connection.execute("ROLLBACK")
 
     def _checkpoint(self, kind: Literal["PASSIVE", "FULL", "TRUNCATE"]) -> bool:
-        """Make a checkpoint without waiting; returns whether it was complete.
+        """Run a checkpoint without waiting; returns False if it was blocked from doing all that `kind` requires.
 
         References
         ----------
