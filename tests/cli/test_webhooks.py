@@ -214,7 +214,7 @@ def test_the_deliverer_alone(capsys: Captured, client: str, number: signal.Signa
     [
         ("http", ("--egress-networks", "127.0.0.0/8"), "only https can be dialled"),
         ("https", (), "no address of the destination may be dialled"),
-        ("https", ("--egress-networks", "10.0.0.0/8, 127.0.0.0/8"), "TLS could not be agreed on"),
+        ("https", ("--egress-networks", "10.0.0.0/8, 127.0.0.0/8"), "the TLS handshake failed"),
     ],
 )
 def test_this_machine_is_dialled_when_a_setting_names_it(

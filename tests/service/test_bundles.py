@@ -125,7 +125,7 @@ def test_a_foreign_thing_under_the_name_is_not_replaced(
     """What stands in the place of a bundle and is none is refused by its path and stays."""
     place = tmp_path / f"{manifest.model_version}.{manifest.policy_version}"
     place.write_text("mine")
-    with pytest.raises(BundleError, match="is another thing"):
+    with pytest.raises(BundleError, match="is not the bundle"):
         BundleShelf(tmp_path).keep(sealed)
     assert place.read_text() == "mine"
 

@@ -1,4 +1,4 @@
-"""The directory of every bundle that ever served a database, so that each verdict can be replayed."""
+"""The directory with every bundle ever served with a database, for the replay of verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIRECTORY_FACT: Final = "bundle_directory"
 
 
 class BundlesMissing(BundleError):
-    """Bundles that served the database, by model and policy version, are not in the directory."""
+    """The directory lacks bundles that served the database, given by model and policy version."""
 
     def __init__(self, directory: Path, versions: tuple[tuple[str, str], ...]) -> None:
         named = ", ".join(f"{model} with policy {policy}" for model, policy in versions)
@@ -32,7 +32,7 @@ class BundlesMissing(BundleError):
 
 
 class BundleShelf:
-    """The bundles in one directory, which need not exist before the first one is kept."""
+    """The bundles in one directory, which is created with the first bundle."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -40,7 +40,8 @@ class BundleShelf:
     def find(self, model_version: str, policy_version: str | None = None) -> Path | None:
         """Find a bundle by the versions in its manifest, whatever the name of its directory.
 
-        Only manifests are read: loading the bundle checks the rest. Without a policy version any of the model will do.
+        Reads only manifests: loading the bundle checks the rest. Without a policy version, returns any bundle of the
+        model.
         """
         for path in self._directories():
             manifest = _manifest(path)
@@ -51,18 +52,18 @@ class BundleShelf:
         return None
 
     def keep(self, path: Path, *, public_key: Ed25519PublicKey | None = None) -> Path:
-        """Copy a bundle in under its versions, ``<model>.<policy>``, unless it is there already.
+        """Copy a bundle into the directory as ``<model>.<policy>``, unless it exists already.
 
-        A bundle of the shelf that stands under another name is copied too: a training may replace what stands
-        there. A directory that can't be written is taken as it is when it holds the bundle. With a public key the
-        bundle must carry its signature. Returns where the bundle is kept.
+        A bundle in the directory under another name is copied too: training may replace it there. A read-only directory
+        is accepted if it holds the bundle. With a public key, the bundle must carry its signature. Returns the path of
+        the copy.
 
         Raises
         ------
         BundleError
-            When the bundle is not sound, or when something else stands under its versions.
+            If the bundle is invalid, or its name in the directory is taken by something else.
         OSError
-            When it is not in the directory and can't be written there.
+            If the directory lacks the bundle and can't be written.
         """
         sealed = read_bundle(path, public_key=public_key)
         place = self.directory / f"{sealed.manifest.model_version}.{sealed.manifest.policy_version}"
@@ -83,7 +84,7 @@ class BundleShelf:
         return place
 
     def require(self, versions: Iterable[tuple[str, str]]) -> None:
-        """Check that the bundles of these model and policy versions are there, else raise `BundlesMissing`."""
+        """Raise `BundlesMissing` unless the bundles of these model and policy versions exist."""
         present = {_versions(manifest) for path in self._directories() if (manifest := _manifest(path))}
         if missing := sorted(set(versions) - present):
             raise BundlesMissing(self.directory, tuple(missing))
@@ -111,7 +112,7 @@ class BundleShelf:
 def _standing(place: Path, wanted: Manifest) -> Path:
     found = _manifest(place)
     if found is None or _versions(found) != _versions(wanted):
-        raise BundleError(f"{place}: stands where a bundle of this name belongs, and is another thing")
+        raise BundleError(f"{place}: is not the bundle that its name says")
     return place
 
 
@@ -120,7 +121,7 @@ def _versions(manifest: Manifest) -> tuple[str, str]:
 
 
 def _manifest(path: Path) -> Manifest | None:
-    """The manifest of a bundle; None for anything else in the directory."""
+    """Return the manifest of a bundle; None for anything else in the directory."""
     try:
         return read_manifest(path)
     except (BundleError, OSError):
@@ -128,7 +129,7 @@ def _manifest(path: Path) -> Manifest | None:
 
 
 async def write_bundle_directory(store: Store, directory: Path) -> None:
-    """Write the absolute path of the directory into the database; the server that started last decides."""
+    """Store the absolute path of the directory in the database; the server that started last wins."""
     value = os.fsencode(directory.resolve())
     async with store.writing([WHOLE_DATABASE]) as transaction:
         if await transaction.fact(_DIRECTORY_FACT) != value:
@@ -136,7 +137,7 @@ async def write_bundle_directory(store: Store, directory: Path) -> None:
 
 
 async def read_bundle_directory(store: Store) -> Path | None:
-    """Read the directory; None where only older versions have served the database."""
+    """Read the path of the directory; None if only older versions have served the database."""
     async with store.reading() as reader:
         value = await reader.fact(_DIRECTORY_FACT)
     return None if value is None else Path(os.fsdecode(value))

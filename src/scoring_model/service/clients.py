@@ -1,4 +1,4 @@
-"""The clients of the service and their API keys: what operators do with them, and what requests know of a client."""
+"""The clients of the service and their API keys: operations for operators, and the caller of a request."""
 
 import base64
 import hashlib
@@ -30,19 +30,19 @@ _QUOTA: Final = re.compile(r"(\d{1,10})/(\d{1,10})", re.ASCII)
 
 
 class ClientError(Exception):
-    """Something can't be done with a client. The text is for operators."""
+    """An operation on a client is not possible. The message is for operators."""
 
 
 class UnknownClient(ClientError):
-    """There is no client of this id."""
+    """There is no client with this id."""
 
 
 class RevokedClient(ClientError):
-    """The client has been revoked, for good."""
+    """The client was permanently revoked."""
 
 
 class Permission(StrEnum):
-    """What an API key may be used for."""
+    """A permission of an API key."""
 
     IDENTITIES = "identities"
     VERIFICATIONS = "verifications"
@@ -60,12 +60,12 @@ class Caller:
     client_id : str
         Its public name.
     history_scope : str
-        The clients of one scope share history; a client has its own unless the operator says otherwise.
+        Clients with the same scope share history; by default each client has its own.
     permissions : frozenset of Permission
     quota : int
         Requests that its bucket holds.
     quota_seconds : int
-        In which the bucket fills.
+        Seconds in which an empty bucket fills.
     """
 
     client: int
@@ -78,7 +78,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class NewClient:
-    """A client that has just been created, with its first API key, which is shown this once."""
+    """A new client with its first API key, which is shown only once."""
 
     client_id: str
     api_key: str = field(repr=False)
@@ -94,12 +94,12 @@ async def create_client(
     history_scope: str | None = None,
     now: int,
 ) -> NewClient:
-    """Create a client with one API key, of which only a hash is kept.
+    """Create a client with one API key; stores only a hash of the key.
 
     Parameters
     ----------
     name : str
-        For operators: 1 to 100 characters after NFC and trimming. Two clients may have the same.
+        For operators: 1 to 100 characters after NFC and trimming; need not be unique.
     permissions : collection of Permission
         At least one.
     quota : int
@@ -107,8 +107,8 @@ async def create_client(
     quota_seconds : int
         1 to 86,400.
     history_scope : str, optional
-        Clients of one scope share history. Like a name, but not a number: a client that shares with none has its
-        number as its scope.
+        Clients with the same scope share history. Same rules as `name`, but not a number: a client that shares with
+        no other has its number as its scope.
     now : int
         Microseconds since 1970-01-01 UTC.
 
@@ -126,7 +126,7 @@ async def create_client(
     if history_scope is not None:
         violations += _broken_name("historyScope", history_scope)
         if history_scope.isdecimal():
-            detail = "must not be a number: a client that shares with none has its number"
+            detail = "must not be a number: a client that shares with no other has its number"
             violations.append(Violation("/historyScope", "a_number", detail))
     if violations:
         raise Invalid(violations)
@@ -151,20 +151,20 @@ async def create_client(
 
 
 async def rotate_key(store: Store, client_id: str, *, grace_seconds: int = 86_400, now: int) -> str:
-    """Give a client a new API key, while the one before stays good for a while.
+    """Give a client a new API key; the previous one stays valid for a grace period.
 
     Parameters
     ----------
     grace_seconds : int
-        How long the latest key before stays good, 0 or more; never longer than it would have. Older ones end
-        at once, so that at most two are live.
+        How long the latest previous key stays valid, 0 or more; does not extend its expiry. Older keys expire
+        immediately, so that at most two are live.
     now : int
         Microseconds since 1970-01-01 UTC.
 
     Returns
     -------
     str
-        The new key in the clear, which is not kept.
+        The new key in plain text, which is not stored.
 
     Raises
     ------
@@ -174,7 +174,7 @@ async def rotate_key(store: Store, client_id: str, *, grace_seconds: int = 86_40
         raise Invalid([Violation("/grace", OUT_OF_RANGE, "must be 0 seconds or more")])
     api_key = _new_api_key()
     async with store.writing([await _history_scope(store, client_id)]) as transaction:
-        # Read under the lock, so that two rotations at once leave two live keys and not three.
+        # Read under the lock, so that two concurrent rotations leave two live keys, not three.
         client = await _found(transaction, client_id)
         if client.revoked_at is not None:
             raise RevokedClient(f"client {client_id} has been revoked")
@@ -195,12 +195,12 @@ async def _end(transaction: Transaction, keys: Sequence[ApiKeyRow], *, until: in
 
 
 async def revoke(store: Store, client_id: str, *, now: int) -> None:
-    """Shut a client out, for good; what it has stored stays. Doing it again changes nothing.
+    """Revoke a client permanently; its data stays. Idempotent.
 
     Parameters
     ----------
     now : int
-        Microseconds since 1970-01-01 UTC. Processes that serve notice within five seconds.
+        Microseconds since 1970-01-01 UTC. Serving processes notice within five seconds.
 
     Raises
     ------
@@ -217,13 +217,13 @@ async def revoke(store: Store, client_id: str, *, now: int) -> None:
 
 
 async def list_clients(store: Store) -> list[tuple[ClientRow, list[ApiKeyRow]]]:
-    """List all clients with all API keys that they ever had, the oldest first; revoked ones too."""
+    """List all clients with all their API keys, oldest first, including revoked ones."""
     async with store.reading() as reader:
         return [(row, await reader.api_keys(row.client)) for row in await reader.clients()]
 
 
 def parse_quota(text: str) -> tuple[int, int]:
-    """Read a quota: requests and seconds, such as `6000/60`; raises `Invalid`."""
+    """Parse a quota of requests and seconds, such as `6000/60`; raises `Invalid`."""
     match = _QUOTA.fullmatch(text)
     if match is None:
         raise Invalid([Violation("/quota", "malformed", "must be requests and seconds, such as 6000/60")])
@@ -234,7 +234,7 @@ def parse_quota(text: str) -> tuple[int, int]:
 
 
 def parse_permissions(text: str) -> frozenset[Permission]:
-    """Read permissions, separated by commas; raises `Invalid` if one is unknown, or there is none."""
+    """Parse comma-separated permissions; raises `Invalid` if one is unknown or there are none."""
     named = {name.strip() for name in text.split(",")}
     if not named <= set(Permission):
         detail = f"must be {', '.join(Permission)}, separated by commas"
@@ -243,26 +243,26 @@ def parse_permissions(text: str) -> frozenset[Permission]:
 
 
 def format_permissions(permissions: Collection[Permission]) -> str:
-    """Write permissions, in the order of their definition."""
+    """Format permissions as text, in the order of their definition."""
     return ",".join(permission for permission in Permission if permission in permissions)
 
 
 def caller_of(row: ClientRow) -> Caller:
-    """Say of a client what requests need to know."""
+    """Return the caller for a client row."""
     permissions = parse_permissions(row.scopes)
     return Caller(row.client, row.client_id, row.pool, permissions, row.quota, row.quota_seconds)
 
 
 def key_digest(api_key: str) -> bytes:
-    """Hash an API key, any text at all, as it is kept.
+    """Hash an API key for storage and lookup; accepts any text.
 
-    Its 256 bits are random, so that one round of SHA-256 (FIPS 180-4) is enough.
+    An API key has 256 random bits, so one round of SHA-256 (FIPS 180-4) is enough.
     """
     return hashlib.sha256(api_key.encode(errors="surrogatepass")).digest()
 
 
 def is_live(key: ApiKeyRow, now: int) -> bool:
-    """Whether a key is neither revoked nor expired at an instant."""
+    """Return True if a key is neither revoked nor expired at an instant."""
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 

@@ -11,16 +11,16 @@ from scoring_model.service.keys.secrets import Purpose, Secrets
 from scoring_model.service.store import Bucket, Store
 
 FAILURES_PER_MINUTE: Final = 60
-"""Failed authentications that one address may have."""
+"""Failed authentications allowed per address."""
 
 REMEMBERED_FOR: Final = 5_000_000
-"""Microseconds for which a good pair is cached, and so the longest that a revocation takes."""
+"""Microseconds for which a valid pair is cached: the maximum delay of a revocation."""
 
 MOST_REMEMBERED: Final = 4_096
-"""Cached pairs; the oldest give way."""
+"""Maximum number of cached pairs; the oldest are evicted."""
 
 LIMITED_SECONDS: Final = 0.05
-"""Between two look-ups for addresses that failed too often, which share them."""
+"""Seconds between shared look-ups for addresses that failed too often."""
 
 DUMMY_CREDENTIAL: Final = (
     ApiKeyRow(bytes(32), 0, 0, None, 0),
@@ -40,12 +40,12 @@ class _LookUp(NamedTuple):
 
 
 class _LookUps:
-    """Looks API keys up, one query at a time. Calls during a query share the next one.
+    """Looks up API keys, one query at a time. Calls during a query share the next one.
 
     Parameters
     ----------
     pause : float
-        Seconds between two queries.
+        Seconds between queries.
     """
 
     def __init__(self, store: Store, clock: Clock, *, pause: float) -> None:
@@ -62,7 +62,7 @@ class _LookUps:
         found = self._wanted[digest]
         if self._task is None:
             self._task = asyncio.create_task(self._run())
-        return await asyncio.shield(found)  # a caller that is cancelled leaves it to the others
+        return await asyncio.shield(found)  # other callers still need it if this one is cancelled
 
     async def _run(self) -> None:
         while self._wanted:
@@ -74,7 +74,7 @@ class _LookUps:
             except Exception as error:
                 for future in wanted.values():
                     future.set_exception(error)
-                    future.exception()  # marks it as retrieved, should all callers be gone
+                    future.exception()  # mark as retrieved, in case all callers were cancelled
             else:
                 for digest, future in wanted.items():
                     future.set_result(_LookUp(rows.get(digest), began_at))
@@ -85,11 +85,11 @@ class _LookUps:
 class Credentials:
     """Checks pairs of client id and API key.
 
-    A pair that is not cached costs one look-up in the store, by the SHA-256 of its key, and one comparison of client
-    ids in constant time, whether its key is unknown, revoked, expired, another client's or good: an unknown key is
-    compared with a dummy credential. Simultaneous look-ups share a query; those for addresses that failed too often
-    share queries of their own, few in a second. Bad pairs are never cached, so that the next attempt costs the same and
-    they can't fill the memory. The cache holds hashes of keys, never keys.
+    A pair that is not cached costs one look-up by the SHA-256 of its key and one constant-time comparison of client
+    ids, whether its key is unknown, revoked, expired, another client's or valid: an unknown key is compared with a
+    dummy credential. Concurrent look-ups share a query; addresses that failed too often share separate, infrequent
+    queries. Invalid pairs are never cached, so every attempt costs the same and they can't fill the memory. The cache
+    holds hashes of keys, never keys.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -100,22 +100,22 @@ class Credentials:
         self._limited_look_ups = _LookUps(store, clock, pause=LIMITED_SECONDS)
 
     async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
-        """Find the client of a pair, any two texts; None if it is unknown, mismatched, expired or revoked.
+        """Return the client of a pair of any texts; None if it is unknown, mismatched, expired or revoked.
 
         Parameters
         ----------
         limited : bool
-            Whether the pair comes from an address that failed too often.
+            The pair comes from an address that failed too often.
 
         Raises
         ------
         StoreUnavailable
-            If the pair is not cached and the store is away.
+            If the pair is not cached and the store is unavailable.
         """
         pair = key_digest(api_key), client_id
         known = self._known.get(pair)
         now = self._clock.now()
-        # A clock that was set back must not extend the cache.
+        # A clock that was set back must not prolong a cache entry.
         if known is not None and known.seen_at <= now < known.until:
             return known.caller
         look_ups = self._limited_look_ups if limited else self._look_ups
@@ -127,12 +127,12 @@ class Credentials:
         return self._remember(pair, key, client, look_up.began_at)
 
     def _remember(self, pair: tuple[bytes, str], key: ApiKeyRow, client: ClientRow, began_at: int) -> Caller:
-        """Cache a pair until 5 s after the beginning of its look-up, which saw all earlier revocations."""
+        """Cache a pair until 5 s after the start of its look-up, which saw all earlier revocations."""
         until = began_at + REMEMBERED_FOR
         if key.expires_at is not None:
             until = min(until, key.expires_at)
         caller = caller_of(client)
-        self._known.pop(pair, None)  # so that the order is that of the look-ups
+        self._known.pop(pair, None)  # keep the order of look-ups
         if len(self._known) >= MOST_REMEMBERED:
             del self._known[next(iter(self._known))]
         self._known[pair] = _Known(caller, began_at, until)
@@ -146,7 +146,7 @@ def _is_good(key: ApiKeyRow, client: ClientRow, client_id: str, now: int) -> boo
 
 
 class RateLimits:
-    """Takes tokens from the buckets of clients and addresses. No bucket's name shows an address, but a hash of it."""
+    """Takes tokens from the buckets of clients and addresses. Buckets of addresses are named by a keyed hash."""
 
     def __init__(self, store: Store, secrets: Secrets, clock: Clock) -> None:
         self._store = store

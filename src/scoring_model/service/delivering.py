@@ -1,4 +1,4 @@
-"""Delivering within a process that answers requests, or in one that does nothing else."""
+"""Delivery in a process that answers requests, or in a separate one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from scoring_model.service.process import cancelled_by_signals
 from scoring_model.service.store import Bucket, Reader, Store, Transaction
 
 FLOOR: Final = 100.0
-"""Attempts a second that a process which answers requests begins at least, however long those wait."""
+"""Minimum attempts per second of a process that also answers requests, however long those wait."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Requests:
-    """The requests that the same process answers, which come first.
+    """The requests of the same process, which have priority.
 
     Parameters
     ----------
     committed : asyncio.Event
-        Set when they have committed events.
+        Set when requests have committed events.
     oldest_waits : callable
-        For how many seconds the oldest one has waited for its transaction.
+        Returns the seconds that the oldest request has waited for its transaction.
     """
 
     committed: asyncio.Event
@@ -36,7 +36,7 @@ class Requests:
 
 
 class WatchedStore(Store):
-    """A store that calls `committed` after each commit of an event that waits for delivery."""
+    """A store that calls `committed` after each commit that adds events waiting for delivery."""
 
     def __init__(self, store: Store, committed: Callable[[], None]) -> None:
         self._store = store
@@ -67,7 +67,7 @@ class WatchedStore(Store):
 
 
 class _WatchedTransaction:
-    """A transaction that notes whether it inserts events that wait."""
+    """A transaction that notes whether it inserts events waiting for delivery."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -79,7 +79,7 @@ class _WatchedTransaction:
     async def insert(self, rows: Sequence[Row]) -> None:
         """See `Transaction.insert`."""
         await self._transaction.insert(rows)
-        if rows and isinstance(rows[0], EventRow):  # all are of one kind
+        if rows and isinstance(rows[0], EventRow):  # all rows are of one kind
             self.has_events |= any(isinstance(row, EventRow) and row.waiting for row in rows)
 
 
@@ -92,23 +92,23 @@ async def delivering(
     grace_seconds: float,
     beside: Requests | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Deliver as long as the context lasts; on leaving, end the attempts that are under way.
+    """Deliver events while the context is open; on exit, finish the open attempts.
 
-    To be entered in the main thread: a signal that comes while they end cuts them off.
+    Enter it in the main thread: a signal during the exit cancels the open attempts.
 
     Parameters
     ----------
     master_source : str
-        Where the master keys come from, which the secrets of webhooks are encrypted under.
+        Source of the master keys, which encrypt the secrets of webhooks.
     grace_seconds : float
-        Time that attempts get to end. One that does not is repeated when its lease is over.
+        Time for open attempts to finish. One that does not is repeated when its lease expires.
     beside : Requests, optional
-        Of a process that answers requests too.
+        The requests of a process that also answers requests.
 
     Yields
     ------
     asyncio.Task
-        It ends by itself only with an error.
+        Ends by itself only with an error.
     """
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.delivery.deliverer import Deliverer, DeliveryLimits
@@ -143,19 +143,19 @@ async def delivering(
 def deliver(
     database: str, master_source: str, egress: Egress, *, grace_seconds: float, ready: Callable[[], None]
 ) -> None:
-    """Deliver until SIGTERM or SIGINT, then end what is under way. To be called in the main thread.
+    """Deliver until SIGTERM or SIGINT, then finish the open attempts. Call it in the main thread.
 
     Parameters
     ----------
     database : str
-        URL; the tables must be those of this version.
+        URL; the tables must have this version.
     ready : callable
-        Called once, when it begins to look for deliveries.
+        Called once delivery starts.
 
     Raises
     ------
     Exception
-        What prevents the start; `standard_error.is_explained` says whether its text is enough.
+        Any error that prevents the start; see `standard_error.is_explained`.
     """
     import uvloop
 
@@ -179,6 +179,6 @@ def deliver(
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:
-    """Log the error that ended a deliverer: a process that answers requests does not wait for it."""
+    """Log the error that ended a deliverer: a process that answers requests does not await it."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log_fault("delivering", error)

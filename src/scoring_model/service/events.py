@@ -1,6 +1,6 @@
-"""Events: thin, without personal data, and written in the transaction of the change that they report (outbox).
+"""Events: thin, without personal data, written in the transaction of the change that they report (outbox).
 
-Operators list their deliveries and send them again.
+Operators can list their deliveries and send them again.
 """
 
 from collections import Counter
@@ -39,9 +39,9 @@ _OF_OUTCOME: Final[Mapping[str | None, EventType]] = {
 
 
 class NewEvent(NamedTuple):
-    """An event that has no number yet.
+    """An event without a sequence number yet.
 
-    `always` keeps it waiting even when the client has no active webhook, as a test of an inactive one needs.
+    With `always`, it waits for delivery even if the client has no active webhook: tests of inactive webhooks need it.
     """
 
     client: int
@@ -53,7 +53,7 @@ class NewEvent(NamedTuple):
 
 
 async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> None:
-    """Number events in their order, one sequence per client, and write them.
+    """Write events in order, numbered by one sequence per client.
 
     An event of a client without an active webhook does not wait for delivery.
     """
@@ -80,15 +80,15 @@ async def write_events(transaction: Transaction, events: Sequence[NewEvent]) -> 
 
 
 def events_of_identity(row: IdentityRow, now: int) -> list[NewEvent]:
-    """Make the events of an identity that has just been created, or erased, in their order."""
+    """Return the events of an identity that was just created or erased, in order."""
     data = to_json({"id": to_text(row.id), "status": row.status}).decode()
     return [NewEvent(row.client, kind, row.id, now, data) for kind in _OF_IDENTITY[row.status]]
 
 
 def events_of_verification(row: VerificationRow) -> list[NewEvent]:
-    """Make the events of a verification that has reached a status, in their order; one that is PENDING has none.
+    """Return the events of a verification that has reached a status, in order; none for PENDING.
 
-    A COMPLETED one has two: a webhook gets that of the outcome, unless it names `verification.completed` exactly.
+    COMPLETED has two: a webhook gets that of the outcome, unless it lists `verification.completed` exactly.
     """
     if row.status == VerificationStatus.PENDING:
         return []
@@ -109,9 +109,9 @@ def events_of_verification(row: VerificationRow) -> list[NewEvent]:
 
 
 def webhook_data(resource: bytes, disabled_reason: str | None = None) -> str:
-    """Write the data of an event of a webhook: a JSON object without the sequence.
+    """Return the data of a webhook's event: a JSON object without the sequence.
 
-    The destination is left out: its query may hold a secret of the client.
+    Omits the destination: its query may contain a secret of the client.
     """
     reason = {} if disabled_reason is None else {"disabledReason": disabled_reason}
     return to_json({"id": to_text(resource), **reason}).decode()
@@ -129,7 +129,7 @@ def numbered(data: str, sequence: int) -> str:
 
 
 class NotReplayed(ValueError):
-    """No delivery can be sent again; the text gives the reasons."""
+    """No delivery can be sent again; the message has the reasons."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,14 +143,14 @@ class Delivery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replayed:
-    """What came of a replay.
+    """The result of a replay.
 
     Parameters
     ----------
     again : tuple of bytes
-        Ids of deliveries that wait again.
+        Ids of the deliveries that wait again.
     refused : tuple of (bytes, str)
-        Ids of the others of the event, each with the reason.
+        Ids of the other deliveries of the event, each with the reason.
     """
 
     again: tuple[bytes, ...]
@@ -166,7 +166,7 @@ async def list_deliveries(
     after: bytes | None = None,
     limit: int,
 ) -> list[Delivery]:
-    """Read at most `limit` deliveries in the order of their creation, after an id, filtered by the other arguments.
+    """Read at most `limit` deliveries after an id in order of creation, filtered by the other arguments.
 
     Raises
     ------
@@ -193,7 +193,7 @@ async def list_deliveries(
 
 
 async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
-    """Send a settled delivery, or all of an event, again under the same ids: a new first attempt is due now.
+    """Send a settled delivery, or all of an event, again with the same ids; a new first attempt is due now.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
     Raises
     ------
     NotReplayed
-        If the id is unknown, or no delivery can be sent again: it waits already, or its webhook is deleted or inactive.
+        If the id is unknown, or no delivery can be sent again: already waiting, or the webhook is deleted or inactive.
     """
     async with store.writing([]) as transaction:
         pair = await transaction.delivery(resource)
@@ -224,7 +224,7 @@ async def replay(store: Store, resource: bytes, *, now: int) -> Replayed:
 
 
 async def _again(transaction: Transaction, row: DeliveryRow, now: int) -> str | None:
-    """Make a delivery wait again, or return the reason why it can't."""
+    """Make a delivery wait again; returns the reason if it can't."""
     webhook = await transaction.webhook(row.client, row.webhook)
     if webhook is None:
         return "the webhook is deleted"
@@ -235,4 +235,4 @@ async def _again(transaction: Transaction, row: DeliveryRow, now: int) -> str | 
     if await transaction.deliver_again(row.id, now):
         return None
     still_there = await transaction.delivery(row.id) is not None
-    return "the delivery waits already" if still_there else "the delivery was deleted this moment"
+    return "the delivery waits already" if still_there else "the delivery was just deleted"

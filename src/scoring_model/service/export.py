@@ -1,4 +1,4 @@
-"""Exports scored verifications as records of a file, for retraining and for comparing batch with online scores."""
+"""Exports scored verifications as file records, for retraining and for comparing batch with online scores."""
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping
@@ -18,18 +18,17 @@ _REFERENCE_BYTES: Final = 16
 
 
 async def export_records(store: Store, persons: Persons, *clients: int) -> AsyncIterator[dict[str, Any]]:
-    """Yield the completed verifications of a client as records, in the order of their event times.
+    """Yield the completed verifications of a client as records, in order of event time.
 
-    For a shared history scope pass all of its clients; their records follow each other. Clients name persons
+    For a shared history scope pass all of its clients; records are grouped by client. Clients assign references
     independently, so `subjectId` and `externalId` are then hashed with the client.
 
     Yields
     ------
     dict
         The fields of a record by dotted names, `recordId` (of the verification), `eventTime`, and those of
-        its latest label (`LABEL_FIELDS`). Left out are erased persons, records that have
-        references only (no file may hold these), and verifications whose signals were removed: a model would learn
-        that these are missing.
+        its latest label (`LABEL_FIELDS`). Omits erased persons, records with references only (invalid in a
+        file), and verifications whose signals were removed: a model would learn that these are missing.
     """
     for client in clients:
         async for record in _records_of(store, persons, client):
@@ -53,7 +52,7 @@ async def _records_of(store: Store, persons: Persons, client: int) -> AsyncItera
 
 
 async def _values(reader: Reader, persons: Persons, row: VerificationRow) -> dict[str, object]:
-    """The values of a verification; none after erasure, nor where a part was removed."""
+    """Return the values of a verification; empty after erasure, or if a part was removed."""
     key = None if row.payload is None else await persons.key_of(reader, row.key_id)
     if key is None:
         return {}
@@ -74,7 +73,7 @@ def _with_hashed_references(client: int, record: Mapping[str, Any]) -> dict[str,
     """Replace the references by hashes that differ between clients."""
     hashed = dict(record)
     for field in REFERENCE_FIELDS:
-        # Normalised first, since equal normalised texts are one reference; hashed, to bound the length.
+        # Normalise first: equal normalised texts are one reference. Hash to bound the length.
         reference = None if field not in record else normaliser(field)(record[field])
         if reference is not None:
             text = f"{client} {reference}".encode()
@@ -83,7 +82,7 @@ def _with_hashed_references(client: int, record: Mapping[str, Any]) -> dict[str,
 
 
 def _label(labels: list[tuple[str, int, int]]) -> dict[str, Any]:
-    """The label that was reported last, unless it is a withdrawal."""
+    """Return the label that was reported last, unless it is a withdrawal."""
     if not labels or labels[-1][0] == _WITHDRAWN:
         return {}
     label, known_at, reported_at = labels[-1]

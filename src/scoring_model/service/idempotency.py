@@ -1,6 +1,6 @@
-"""Idempotent requests: a POST that is repeated under one idempotency key is carried out once.
+"""Idempotent requests: a POST that is repeated with one idempotency key runs once.
 
-The answer is recorded in the transaction of the change, so that both are committed or neither.
+The answer is recorded in the transaction of the change, so that both or neither are committed.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,12 +16,12 @@ from scoring_model.service.store import Store, Transaction
 T = TypeVar("T")
 
 LIFETIME: Final = 24 * 3600 * 1_000_000
-"""How long an answer is kept, in microseconds."""
+"""Microseconds for which an answer is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """The answer to a POST: pending where it was accepted but is not finished (202)."""
+    """The answer to a POST; `pending` if it was accepted but is not finished (202)."""
 
     resource: T
     pending: bool = False
@@ -30,7 +30,7 @@ class Answer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """A POST, method and path and the raw body, with an idempotency key of 1 to 255 characters."""
+    """A POST (method and path, raw body) with an idempotency key of 1 to 255 characters."""
 
     key: str = field(repr=False)
     operation: str
@@ -39,7 +39,7 @@ class IdempotentRequest:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """What identifies an idempotent request in the database.
+    """The identity of an idempotent request in the database.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class IdempotencyRecord:
 
 
 class AlreadyAnswered(Exception):
-    """A request with the same idempotency key was answered before; `row` is what was recorded."""
+    """A request with the same idempotency key was answered before; `row` is the record."""
 
     def __init__(self, row: IdempotencyRow) -> None:
         super().__init__("answered before")
@@ -79,23 +79,23 @@ class IdempotencyStore:
         action: Callable[[IdempotencyRecord | None], Awaitable[Answer[T]]],
         replay: Callable[[IdempotencyRow], Awaitable[Answer[T]]],
     ) -> Answer[T]:
-        """Carry out a request, or replay the answer of the first one with its key.
+        """Run a request, or replay the answer of the first one with its key.
 
         Parameters
         ----------
         request : IdempotentRequest or None
-            None carries it out in any case.
+            None always runs the action.
         action : callable
-            Carries it out and records the answer; raises `AlreadyAnswered` when there is one.
+            Runs the request and records the answer; raises `AlreadyAnswered` if there is one.
         replay : callable
-            Makes the first answer again.
+            Rebuilds the first answer.
 
         Raises
         ------
         InProgress
             While a request with the same key is in progress in this process.
         IdempotencyMismatch
-            When the key was used with another body.
+            If the key was used with another body.
         """
         if request is None:
             return await action(None)
@@ -122,7 +122,7 @@ class IdempotencyStore:
         return await replay(row)
 
     async def check(self, client: int, request: IdempotentRequest) -> None:
-        """Check that the key of an invalid request is unused: an invalid request never equals one that was answered.
+        """Check that the key of an invalid request is unused: no invalid request equals one that was answered.
 
         Raises
         ------

@@ -1,6 +1,6 @@
-"""Identities: their bodies and payloads, what is sealed under the data keys of persons, and the operations.
+"""Identities: bodies, payloads, values sealed under the data keys of persons, and operations.
 
-Erasure is of a person: the data key goes, and with it all that it sealed.
+Erasure applies to a person: it deletes the data key and everything that the key sealed.
 """
 
 import base64
@@ -61,18 +61,17 @@ def parse_identity(body: Mapping[str, object], now: int) -> dict[str, object]:
     Parameters
     ----------
     now : int
-        Microseconds since 1970-01-01 UTC; a date of birth is at most its day.
+        Microseconds since 1970-01-01 UTC; a date of birth must not be later than this day.
 
     Returns
     -------
     dict of str to object
-        By field name, dotted for parts of the address, without missing ones; equal to those of the same record
-        in a file.
+        Present values by field name, dotted for parts of the address; equal to those of the same record in a file.
 
     Raises
     ------
     Invalid
-        If any rule is broken.
+        If the body breaks a rule.
     """
     return parsed(IdentityInput, body, IdentityContext(_day(now))).values()
 
@@ -84,22 +83,22 @@ def _day(now: int) -> str:
 def assess(values: Mapping[str, object], now: int) -> tuple[IdentityStatus, tuple[ValidationError, ...]]:
     """Check whether an identity is complete and plausible.
 
-    Implausible are an age below 16 or above 120 full years, and two names without any letter (one of them may be a
-    dash: many people have a single name). In other years, 29 February counts as 1 March.
+    Implausible: an age below 16 or above 120 full years, and two names without any letter (one of them may be a dash:
+    many people have a single name). In non-leap years, a birthday on 29 February counts as 1 March.
 
     Parameters
     ----------
     values : mapping of str to object
-        What `parse_identity` gives.
+        From `parse_identity`.
     now : int
-        Microseconds since 1970-01-01 UTC; ages are counted on its day.
+        Microseconds since 1970-01-01 UTC; ages are computed for this day.
 
     Returns
     -------
     status : IdentityStatus
-        INCOMPLETE, which wins, INVALID or VALIDATED.
+        INCOMPLETE (takes precedence), INVALID or VALIDATED.
     implausible : tuple of ValidationError
-        Also of an incomplete identity. Codes are `too_young`, `too_old` and `no_letter`.
+        Also reported for incomplete identities. Codes are `too_young`, `too_old` and `no_letter`.
     """
     implausible = (*_implausible_age(values.get("dob"), now), *_implausible_names(values))
     if any(name not in values for name in REQUIRED):
@@ -125,12 +124,12 @@ def _implausible_names(values: Mapping[str, object]) -> tuple[ValidationError, .
 
 
 def pack_identity(values: Mapping[str, object], errors: Sequence[ValidationError]) -> bytes:
-    """Pack an identity for storage: UTF-8 JSON of the values, then of pointer and code of each error."""
+    """Pack an identity for storage: UTF-8 JSON of the values, and of pointer and code of each error."""
     return to_json([dict(values), [(error.pointer, error.code) for error in errors]])
 
 
 def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[ValidationError, ...]]:
-    """Read what `pack_identity` wrote: equal values of equal types."""
+    """Unpack the result of `pack_identity`, with equal values and types."""
     values: dict[str, Any]
     values, errors = from_json(packed, cache_strings=False)
     if "imageUrls" in values:
@@ -139,7 +138,7 @@ def unpack_identity(packed: bytes) -> tuple[dict[str, object], tuple[ValidationE
 
 
 def shown(row: IdentityRow, values: Mapping[str, Any], errors: tuple[ValidationError, ...] = ()) -> Identity:
-    """Make the identity that its client sees; after erasure it has neither values nor errors."""
+    """Return the identity that its client sees; after erasure it has neither values nor errors."""
     fields = {name: value for name, value in values.items() if not name.startswith(_ADDRESS)}
     parts = {name.removeprefix(_ADDRESS): values[name] for name in values.keys() - fields.keys()}
     if "dob" in fields:
@@ -157,7 +156,7 @@ def shown(row: IdentityRow, values: Mapping[str, Any], errors: tuple[ValidationE
 
 
 class Persons:
-    """Opens what belongs to persons, and erases them."""
+    """Opens the sealed values of persons."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -170,14 +169,14 @@ class Persons:
             raise Unavailable(5) from error
 
     async def key_of(self, reader: Reader, key_id: bytes) -> DataKey | None:
-        """A person's key, or None after erasure."""
+        """Return a person's key; None after erasure."""
         row = (await reader.person_keys([key_id])).get(key_id)
         return None if row is None else self.open_key(row)
 
     def identity_values(
         self, row: IdentityRow, key: DataKey
     ) -> tuple[dict[str, object], tuple[ValidationError, ...]]:
-        """The values and validation errors of an identity that was not erased."""
+        """Return the values and validation errors of an identity that was not erased."""
         if row.payload is None:
             return {}, ()
         return unpack_identity(key.open(row.payload, table="identities", column="payload", row=row.id))
@@ -185,26 +184,26 @@ class Persons:
     def verification_payload(
         self, row: VerificationRow, key: DataKey
     ) -> tuple[dict[str, object], str | None, bytes | None]:
-        """Signals, subject and packed feature row of a verification that was not erased."""
+        """Return signals, subject and packed feature row of a verification that was not erased."""
         if row.payload is None:
             return {}, None, None
         return unpack_payload(key.open(row.payload, table="verifications", column="payload", row=row.id))
 
     def reference(self, row: VerificationRow, key: DataKey) -> str | None:
-        """The idempotency key of a verification that is still PENDING."""
+        """Return the idempotency key of a PENDING verification."""
         if row.reference is None:
             return None
         sealed = base64.b64decode(row.reference)
         return key.open(sealed, table="verifications", column="reference", row=row.id).decode()
 
     def identity(self, row: IdentityRow, key_row: PersonKeyRow | None) -> Identity:
-        """The identity as its client sees it; without its person's key it is redacted."""
+        """Return the identity as its client sees it; redacted if its person's key was deleted."""
         if row.payload is None or key_row is None:
             return shown(row._replace(status=IdentityStatus.REDACTED), {})
         return shown(row, *self.identity_values(row, self.open_key(key_row)))
 
     async def subject(self, reader: Reader, row: VerificationRow) -> str | None:
-        """The client's own reference for the person of a verification; None after erasure."""
+        """Return the client's reference for the person of a verification; None after erasure."""
         key = None if row.payload is None else await self.key_of(reader, row.key_id)
         return None if key is None else self.verification_payload(row, key)[1]
 
@@ -218,9 +217,9 @@ def seal_reference(key: DataKey, resource: bytes, reference: str | None) -> str 
 
 
 async def erase(transaction: Transaction, key_id: bytes, now: int) -> None:
-    """Erase a person: the data key and everything that it sealed. Writes an event per identity.
+    """Erase a person: the data key and all values that it sealed. Writes an event per identity.
 
-    Repeating it changes nothing.
+    Idempotent.
     """
     redacted = [
         row._replace(status=IdentityStatus.REDACTED)
@@ -256,7 +255,7 @@ class Identities:
     async def create(
         self, caller: Caller, body: Mapping[str, object], request: IdempotentRequest | None
     ) -> Answer[Identity]:
-        """Create an identity of what is known; see `parse_identity` for its rules."""
+        """Create an identity; see `parse_identity` for the rules."""
 
         async def action(record: IdempotencyRecord | None) -> Answer[Identity]:
             values = parse_identity(body, self._clock.now())
@@ -276,7 +275,7 @@ class Identities:
         Raises
         ------
         NotFound
-            When the client has none of this id.
+            If the client has no identity with this id.
         """
         async with self._store.reading() as reader:
             found = await reader.identity_and_key(caller.client, resource)
@@ -285,7 +284,7 @@ class Identities:
         return self._persons.identity(*found)
 
     async def erase(self, caller: Caller, resource: bytes) -> Identity:
-        """Erase the person of an identity; doing it again answers the same."""
+        """Erase the person of an identity. Idempotent."""
         done = await self._queue.change(
             caller, lambda transaction: self._redact(transaction, caller, resource)
         )

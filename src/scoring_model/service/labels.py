@@ -1,4 +1,4 @@
-"""Labels: read from a file, and appended under the lock of the history scope of their verifications."""
+"""Labels: reading from a file, and appending under the locks of the verifications' history scopes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HASH: Final = 16
 
 
 class LabelLine(NamedTuple):
-    """One row of a file of labels. Exactly one of the two identifiers is there."""
+    """One row of a label file. Exactly one of the two identifiers is set."""
 
     verification_id: bytes | None
     identity_id: bytes | None
@@ -40,7 +40,7 @@ class LabelLine(NamedTuple):
 
 
 class LabelsRefused(Invalid):
-    """A file of labels breaks rules, so that nothing of it is imported. `rows` has all violations, by row."""
+    """A label file breaks rules; nothing is imported. `rows` has all violations, by row."""
 
     def __init__(self, path: Path, rows: Sequence[RowViolation]) -> None:
         super().__init__(violation for _, violation in rows)
@@ -56,21 +56,21 @@ class LabelsRefused(Invalid):
 
 
 def read_labels(path: Path, *, at: int) -> list[LabelLine]:
-    """Read a file of labels.
+    """Read a label file.
 
     Parameters
     ----------
     path : Path
-        `.csv` (UTF-8, header, comma), `.jsonl` or `.ndjson` (UTF-8, one object a line). Other columns are ignored.
+        `.csv` (UTF-8, header, comma), `.jsonl` or `.ndjson` (UTF-8, one object per line). Other columns are ignored.
     at : int
-        The present, in microseconds since 1970-01-01 UTC. A label known later is an error.
+        The current time, microseconds since 1970-01-01 UTC. A label known later is an error.
 
     Raises
     ------
     LabelsRefused
         With all violations of all rows.
     ValueError
-        If the file has another ending or encoding, no header, or a header that lacks a column.
+        If the file has another extension or encoding, no header, or a header that lacks a column.
     """
     rows = _ROWS.get(path.suffix.lower())
     if rows is None:
@@ -80,7 +80,7 @@ def read_labels(path: Path, *, at: int) -> list[LabelLine]:
     except UnicodeDecodeError:
         raise ValueError(f"{path.name}: a file of labels must be UTF-8") from None
     except csv.Error as error:
-        raise ValueError(f"{path.name}: is no CSV: {error}") from None
+        raise ValueError(f"{path.name}: is not CSV: {error}") from None
     if broken:
         raise LabelsRefused(path, broken)
     return lines
@@ -208,14 +208,14 @@ _PARSERS: Final[Mapping[str, Callable[[object], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of an import.
+    """The result of an import.
 
     Parameters
     ----------
     imported : int
-        Labels that are new.
+        Number of new labels.
     repeated : int
-        Labels that were reported before.
+        Number of labels that were already reported.
     unknown : tuple of bytes
         Identifiers without a completed verification, or whose person was erased.
     """
@@ -238,13 +238,13 @@ async def import_labels(
     """Store reported labels.
 
     A label counts from the later of two instants: when it was known, and when it is reported here, which is later than
-    every event that was scored without it. Repeating a report changes nothing; a label of another kind or instant is
-    appended, and the latest one that counts decides.
+    every event that was scored without it. A repeated report changes nothing; a label with another value or instant is
+    appended, and the latest label that counts decides.
 
     Parameters
     ----------
     clients : sequence of ClientRow
-        All of them.
+        All clients.
     """
     scopes = {client.client: client.pool for client in clients}
     unknown: dict[bytes, None] = {}
@@ -269,7 +269,7 @@ async def import_labels(
 
 
 async def _rows_of(reader: Reader, line: LabelLine) -> list[VerificationRow]:
-    """The verifications that a line reports on."""
+    """Return the verifications that a line is about."""
     if line.verification_id is not None:
         row = await reader.verification_by_id(line.verification_id)
         found = [] if row is None else [row]
@@ -281,7 +281,7 @@ async def _rows_of(reader: Reader, line: LabelLine) -> list[VerificationRow]:
 async def _append(
     transaction: Transaction, batch: Sequence[_Report], clock: Clock
 ) -> tuple[int, list[bytes]]:
-    """Append the new labels of a batch; returns their number, and the verifications that were erased meanwhile."""
+    """Append the new labels of a batch; returns their number and the verifications erased in the meantime."""
     stored = await transaction.labels([report.verification.id for report in batch])
     known = {(id_, label, at) for id_, labels in stored.items() for label, at, _ in labels}
     at = await _reporting_time(transaction, batch, clock)
@@ -302,7 +302,7 @@ async def _append(
 
 
 async def _reporting_time(transaction: Transaction, batch: Sequence[_Report], clock: Clock) -> int:
-    """The instant of reporting: after every event that has a link key of these verifications."""
+    """Return the instant of reporting, later than every event under the link keys of these verifications."""
     hashes = {value for report in batch for value in _hashes(report.verification)}
     newest = await transaction.newest(sorted(hashes)) if hashes else None
     return clock.now() if newest is None else max(clock.now(), newest + 1)

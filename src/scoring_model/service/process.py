@@ -1,7 +1,7 @@
 """One process that answers requests, or several on one socket under a supervisor.
 
-Run as a program this module is one of several. It reads its settings as a line of JSON from standard input, whose end
-asks it to stop, and writes `READY` to standard output once it answers.
+Run as a program, this module is a worker. It reads its settings as a line of JSON from standard input, writes `READY`
+to standard output once it answers, and stops when standard input ends.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _DESCRIPTORS: Final = 256
-"""For everything but connections: database, deliveries, files."""
+"""File descriptors for everything but connections: database, deliveries, files."""
 _MICROSECONDS: Final = 1_000_000
-_COLLECT_AFTER: Final = 20_000  # objects made and not freed, of the kinds that can be in a cycle
+_COLLECT_AFTER: Final = 20_000  # net allocations of objects that can be in a cycle
 
 READY: Final = b"ready\n"
 
 FIRST_WAIT: Final = 0.5
-"""Seconds until a worker that ended is started again; each further wait doubles the one before."""
+"""Seconds until an ended worker is restarted; doubles with each restart."""
 LONGEST_WAIT: Final = 30.0
 STEADY: Final = 60.0
-"""Seconds after which a worker that ends is waited for as if it were the first time."""
+"""Uptime in seconds after which the restart wait is reset."""
 KILL_AFTER: Final = 5.0
-"""Seconds beyond the grace of the settings after which a worker that does not stop is killed."""
+"""Seconds beyond the configured grace after which a worker that does not stop is killed."""
 
 
 @contextlib.contextmanager
 def cancelled_by_signals() -> Iterator[None]:
-    """Cancel the running task when the process is asked to stop. To be entered in the main thread."""
+    """Cancel the running task on SIGTERM or SIGINT. Enter it in the main thread."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None  # a coroutine runs in one
     for number in STOPS:
@@ -60,10 +60,10 @@ def cancelled_by_signals() -> Iterator[None]:
 
 
 def serve(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
-    """Open the service and answer requests until SIGTERM or SIGINT, then end what is under way.
+    """Open the service and answer requests until SIGTERM or SIGINT, then finish the open ones.
 
-    To be called in the main thread, which gets the signals; the database is prepared (`run.prepare`), and connections
-    that come before `ready` is called wait.
+    Call it in the main thread, which gets the signals, after `run.prepare`. Connections that arrive before `ready` is
+    called wait.
     """
     import uvloop
 
@@ -94,7 +94,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
         install()
         freeze_gc()
         ready()
-        # From its first step on the server handles the signals itself.
+        # Once started, the server handles the signals itself.
         grace, notice = (settings.shutdown_grace / _MICROSECONDS, settings.shutdown_notice / _MICROSECONDS)
         try:
             await run(app, http, sockets=[listener], close=close, grace_seconds=grace, notice_seconds=notice)
@@ -104,7 +104,7 @@ async def _answer(settings: ServiceSettings, listener: socket.socket, *, ready: 
 
 
 def connections_within_descriptors(wanted: int) -> int:
-    """Raise the limit on open files to the hard one, and lower the number of connections to what it allows."""
+    """Raise the limit on open files to the hard limit; returns the connections that it allows, at most `wanted`."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if hard == resource.RLIM_INFINITY:
@@ -115,7 +115,7 @@ def connections_within_descriptors(wanted: int) -> int:
 async def open_application(
     settings: ServiceSettings, http: HttpSettings
 ) -> tuple[Any, Callable[[], Awaitable[None]]]:
-    """Open store, service and deliverer; return the application, and what closes all of them."""
+    """Open store, service and deliverer; returns the application and a function that closes all of them."""
     from scoring_model.bundle.seal import load_public_key
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.delivering import Requests, WatchedStore, delivering
@@ -160,9 +160,9 @@ async def open_application(
 
 
 def freeze_gc() -> None:
-    """Spare the collector what lives as long as the process, and let it look for cycles less often.
+    """Exclude long-lived objects from garbage collection, and collect cycles less often.
 
-    What a request leaves behind is freed by reference counts; looking for more took a tenth of its time.
+    Reference counts free the objects of a request; collecting cycles took a tenth of its time.
     """
     gc.collect()
     gc.freeze()
@@ -170,7 +170,7 @@ def freeze_gc() -> None:
 
 
 class WorkerFailed(ValueError):
-    """A worker ended before it ever answered, so that starting it again would be of no use."""
+    """A worker ended before it ever answered, so that a restart would not help."""
 
 
 def supervise(settings: ServiceSettings, listener: socket.socket, *, ready: Callable[[], None]) -> None:
@@ -181,7 +181,7 @@ def supervise(settings: ServiceSettings, listener: socket.socket, *, ready: Call
     Raises
     ------
     WorkerFailed
-        If one ended before it answered for the first time. Standard error has its reason. The others are stopped.
+        If a worker ended before it first answered; it wrote the reason to standard error. The others are stopped.
     """
     asyncio.run(_supervise(settings, listener, ready))
 
@@ -206,7 +206,7 @@ async def _supervise(settings: ServiceSettings, listener: socket.socket, ready: 
 
 
 async def _keep_alive(settings: ServiceSettings, listener: socket.socket, first: asyncio.Event) -> None:
-    """Start a worker, wait for its end, start it again; when cancelled, stop it."""
+    """Start a worker and restart it whenever it ends; when cancelled, stop it."""
     loop, wait = asyncio.get_running_loop(), FIRST_WAIT
     while True:
         began = loop.time()
@@ -214,7 +214,7 @@ async def _keep_alive(settings: ServiceSettings, listener: socket.socket, first:
         try:
             code = await _watch(process, first)
         except asyncio.CancelledError:
-            listener.close()  # nobody is to wait there once the workers have closed it
+            listener.close()  # no client must wait on it once the workers have closed it
             await _stop(process, settings)
             raise
         if not first.is_set():
@@ -232,7 +232,7 @@ async def _start(settings: ServiceSettings, listener: socket.socket) -> Process:
         stdin=PIPE,
         stdout=PIPE,
         pass_fds=(listener.fileno(),),
-        start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops each worker once
+        start_new_session=True,  # Ctrl-C reaches only the supervisor, which stops each worker once
     )
     assert process.stdin is not None
     process.stdin.write(json.dumps(settings.to_plain()).encode() + b"\n")
@@ -247,7 +247,7 @@ async def _watch(process: Process, first: asyncio.Event) -> int:
 
 
 async def _stop(process: Process, settings: ServiceSettings) -> None:
-    """Stop a worker: requests get their grace, then attempts of deliveries get theirs."""
+    """Stop a worker: first requests, then delivery attempts get the grace period."""
     grace = settings.shutdown_notice + (1 + settings.deliver) * settings.shutdown_grace
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGTERM)
@@ -260,7 +260,7 @@ async def _stop(process: Process, settings: ServiceSettings) -> None:
 
 
 def main() -> int:
-    """Answer on the socket whose descriptor is the argument; returns 1 if that could not be begun."""
+    """Answer on the socket whose descriptor is the argument; returns 1 if the start failed."""
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
         settings = ServiceSettings.from_plain(json.loads(sys.stdin.buffer.readline()))
@@ -275,14 +275,14 @@ def main() -> int:
 
 
 def _stop_with_supervisor() -> None:
-    """Stop as SIGTERM does when standard input ends: the supervisor is gone, however it ended."""
+    """Stop as on SIGTERM when standard input ends: the supervisor has ended."""
     os.read(0, 1)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _report_ready() -> None:
     os.write(1, READY)
-    os.dup2(2, 1)  # what is printed from now on belongs to the log
+    os.dup2(2, 1)  # later output of print belongs in the log
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long data is kept: old rows are swept every hour while serving, or by a command; signals by a command alone."""
+"""Retention: old rows are swept every hour while serving, or by a command; signals only by a command."""
 
 import asyncio
 import math
@@ -22,37 +22,37 @@ from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.store import Cutoffs, Expiring, Key, Store, StoreUnavailable
 
 BATCH: Final = 500
-"""Rows in a key range: deleting all of them makes other writers wait for some milliseconds."""
+"""Rows per key range: deleting all of them blocks other writers for some milliseconds."""
 
 SIGNALS_BATCH: Final = 250
-"""Verifications per transaction: each that had signals is rewritten, about a kilobyte."""
+"""Verifications per transaction: each with signals is rewritten, about a kilobyte."""
 
 PAUSE: Final = 0.01
-"""Seconds between two batches, which leave the core and the lock to others."""
+"""Pause between two batches in seconds, which frees the CPU core and the lock."""
 
 INTERVAL: Final = 3600.0
-"""Seconds between two sweeps of a serving process, at most; at least half of it."""
+"""Maximum seconds between two sweeps of a serving process; the minimum is half of it."""
 
 KEPT_SINCE: Final = "links_kept_since"
-"""Fact with the instant since which the history is complete. As in all facts here, microseconds in decimal digits."""
+"""Fact with the instant since which the history is complete. All facts here are microseconds in decimal digits."""
 
 KEPT_FOR: Final = "links_kept_for"
 """Fact with the longest window of the bundle that was opened last."""
 
 SIGNALS_SINCE: Final = "signals_kept_since"
-"""Fact with the instant before which no signals are left."""
+"""Fact with the instant before which all signals were removed."""
 
 Payload = tuple[bytes, bytes, bytes]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ages:
-    """How long settled rows are kept, in microseconds.
+    """Retention periods of settled rows, in microseconds.
 
     Parameters
     ----------
     deliveries : int
-        Since they arrived or were dropped.
+        Since they were delivered or dropped.
     dead_letters : int
         Since they became dead letters.
     events : int
@@ -71,7 +71,7 @@ class Ages:
         now : int
             Microseconds since 1970-01-01 UTC.
         longest : int or None
-            The longest window, microseconds; None keeps all link records.
+            The longest window, microseconds; None to keep all link records.
         """
         settled = {
             Expiring.ANSWERS: now - LIFETIME,
@@ -81,16 +81,16 @@ class Ages:
         }
         if longest is None:
             return settled
-        # The clock of another process may be that far behind, and what it scores must see its whole window.
+        # The clock of another process may be that far behind, and its scores need the whole window.
         links = now - longest - SKEW
         return {Expiring.LINKS: links, Expiring.LABEL_TIMES: links, **settled}
 
 
 class Housekeeping:
-    """Sweeps the whole database regularly while requests are answered.
+    """Sweeps the whole database periodically while the service runs.
 
-    Every process may do so. Link records are deleted when the longest window has passed, whether or not their person
-    was erased.
+    Several processes may run it. Link records are deleted after the longest window, whether or not their person was
+    erased.
 
     Parameters
     ----------
@@ -104,15 +104,15 @@ class Housekeeping:
         self._longest = longest
 
     async def run(self) -> None:
-        """Sweep again and again, until cancelled."""
+        """Sweep periodically until cancelled."""
         while True:
             await asyncio.sleep(INTERVAL * random.uniform(0.5, 1))
             try:
                 await self.walk()
             except StoreUnavailable:
-                pass  # the next sweep does it
+                pass  # the next sweep retries
             except Exception as error:
-                log_fault("deleting what is old", error)
+                log_fault("deleting expired rows", error)
 
     async def walk(self) -> None:
         """Sweep once; see `sweep`."""
@@ -126,10 +126,10 @@ async def sweep(
     dry: bool = False,
     progress: Callable[[str, int], None] = lambda kind, count: None,
 ) -> dict[Expiring, int]:
-    """Delete all rows that are older than they are kept, a key range per transaction.
+    """Delete all expired rows, one key range per transaction.
 
-    It may stop at any moment and be run again, also by several processes at once. Waiting deliveries stay, and rows
-    that another transaction has locked are left to the next sweep.
+    It can be interrupted and run again, also by several processes concurrently. Keeps waiting deliveries, and leaves
+    rows that another transaction has locked to the next sweep.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ async def sweep(
     Returns
     -------
     dict of Expiring to int
-        How many rows of each kind were deleted, or would be.
+        Number of rows of each kind that were deleted, or would be.
 
     Raises
     ------
@@ -154,7 +154,7 @@ async def sweep(
         kind: await _sweep_kind(store, kind, cutoffs, dry, progress) for kind in Expiring if kind in cutoffs
     }
     if not dry and swept.get(Expiring.LINKS):
-        # The last data of erased persons goes with link records: remove it from the write-ahead log too.
+        # Link records hold the last data of erased persons: remove it from the write-ahead log too.
         async with store.writing([]) as transaction:
             await transaction.require_truncation()
     return swept
@@ -181,7 +181,7 @@ async def _sweep_kind(
 
 
 async def kept_since(store: Store) -> int:
-    """Since when the history is complete: microseconds since 1970-01-01 UTC, 0 if nothing was ever deleted."""
+    """Return the instant since which the history is complete, microseconds since 1970-01-01 UTC; 0 for all of it."""
     return await _fact(store, KEPT_SINCE) or 0
 
 
@@ -198,12 +198,12 @@ async def noted_window(store: Store) -> int | None:
 
 
 async def warn_of_short_history(store: Store, clock: Clock, *, longest: int) -> None:
-    """Warn when the history is shorter than the longest window of this bundle, so that its counts are too low."""
+    """Warn if the history is shorter than the longest window of this bundle, so that its counts are too low."""
     days = math.ceil((await kept_since(store) - (clock.now() - longest)) / DAY)
     if days > 0:
         log_warning(
-            "The bundle looks back further than history was kept for the bundles before it: "
-            f"what it counts is too low for the next {days} days."
+            "The windows of this bundle are longer than the history that was kept for earlier bundles: "
+            f"its counts are too low for the next {days} days."
         )
 
 
@@ -214,7 +214,7 @@ async def _fact(store: Store, name: str) -> int | None:
 
 
 async def _raise_fact(store: Store, name: str, instant: int) -> None:
-    """Write an instant, unless a later one is known."""
+    """Store an instant, unless a later one is stored."""
     async with store.writing([]) as transaction:
         if instant > int(await transaction.fact(name) or 0):
             await transaction.set_fact(name, b"%d" % instant)
@@ -222,12 +222,12 @@ async def _raise_fact(store: Store, name: str, instant: int) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OldSignals:
-    """Which signals are removed, and the keys that open them.
+    """The signals to remove, and the keys that decrypt them.
 
     Parameters
     ----------
     age : int
-        Since the creation of their verifications, microseconds.
+        Minimum age of their verifications since creation, microseconds.
     """
 
     age: int
@@ -236,14 +236,14 @@ class OldSignals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Removed:
-    """What came of a removal.
+    """The result of a removal.
 
     Parameters
     ----------
     signals : int
         Verifications whose signals were removed, or would be.
     unreadable : int
-        Verifications that were skipped because their payload does not open: its bytes were changed.
+        Verifications that were skipped because their payload can't be decrypted: its bytes were changed.
     """
 
     signals: int
@@ -252,14 +252,14 @@ class Removed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pruned:
-    """What was deleted, or would be.
+    """The rows and signals that were deleted, or would be.
 
     Parameters
     ----------
     rows : mapping of Expiring to int
-        Rows of each kind; link records are missing where no service ever served the database.
+        Number of rows of each kind, without link records if the database was never served.
     signals : Removed or None
-        None where their removal was not requested.
+        None if their removal was not requested.
     """
 
     rows: Mapping[Expiring, int]
@@ -275,14 +275,14 @@ async def prune(
     dry: bool = False,
     progress: Callable[[str, int], None] = lambda kind, count: None,
 ) -> Pruned:
-    """Sweep once, and remove old signals where that was requested; see `sweep` and `remove_signals`.
+    """Sweep once, and remove old signals if requested; see `sweep` and `remove_signals`.
 
     Parameters
     ----------
     now : int
         Microseconds since 1970-01-01 UTC.
     signals : OldSignals, optional
-        Without it all signals stay.
+        By default all signals stay.
     """
     cutoffs = ages.cutoffs(now=now, longest=await noted_window(store))
     rows = await sweep(store, cutoffs, dry=dry, progress=progress)
@@ -303,13 +303,13 @@ async def remove_signals(
 ) -> Removed:
     """Remove the signals of settled verifications that are older than an instant.
 
-    It may stop at any moment and be run again. Subject and feature row stay, so that verdicts can be replayed. PENDING
+    It can be interrupted and run again. Subject and feature row stay, so that verdicts can be replayed. PENDING
     verifications keep their signals.
 
     Parameters
     ----------
     before : int
-        Verifications created before it lose their signals. Microseconds since 1970-01-01 UTC.
+        Removes the signals of verifications created before this instant, microseconds since 1970-01-01 UTC.
     dry : bool
         Count only.
     progress : callable, optional
@@ -356,10 +356,10 @@ def _opened(vault: Vault, row: PersonKeyRow) -> DataKey | None:
 def _without_signals(
     rows: Sequence[VerificationRow], keys: Mapping[bytes, DataKey | None]
 ) -> tuple[list[Payload], int]:
-    """The payloads that have signals, sealed without them; and how many payloads do not open."""
+    """Return the payloads that had signals, resealed without them, and the number of unreadable payloads."""
     payloads, unreadable = [], 0
     for row in rows:
-        if row.payload is None or row.key_id not in keys:  # erased meanwhile
+        if row.payload is None or row.key_id not in keys:  # erased in the meantime
             continue
         key = keys[row.key_id]
         try:
@@ -374,7 +374,7 @@ def _without_signals(
 
 
 def _resealed(resource: bytes, payload: bytes, key: DataKey) -> bytes | None:
-    """The payload without signals; None where it has none."""
+    """Return the payload without signals; None if it has none."""
     signals, subject, row = unpack_payload(
         key.open(payload, table="verifications", column="payload", row=resource)
     )
@@ -385,28 +385,28 @@ def _resealed(resource: bytes, payload: bytes, key: DataKey) -> bytes | None:
 
 
 def lost_its_signals(row: VerificationRow, key: DataKey) -> bool:
-    """Whether a verification had signals that were removed; raises `Unreadable` if its payload does not open."""
+    """Return True if a verification had signals that were removed; may raise `Unreadable`."""
     if row.payload is None:
         return False
     return signals_are_gone(key.open(row.payload, table="verifications", column="payload", row=row.id))
 
 
 async def future_links(store: Store, *, now: int, delete: bool = False) -> Mapping[int, int]:
-    """Find link records that are further ahead than clocks may differ (`SKEW`), left by a clock that ran ahead.
+    """Find link records that are ahead of the clock by more than `SKEW`, left by a clock that ran ahead.
 
-    A verification that shares a link key with one is refused as long as the record is ahead of the clock.
+    A verification that shares a link key with such a record is refused until the clock has caught up.
 
     Parameters
     ----------
     now : int
-        Microseconds since 1970-01-01 UTC, by a correct clock.
+        The correct time, microseconds since 1970-01-01 UTC.
     delete : bool
-        Whether to delete them with their labels. Verdicts stay.
+        Delete them with their labels. Verdicts stay.
 
     Returns
     -------
     mapping of int to int
-        How many link records each instant has.
+        Number of link records by instant.
 
     Raises
     ------
@@ -414,7 +414,7 @@ async def future_links(store: Store, *, now: int, delete: bool = False) -> Mappi
         What was deleted before stays deleted.
     """
     found: Counter[int] = Counter()
-    for first in range(256):  # hashes are uniform: each part is small, so that servers go on
+    for first in range(256):  # hashes are uniform: each part is small, so that servers are not blocked
         if delete:
             async with store.writing([]) as transaction:
                 found.update(await transaction.delete_future_links(first, now + SKEW))

@@ -1,4 +1,4 @@
-"""The service from settings to its end: the port taken, the database prepared, one process or several."""
+"""Runs the service: takes the port, prepares the database, and starts one process or several."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ if TYPE_CHECKING:
 Report = Callable[[str], None]
 
 DEVELOPMENT: Final = (
-    "DEVELOPMENT MODE: webhooks may be plain http and on this machine. "
-    "Nothing of real people belongs in here."
+    "DEVELOPMENT MODE: webhooks may be plain http and on this machine. Do not store data of real people."
 )
 
 BACKLOG: Final = 2048
-"""Connections that wait while all processes are busy, or while the first one starts."""
+"""Backlog of connections while all processes are busy or starting."""
 
 BUFFER: Final = 128 * 1024
-"""Bytes that the kernel may hold of a connection in each direction (Linux takes twice the value). By itself it takes
-megabytes for a peer that does not read, or that sends more than is read."""
+"""Socket buffer of a connection in each direction, bytes (Linux doubles the value). The default grows to megabytes for
+a peer that does not read, or that sends faster than it is read."""
 
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -48,14 +47,14 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
     say : callable
         Called with the base URL, once requests are answered.
     report : callable
-        Called with notices until requests are answered; from then on standard error is JSON.
+        Called with notices until requests are answered; after that, standard error is JSON.
 
     Raises
     ------
     AddressUnavailable, AlreadyServed
-        If the port is taken, or the file of SQLite is served by another process; before anything is created.
+        If the port is taken, or another process serves the SQLite file. Nothing has been created then.
     Exception
-        Anything else that prevents the start; `standard_error.is_explained` says whether its text is enough.
+        Any other error that prevents the start; see `standard_error.is_explained`.
     """
     from scoring_model.service.store import serving
 
@@ -78,12 +77,12 @@ def run(settings: ServiceSettings, *, say: Report, report: Report) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Listen on an address, or on the first of a name; port 0 is a free one.
+    """Listen on an address, or on the first address of a name; port 0 means any free one.
 
     Raises
     ------
     AddressUnavailable
-        If the port is taken, or the address is not one of this machine.
+        If the port is taken, or the address does not belong to this machine.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -94,23 +93,23 @@ def listen(host: str, port: int) -> socket.socket:
         reason = "the port is taken" if error.errno == errno.EADDRINUSE else error.strerror
         raise AddressUnavailable(f"can't listen on {host} port {port}: {reason}") from None
     for direction in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-        listener.setsockopt(socket.SOL_SOCKET, direction, BUFFER)  # which its connections inherit
+        listener.setsockopt(socket.SOL_SOCKET, direction, BUFFER)  # inherited by its connections
     return listener
 
 
 def base_url(listener: socket.socket) -> str:
-    """The URL under which a client on this machine reaches a socket."""
+    """Return the URL under which a client on this machine reaches a socket."""
     host, port = listener.getsockname()[:2]
     host = _EVERYWHERE.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettings:
-    """Check everything that can be wrong, and create what the processes share, before the first of them serves.
+    """Check the configuration and create the shared state before the first process serves.
 
-    A new SQLite database gets its tables, and a master key where its default place has none. The root secret is
-    created. The bundle is copied to those that served before, all of which must be there; their directory is written
-    into the database. The settings that are returned name the copy of the bundle: a training may replace the original.
+    Creates the tables of a new SQLite database, its master key if the default file is missing, and the root secret.
+    Copies the bundle to the directory of all served bundles, which must be complete, and stores the path of the
+    directory in the database. The returned settings name the copy: training may replace the original.
     """
     from scoring_model.bundle import check_protocol, read_bundle
     from scoring_model.bundle.seal import load_public_key
@@ -122,7 +121,7 @@ async def prepare(settings: ServiceSettings, *, report: Report) -> ServiceSettin
     shelf = BundleShelf(settings.shelf)
     store = await open_store(settings.database, create=sqlite_path(settings.database) is not None)
     try:
-        # First, so that a further machine may begin with an empty directory.
+        # First, so that another machine can start with an empty directory.
         kept = shelf.keep(settings.bundle, public_key=key)
         async with store.reading() as reader:
             shelf.require((row.model_version, row.policy_version) for row in await reader.bundles())
@@ -143,7 +142,7 @@ async def _prepare_keys(settings: ServiceSettings, store: Store, report: Report)
     if settings.master_key is None and is_new and not path.exists():
         add_master_key(path)
         report(
-            f"NEW MASTER KEY in {path}: without it nothing of this database can ever be read. Back it up, apart from "
-            "the database"
+            f"NEW MASTER KEY in {path}: without it the data in this database can't be decrypted. Back it up, but not "
+            "together with the database"
         )
     await load_or_create(store, load_master_keys(settings.master_source))

@@ -1,4 +1,4 @@
-"""The service: the operations over one bundle and one store, its readiness, and what runs beside requests."""
+"""The service: operations over one bundle and one store, readiness, and background tasks."""
 
 import asyncio
 import json
@@ -36,25 +36,24 @@ _LINKS_FACT: Final = "link_keys"
 _FOLLOW_SECONDS: Final = 2.0
 
 CLOCK_INTERVAL: Final = 5.0
-"""Seconds between two checks of the newest events: a check reads an index for each client."""
+"""Seconds between checks of the newest events: a check reads an index per client."""
 
 
 class HistoryMismatch(ValueError):
-    """The bundle links records in another way than the history in the store was written with."""
+    """The bundle links records differently from the history in the store."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Readiness:
-    """The state of a process that can take requests.
+    """The state of a process that accepts requests.
 
     Parameters
     ----------
     erasure_incomplete_since : int or None
-        Since when an erasure waits for the truncation of the write-ahead log: microseconds since 1970-01-01 UTC. None
-        when every erasure is complete on the live files, and always on a server.
+        Instant since which an erasure has waited for the truncation of the write-ahead log, microseconds since
+        1970-01-01 UTC. None if every erasure is complete in the database files, and always with PostgreSQL.
     clock_behind : int
-        Microseconds by which the newest event that has link records is ahead of this process's clock; 0 where that is
-        no more than `SKEW`.
+        Microseconds by which the newest event with link records is ahead of this process's clock; 0 up to `SKEW`.
     """
 
     erasure_incomplete_since: int | None
@@ -71,7 +70,7 @@ class ReadinessCheck:
         self._next_check = 0.0
 
     async def check(self) -> Readiness | None:
-        """Check; None while the database does not answer."""
+        """Return the state; None while the database does not answer."""
         try:
             async with self._store.reading() as reader:
                 since = await reader.fact(TRUNCATION_FACT)
@@ -128,7 +127,7 @@ class Service:
             self._tasks.append(asyncio.create_task(work))
 
     async def close(self) -> None:
-        """Stop the background tasks and answer every request that waits."""
+        """Stop the background tasks and answer all waiting requests."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -140,7 +139,7 @@ class Service:
             try:
                 await follow(self.store, self.vault)
             except StoreUnavailable:
-                pass  # the next step finds out
+                pass  # the next step retries
             except Exception as error:
                 log_fault("following a rotation of the master key", error)
 
@@ -156,27 +155,27 @@ async def open_service(
     development: bool = False,
     background: bool = True,
 ) -> Service:
-    """Load a bundle, check that it fits the store, and start.
+    """Load a bundle, check that it is compatible with the store, and start the service.
 
     Parameters
     ----------
     store : Store
-        Its schema is up to date.
+        A store with an up-to-date schema.
     public_key : Ed25519PublicKey, optional
-        Whose signature the bundle must carry.
+        If given, the bundle must carry its signature.
     keyring : callable
         Reads the keyring.
     development : bool
-        Whether webhooks may be plain http and on this machine.
+        Allow webhooks with plain http and on this machine.
     background : bool
         Whether to start the background tasks.
 
     Raises
     ------
     BundleError
-        When the bundle is invalid.
+        If the bundle is invalid.
     HistoryMismatch
-        When it links records in another way than the history in the store.
+        If it links records differently from the history in the store.
     """
     scorer = Scorer.load(bundle, public_key=public_key)
     keys = keyring()
@@ -268,11 +267,11 @@ def _assemble(
 
 
 async def _agree_on_links(store: Store, scorer: Scorer) -> None:
-    """Record how the first bundle links records, and reject a bundle that differs."""
+    """Record how the first bundle links records; reject later bundles that differ."""
     keys = {key.name: list(key.parts) for key in scorer.matrix.link_keys}
     links: dict[str, object] = {"keys": keys, "normalisation": NORMALISATION_VERSION}
     amounts = [{"signal": one.signal, "decimals": one.decimals} for one in scorer.matrix.amounts]
-    if len(amounts) == 1:  # as databases from before there were several have it
+    if len(amounts) == 1:  # the format of databases that predate several amounts
         links["amount"] = amounts[0]
     elif amounts:
         links["amounts"] = amounts
@@ -289,7 +288,7 @@ async def _agree_on_links(store: Store, scorer: Scorer) -> None:
 
 
 async def _register(store: Store, scorer: Scorer, clock: Clock) -> Sequence[BundleRow]:
-    """Record that a bundle serves; returns every bundle that ever served."""
+    """Record that a bundle is served; returns every bundle ever served."""
     model, policy = scorer.manifest.model_version, scorer.manifest.policy_version
     async with store.writing([WHOLE_DATABASE]) as transaction:
         served = await transaction.bundles()

@@ -16,7 +16,7 @@ from scoring_model.records.times import Duration
 from scoring_model.service.delivery.egress import Egress, broken_egress, broken_networks
 
 PREFIX: Final = "SCORING_MODEL_"
-"""Of all variables of the environment that the service reads; it rejects unknown ones with it."""
+"""Prefix of the environment variables that the service reads; unknown variables with it are rejected."""
 
 _MILLISECOND: Final = 1000
 _SECOND: Final = 1_000_000
@@ -32,7 +32,7 @@ _DURATIONS: Final = (
     "shutdown_notice",
     "shutdown_grace",
 )
-# Up to the last @ of a word: a password without percent-encoding may hold one itself.
+# Up to the last @ of a word: a password without percent-encoding may contain one.
 _USER_PASSWORD: Final = re.compile(r"(://[^\s:/?#]*):\S*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&]password=)[^&\s]*", re.IGNORECASE)
 
@@ -50,7 +50,7 @@ def masked(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceSettings:
-    """Every setting of the service, as docs/service.md describes it. Durations are integer microseconds.
+    """The settings of the service; see docs/service.md. Durations are integer microseconds.
 
     Raises
     ------
@@ -60,10 +60,10 @@ class ServiceSettings:
 
     bundle: Path
     bundles: Path | None = (
-        None  # holds every bundle that ever served the database; by default that of `bundle`
+        None  # with every bundle ever served with the database; by default that of `bundle`
     )
     database: str = field(repr=False)
-    master_key: str | None = field(default=None, repr=False)  # a command line may hold anything
+    master_key: str | None = field(default=None, repr=False)  # a command may contain secrets
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
@@ -74,22 +74,22 @@ class ServiceSettings:
     trusted_proxies: tuple[str, ...] = ()
     public_key: Path | None = None
     request_log: bool = True
-    scoring_timeout: Duration = 2 * _SECOND  # after it a client gets 202 for its verification
-    commit_timeout: Duration = 5 * _SECOND  # after it a change that could not be committed is refused
+    scoring_timeout: Duration = 2 * _SECOND  # after which a verification is answered with 202
+    commit_timeout: Duration = 5 * _SECOND  # after which an uncommitted change is refused
     queue_wait: Duration = _SECOND  # estimated, above which a change is refused at arrival
     queue_limit: int = 2000  # waiting changes, above which further ones are refused at arrival
     max_batch: int = 32  # changes that share one transaction
-    max_connections: int = 4096  # of one process; above it the oldest one without good credentials makes room
+    max_connections: int = 4096  # of one process; above it the oldest one without good credentials is closed
     max_connections_per_address: int = 1024  # without good credentials, of one IPv4 address or /64 of IPv6
     head_timeout: Duration = 20 * _SECOND
     body_timeout: Duration = 30 * _SECOND
-    write_timeout: Duration = 30 * _SECOND  # within which a client has to read what was written for it
+    write_timeout: Duration = 30 * _SECOND  # within which a client must read what was written to it
     shutdown_notice: Duration = (
         0  # a stopping process still accepts connections, but reports that it is not ready
     )
     shutdown_grace: Duration = (
         30 * _SECOND
-    )  # after it a stopping process cancels requests, and then deliveries
+    )  # after which a stopping process cancels requests, and then deliveries
 
     def __post_init__(self) -> None:
         if violations := [*_broken_numbers(self), *_broken_sources(self)]:
@@ -102,7 +102,7 @@ class ServiceSettings:
 
     @property
     def master_source(self) -> str:
-        """Where the master keys come from."""
+        """Source of the master keys."""
         return master_source(self.database, self.master_key)
 
     @property
@@ -112,17 +112,17 @@ class ServiceSettings:
 
     @property
     def egress(self) -> Egress:
-        """Where deliveries may go out."""
+        """The rules for destinations of deliveries."""
         return Egress(networks=self.egress_networks, proxy=self.egress_proxy, development=self.development)
 
     def to_plain(self) -> dict[str, Any]:
-        """Give plain values, as JSON has them, that `from_plain` reads in another process."""
+        """Return JSON values for `from_plain` in another process."""
         plain = dataclasses.asdict(self)
         return {name: str(value) if isinstance(value, Path) else value for name, value in plain.items()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make settings of the result of `to_plain`."""
+        """Create settings from the result of `to_plain`."""
         paths = {name: Path(plain[name]) for name in ("bundle", "bundles", "public_key") if plain[name]}
         lists = {name: tuple(plain[name]) for name in _LISTS}
         return cls(**{**plain, **paths, **lists})
@@ -139,7 +139,7 @@ def _broken_numbers(settings: ServiceSettings) -> Iterator[Violation]:
     for name in _DURATIONS:
         value = getattr(settings, name)
         is_off = name == "shutdown_notice" and value == 0
-        if value < _MILLISECOND and not is_off:  # a bare number, which would be one of microseconds
+        if value < _MILLISECOND and not is_off:  # a bare number, read as microseconds
             detail = "must be at least a millisecond, written as text such as 2s"
             yield Violation(pointer(name), "out_of_range", detail)
     if settings.scoring_timeout >= settings.commit_timeout:
@@ -159,12 +159,12 @@ def _broken_sources(settings: ServiceSettings) -> Iterator[Violation]:
 
 
 def sqlite_path(database: str) -> Path | None:
-    """The file of a SQLite database, None for PostgreSQL.
+    """Return the file of a SQLite database; None for PostgreSQL.
 
     Raises
     ------
     Invalid
-        If the URL is of no known kind, or names a database in memory, which ends with its process.
+        If the URL is of no known kind, or names an in-memory database.
     """
     from scoring_model.service.store import BadAddress, PostgresAddress, parse_address
 
@@ -183,7 +183,7 @@ def sqlite_path(database: str) -> Path | None:
 
 
 def master_source(database: str, master_key: str | None) -> str:
-    """Where the master keys of a database come from.
+    """Return the source of the master keys of a database.
 
     Raises
     ------
@@ -211,16 +211,16 @@ def load_settings(
     Parameters
     ----------
     flags : mapping of str to object
-        Settings by name; the strongest source. None is no value.
+        Settings by name; the source with the highest precedence. None means unset.
     environment : mapping of str to str
-        `PREFIX` and the name in capitals. An empty value is no value.
+        Values by `PREFIX` and the name in capitals. An empty value means unset.
     file : Path, optional
-        YAML; the weakest source.
+        YAML; the source with the lowest precedence.
 
     Raises
     ------
     ConfigurationError
-        With all problems of all sources, each under the file, variable or flag of its value. Values are never shown.
+        With all problems of all sources, each with the file, variable or flag it is in. Contains no values.
     """
     from scoring_model.configuration.reading import ConfigurationError, read_settings, read_yaml
 
@@ -250,7 +250,7 @@ def _line(violation: Violation, sources: Mapping[str, str]) -> str:
 
 
 def _variables(environment: Mapping[str, str]) -> tuple[dict[str, object], tuple[str, ...]]:
-    """The settings among the variables, and a line for each unknown variable with `PREFIX`."""
+    """Return the settings among the variables, and a line for each unknown variable with `PREFIX`."""
     known = {_variable(setting.name): setting.name for setting in fields(ServiceSettings)}
     values: dict[str, object] = {}
     unknown = []
@@ -272,7 +272,7 @@ def _variable(name: str) -> str:
 
 
 def items(text: str) -> list[str]:
-    """Split text at its commas.
+    """Split text at commas.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What is written to standard error: texts of errors before a process serves, lines of JSON while it does.
+"""Output on standard error: error messages before a process serves, lines of JSON while it does.
 
-Texts of errors and warnings may hold what a person sent, so while a process serves, types and places replace them. A
-library's log message is written as it stands in the library's code, without its arguments.
+Messages of errors and warnings may contain personal data, so a serving process logs types and code locations instead.
+A library's log message is written without its arguments.
 """
 
 import asyncio
@@ -23,17 +23,17 @@ _CALLBACK: Final = "Exception in callback"
 
 
 def is_explained(error: BaseException) -> bool:
-    """Whether an error's text says all that its reader needs: those of this package, bad values, the system's."""
+    """Return True if an error needs no traceback: errors of this package, `ValueError` and `OSError`."""
     return isinstance(error, ValueError | OSError) or type(error).__module__.startswith(_PACKAGE)
 
 
 def text_of(error: BaseException) -> str:
-    """The text of an error without the passwords of database URLs, or its name where it has none."""
+    """Return the message of an error without passwords of database URLs, or its name if it has no message."""
     return masked(str(error)) or type(error).__name__
 
 
 def install(stream: TextIO | None = None) -> None:
-    """Write lines of JSON from now on. To be called where the event loop runs.
+    """Write lines of JSON from now on. Call it in a running event loop.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class _JsonFormatter(logging.Formatter):
 
 
 def _log_context(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what an event loop reports; the name of a callback comes with its arguments."""
+    """Log what an event loop reports, without the name of a callback, which contains its arguments."""
     text = str(context["message"])
     doing = "calling back" if text.startswith(_CALLBACK) else text
     error = context.get("exception")
@@ -78,7 +78,7 @@ def _log_context(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> N
 
 def _log_unraisable(error: BaseException | None) -> None:
     if error is not None:
-        log_fault("ending something that nobody waited for", error)
+        log_fault("ending a thread or finalizing an object", error)
 
 
 def _show_warning(

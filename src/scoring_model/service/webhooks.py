@@ -1,7 +1,7 @@
-"""Webhooks: the operations on them, how they are stored, and which events they get.
+"""Webhooks: operations, storage, and the events that they get.
 
 The signing secrets, the query of the destination (where clients put tokens) and the description are sealed under the
-root secret. A rotation of the master key wraps the root secret anew and leaves them as they are.
+root secret. A rotation of the master key rewraps the root secret and does not change them.
 """
 
 import base64
@@ -29,21 +29,21 @@ from scoring_model.service.store import WHOLE_DATABASE, Store, Transaction
 SECRET_BYTES: Final = 32
 
 UNSEALED_FACT: Final = "unsealed_webhooks"
-"""Fact that a migration without keys writes, and that the first process with keys removes."""
+"""Fact written by a migration without keys, and removed by the first process with keys."""
 
 _compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 _QUERY: Final = "query"
 _DESCRIPTION: Final = "description"
 
 MOST: Final = 50
-"""Webhooks that a client may have."""
+"""Maximum number of webhooks per client."""
 
 OVERLAP: Final = 24 * 3600 * 1_000_000
-"""Microseconds for which the previous secret signs too after a rotation."""
+"""Microseconds after a rotation in which the previous secret also signs."""
 
 
 _Change = Callable[[Transaction], Awaitable[tuple[WebhookRow, str | None]]]
-"""Changes a webhook; gives its row, and its secret where the answer shows it."""
+"""Changes a webhook; returns its row, and its secret if the answer shows it."""
 
 
 class Webhooks:
@@ -52,7 +52,7 @@ class Webhooks:
     Parameters
     ----------
     development : bool
-        Whether destinations may be plain http and on this machine.
+        Allow destinations with plain http and on this machine.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Webhooks:
     ) -> Answer[Webhook]:
         """Create a webhook; the answer shows its secret. Without event types it gets all events.
 
-        Whether the destination may be dialled is not checked here, but for the very address at every attempt.
+        Does not check whether the destination is allowed: each attempt checks the address that it connects to.
         """
 
         def prepare() -> _Change:
@@ -92,7 +92,7 @@ class Webhooks:
         Raises
         ------
         NotFound
-            When the client has none of this id.
+            If the client has no webhook with this id.
         """
         async with self._store.reading() as reader:
             row = await reader.webhook(caller.client, resource)
@@ -103,14 +103,14 @@ class Webhooks:
     async def page(
         self, caller: Caller, *, limit: int, after: bytes | None
     ) -> tuple[list[Webhook], bytes | None]:
-        """Read a page of webhooks in the order of their creation.
+        """Read a page of webhooks in order of creation.
 
         Returns
         -------
         webhooks : list of Webhook
             At most `limit`.
         next : bytes or None
-            The id to go on after, when there are more.
+            The id after which the next page starts; None on the last page.
         """
         async with self._store.reading() as reader:
             rows = await reader.webhooks(caller.client, after, limit + 1)
@@ -118,9 +118,9 @@ class Webhooks:
         return [self._shown(row) for row in rows[:limit]], rows[limit - 1].id if more else None
 
     async def update(self, caller: Caller, resource: bytes, body: Mapping[str, object]) -> Webhook:
-        """Change a webhook; what the body leaves out keeps its value.
+        """Change a webhook; fields missing from the body keep their values.
 
-        Activation clears the reason why it was disabled, and it gets the events from then on; deactivation drops its
+        Activation clears the reason why it was disabled; the webhook gets events from then on. Deactivation drops its
         waiting deliveries.
         """
         sent = parsed(WebhookUpdate, body, WebhookContext(self._development))
@@ -134,7 +134,7 @@ class Webhooks:
             if row.active and not sent.active:
                 await transaction.drop_deliveries(resource, now)
             elif sent.active and not row.active:
-                # What failed before it was enabled again does not count against it.
+                # Failures from before the activation do not count.
                 since = await _present_sequence(transaction, caller)
                 changed = changed._replace(succeeded_at=now, since_sequence=since)
             await transaction.update_webhook(changed)
@@ -143,7 +143,7 @@ class Webhooks:
         return (await self._queue.change(caller, change)).value
 
     async def delete(self, caller: Caller, resource: bytes) -> Webhook:
-        """Delete a webhook and drop its waiting deliveries; returns it as it was."""
+        """Delete a webhook and drop its waiting deliveries; returns the deleted webhook."""
 
         async def change(transaction: Transaction) -> Done[Webhook]:
             row = await _found(transaction, caller, resource)
@@ -156,7 +156,7 @@ class Webhooks:
     async def test(
         self, caller: Caller, resource: bytes, request: IdempotentRequest | None
     ) -> Answer[Webhook]:
-        """Send a test event to a webhook, whatever its event types and even when it is inactive."""
+        """Send a test event to a webhook, even if it is inactive, whatever its event types."""
 
         async def change(transaction: Transaction) -> tuple[WebhookRow, str | None]:
             row = await _found(transaction, caller, resource)
@@ -170,7 +170,7 @@ class Webhooks:
     async def rotate_secret(
         self, caller: Caller, resource: bytes, request: IdempotentRequest | None
     ) -> Answer[Webhook]:
-        """Create a new secret, which the answer shows; the previous one signs too for a day."""
+        """Create a new secret, shown in the answer; the previous one also signs for a day."""
 
         async def change(transaction: Transaction) -> tuple[WebhookRow, str | None]:
             row = await _found(transaction, caller, resource)
@@ -218,7 +218,7 @@ class Webhooks:
     async def _once(
         self, caller: Caller, request: IdempotentRequest | None, prepare: Callable[[], _Change]
     ) -> Answer[Webhook]:
-        """Change a webhook, or replay the answer: `prepare` checks the request before it waits in the queue."""
+        """Change a webhook or replay the answer; `prepare` checks the request before it is queued."""
 
         async def action(record: IdempotencyRecord | None) -> Answer[Webhook]:
             change = prepare()
@@ -228,7 +228,7 @@ class Webhooks:
                 plain = self._plain(row, secret)
                 if record is None:
                     return Done(_webhook(plain), row.id, 200)
-                # It may change or go before the request is repeated, and its secret is shown in answers alone.
+                # The webhook may change before the request is repeated, and only answers show its secret.
                 place = _answer_associated_data(record.digest)
                 sealed = self._secrets.seal(place, json.dumps(plain).encode())
                 return Done(_webhook(plain), row.id, 200, sealed)
@@ -247,7 +247,7 @@ class Webhooks:
         return _webhook(self._plain(row, None))
 
     def _plain(self, row: WebhookRow, secret: str | None) -> dict[str, Any]:
-        """The webhook as JSON has it in stored answers: the id in hexadecimal, instants in microseconds."""
+        """Return the JSON of a webhook for stored answers: hexadecimal id, instants in microseconds."""
         return {
             "id": row.id.hex(),
             "destination_url": destination_of(row, self._secrets),
@@ -268,7 +268,7 @@ def _webhook(plain: Mapping[str, Any]) -> Webhook:
 
 
 def _answer_associated_data(digest: bytes) -> bytes:
-    """The associated data of a stored answer: it opens in no other row."""
+    """Return the associated data of a stored answer, which binds it to its row."""
     return b"idempotency.answer." + digest
 
 
@@ -280,25 +280,25 @@ async def _found(transaction: Transaction, caller: Caller, resource: bytes) -> W
 
 
 async def _present_sequence(transaction: Transaction, caller: Caller) -> int:
-    """The sequence of the latest event of a client; it is locked until the transaction ends."""
+    """Return the sequence of a client's latest event, and lock it until the transaction ends."""
     advanced = await transaction.advance({caller.client: 0})
     return advanced[caller.client][0]
 
 
 def pack_event_types(event_types: Collection[str]) -> str:
-    """Write the event types of a webhook as they are stored: a JSON list."""
+    """Pack the event types of a webhook for storage, as a JSON list."""
     return _compact(list(event_types))
 
 
 def unpack_event_types(packed: str) -> tuple[str, ...]:
-    """Read what `pack_event_types` wrote."""
+    """Unpack the result of `pack_event_types`."""
     return tuple(json.loads(packed))
 
 
 def wants(event_types: Collection[str], event_type: str) -> bool:
-    """Whether a webhook with these event types gets events of a type.
+    """Return True if a webhook with these event types gets events of a type.
 
-    ``verification.completed`` repeats the event of the outcome, so only webhooks that name it exactly get it.
+    ``verification.completed`` duplicates the event of the outcome, so only webhooks that list it exactly get it.
 
     Examples
     --------
@@ -313,12 +313,12 @@ def wants(event_types: Collection[str], event_type: str) -> bool:
 
 
 def new_secret() -> str:
-    """Make a signing secret: ``whsec_`` and base64 of 32 random bytes (Standard Webhooks 1.0)."""
+    """Create a signing secret: ``whsec_`` and base64 of 32 random bytes (Standard Webhooks 1.0)."""
     return "whsec_" + base64.b64encode(os.urandom(SECRET_BYTES)).decode()
 
 
 def associated_data(column: str, webhook: bytes) -> bytes:
-    """Return the associated data of a sealed column: its ciphertext opens in no other column or webhook."""
+    """Return the associated data of a sealed column, which binds its ciphertext to this column and webhook."""
     return f"webhooks.{column}.".encode() + webhook
 
 
@@ -328,9 +328,9 @@ def destination_of(row: WebhookRow, secrets: Secrets) -> str:
 
 
 def updated(row: WebhookRow, sent: WebhookUpdate, secrets: Secrets) -> WebhookRow:
-    """Write what a client sent into the row of a webhook.
+    """Apply an update to the row of a webhook.
 
-    What is left out keeps its value, a blank description removes it, and a sealed field that has not changed keeps its
+    Missing fields keep their values, a blank description removes it, and an unchanged sealed field keeps its
     ciphertext.
     """
     destination, question_mark, query = sent.destination_url.partition("?")
@@ -348,7 +348,7 @@ def updated(row: WebhookRow, sent: WebhookUpdate, secrets: Secrets) -> WebhookRo
 
 
 async def seal_migrated(store: Store, secrets: Secrets) -> None:
-    """Seal what a migration left unsealed, in one transaction. Every process with keys calls this before it serves."""
+    """Seal the values that a migration left unsealed, in one transaction. Every process calls it before serving."""
     async with store.reading() as reader:
         if await reader.fact(UNSEALED_FACT) is None:
             return

@@ -212,8 +212,8 @@ def test_slow_receivers_get_their_time_and_no_more(answer: Answer) -> None:
     reply, _ = answered(answer, seconds=0.2)
     assert reply.status is None
     assert reply.excerpt in (
-        "no whole answer within 0.2 s",
-        "the answer was no HTTP, or its headers were too long",
+        "no complete answer within 0.2 s",
+        "the answer was not HTTP, or its headers were too long",
     )
 
 
@@ -267,7 +267,7 @@ def test_a_long_refusal_is_reported_in_short() -> None:
 def test_what_is_no_answer_is_reported_in_our_words(answer: bytes) -> None:
     """Headers are read to a bound, and what is no HTTP is a failure without a status."""
     reply, _ = answered(answer)
-    assert reply == Reply(None, None, "the answer was no HTTP, or its headers were too long")
+    assert reply == Reply(None, None, "the answer was not HTTP, or its headers were too long")
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_what_speaks_no_tls_gets_nothing() -> None:
             port = server.sockets[0].getsockname()[1]
             return await sender.send(f"https://hook.example:{port}/", HEADERS, BODY, client=1)
 
-    assert asyncio.run(run()) == Reply(None, None, "TLS could not be agreed on")
+    assert asyncio.run(run()) == Reply(None, None, "the TLS handshake failed")
 
 
 def test_a_name_that_moves_inside_is_not_followed() -> None:

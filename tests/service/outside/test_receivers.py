@@ -169,8 +169,8 @@ def test_requests_are_answered_meanwhile(seen: Seen) -> None:
 @pytest.mark.parametrize(
     ("name", "outcome"),
     [
-        ("hanging", ("WAITING", None, "no whole answer within 15 s")),
-        ("trickling", ("WAITING", None, "no whole answer within 15 s")),
+        ("hanging", ("WAITING", None, "no complete answer within 15 s")),
+        ("trickling", ("WAITING", None, "no complete answer within 15 s")),
         ("flooding", ("DELIVERED", 200, None)),
         ("redirecting", ("WAITING", 302, None)),
         ("private", ("WAITING", None, "no address of the destination may be dialled")),

@@ -233,7 +233,7 @@ def test_a_full_disk_writes_nothing_and_is_recovered_from(sqlite_url: str) -> No
     at_its_end, in_its_middle, over = done.stdout.splitlines()
     assert at_its_end.startswith("SQLite: SQLITE_")
     assert in_its_middle.startswith("SQLite: SQLITE_")
-    assert over == "SQLite: the transaction is over"
+    assert over == "SQLite: the transaction has ended"
 
 
 def test_what_was_acknowledged_survives_a_kill(store_url: str) -> None:

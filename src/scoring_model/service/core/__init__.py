@@ -1,1 +1,1 @@
-"""What the service does, without a word of HTTP or SQL."""
+"""Core of the service, independent of HTTP and SQL."""

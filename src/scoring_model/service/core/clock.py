@@ -12,7 +12,7 @@ class Clock(Protocol):
         ...
 
     def event(self, reference: str | None) -> int:
-        """The earliest event time of a verification that is scored now; a replay knows it by its idempotency key."""
+        """Return the earliest event time of a verification scored now; a replay looks it up by idempotency key."""
         ...
 
 

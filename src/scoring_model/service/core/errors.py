@@ -1,6 +1,6 @@
-"""What can be wrong with a request, without a word of HTTP.
+"""Errors of requests, independent of HTTP.
 
-Every error has a `code`, a stable name that clients may compare. Texts name fields and rules, never values.
+Every error has a `code`, a stable name for clients to compare. Messages name fields and rules, never values.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ B = TypeVar("B", bound=Body)
 
 
 class RequestError(Exception):
-    """Base of the errors that a caller can correct or wait out. An error may have a detail of its own."""
+    """Base of the errors that a caller can correct or retry. An error may have its own detail."""
 
     code: ClassVar[str]
     detail: str
 
 
 class Invalid(RequestError):
-    """A request breaks rules: the first violations, and how many there are besides."""
+    """A request breaks rules; has the first violations and the number of omitted ones."""
 
     code = "invalid_request"
     detail = "The request breaks the rules that are listed."
@@ -33,7 +33,7 @@ class Invalid(RequestError):
 
 
 def parsed(kind: type[B], body: Mapping[str, object], context: object = None) -> B:
-    """Check a body and bring it into canonical form; see `Body.parse`.
+    """Validate and canonicalise a body; see `Body.parse`.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class BatchUnsupported(Invalid):
 
 
 class IdempotencyMismatch(Invalid):
-    """An idempotency key came again with another body."""
+    """An idempotency key was reused with another body."""
 
     code = "idempotency_key_reused"
     detail = "This Idempotency-Key was used with another request body."
@@ -76,7 +76,7 @@ class NotFound(RequestError):
 
 
 class Conflict(RequestError):
-    """The state of something forbids the request."""
+    """The state of a resource forbids the request."""
 
 
 class IdentityNotValidated(Conflict):
@@ -87,21 +87,21 @@ class IdentityNotValidated(Conflict):
 
 
 class WebhookLimit(Conflict):
-    """The client has as many webhooks as it may have."""
+    """The client has the maximum number of webhooks."""
 
     code = "webhook_limit"
     detail = "A client has at most 50 webhooks."
 
 
 class InProgress(Conflict):
-    """A request with the same idempotency key is still under way."""
+    """A request with the same idempotency key is still in progress."""
 
     code = "idempotency_in_progress"
     detail = "A request with this Idempotency-Key is still under way."
 
 
 class Unavailable(RequestError):
-    """The service can't carry the request out now; it may succeed after some seconds."""
+    """The service can't process the request now; a retry after some seconds may succeed."""
 
     code = "unavailable"
     detail = "The service can't answer now. Try again later."
@@ -112,6 +112,6 @@ class Unavailable(RequestError):
 
 
 class Overloaded(Unavailable):
-    """The service refused a request at arrival: it would have waited too long."""
+    """The service refused a request at arrival because of its estimated wait."""
 
     detail = "The service is overloaded. Wait as Retry-After says."

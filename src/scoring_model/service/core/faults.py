@@ -1,4 +1,4 @@
-"""Logs of unexpected errors, without their texts, which may hold personal data."""
+"""Logging of unexpected errors, without their messages, which may contain personal data."""
 
 import json
 import logging
@@ -6,31 +6,31 @@ import traceback
 from typing import Final
 
 FAULTS: Final = "scoring_model.faults"
-"""Name of the logger, at ERROR: errors of requests are logged there too."""
+"""Name of the logger; errors of requests use it too, at ERROR."""
 
 _faults: Final = logging.getLogger(FAULTS)
 
 
 def log_fault(doing: str, error: BaseException) -> None:
-    """Log an error with types and places. What was being done is a constant text, without values of requests."""
+    """Log an error with types and code locations. `doing` must be a constant text without values of requests."""
     _faults.error(json.dumps({"doing": doing, "errors": chain_of(error)}, separators=(",", ":")))
 
 
 def log_warning(text: str) -> None:
-    """Log a constant text that operators should know."""
+    """Log a constant text for operators."""
     _faults.warning(json.dumps({"warning": text}, separators=(",", ":")))
 
 
 def log_notice(text: str) -> None:
-    """Log a step that operators may wait for.
+    """Log a step that operators may be waiting for.
 
-    At WARNING, so that a process without handlers of its own, as a supervisor is, writes it too.
+    At WARNING, so that a process without its own handlers, such as a supervisor, writes it too.
     """
     _faults.warning(json.dumps({"notice": text}, separators=(",", ":")))
 
 
 def chain_of(error: BaseException | None) -> list[dict[str, object]]:
-    """Name the types of an error and its causes, and their places from the outermost call to the innermost."""
+    """Return the types of an error and its causes, with their locations from the outermost call to the innermost."""
     chain: list[dict[str, object]] = []
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

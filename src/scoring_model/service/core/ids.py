@@ -1,4 +1,4 @@
-"""Identifiers: UUIDs of version 7, which sort by the time at which they were made."""
+"""Identifiers: UUIDs of version 7, which sort by creation time."""
 
 import os
 import struct
@@ -7,31 +7,33 @@ from typing import Final
 
 from scoring_model.contract.ids import to_text
 
-_TICKS: Final = 4096  # of a millisecond: what fits into the 12 bits behind it
+_TICKS: Final = 4096  # per millisecond: the 12 bits after the timestamp
 _VERSION: Final = 0x7000 << 64
 _VARIANT: Final = 0b10 << 62
 _RANDOM: Final = (1 << 62) - 1
 _FETCHED: Final = 128
 
 AHEAD: Final = 60_000_000
-"""Microseconds by which the instant in an identifier may lie beyond those of its row: clocks differ, and a process that
-makes more than 4,096 identifiers in a millisecond uses those of the next one."""
+"""Microseconds by which the instant in an identifier may be later than those of its row: clocks differ, and a process
+that creates more than 4,096 identifiers in a millisecond borrows from the next one."""
 
 
 class Identifiers:
-    """Makes identifiers, of which one process makes no two alike and each later one sorts later.
+    """Creates identifiers that are unique and strictly increasing within a process.
 
-    Random words are fetched many at a time: each call of the system costs more than an identifier.
+    Random words are fetched in bulk: a system call costs more than creating an identifier.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = -1  # tick
         self._words: list[int] = []  # of 64 bits
-        os.register_at_fork(after_in_child=self._words.clear)  # else both processes would use the same ones
+        os.register_at_fork(
+            after_in_child=self._words.clear
+        )  # otherwise both processes would use the same words
 
     def new_id(self, now: int) -> bytes:
-        """Make an identifier of a resource.
+        """Create an identifier of a resource.
 
         Parameters
         ----------
@@ -41,15 +43,15 @@ class Identifiers:
         Returns
         -------
         bytes
-            16 bytes, greater than any that were made before. 62 of their bits are random, so that two processes do not
-            make the same.
+            16 bytes, greater than all earlier ones of this process. 62 random bits keep those of several processes
+            distinct.
 
         References
         ----------
         RFC 9562, section 5.7 (version 7) and section 6.2, method 3 (the fraction of the millisecond fills `rand_a`).
         """
         with self._lock:
-            # A clock that stands still or steps back must not make ids that sort before earlier ones.
+            # If the clock stops or steps back, ids must still increase.
             self._last = tick = max(now * _TICKS // 1000, self._last + 1)
             if not self._words:
                 self._fetch()
@@ -58,7 +60,7 @@ class Identifiers:
         return (milliseconds << 80 | _VERSION | fraction << 64 | _VARIANT | random).to_bytes(16, "big")
 
     def new_request_id(self) -> str:
-        """Make a random UUID as text (RFC 9562, section 5.4, version 4); no row has it."""
+        """Create a random UUID as text (RFC 9562, section 5.4, version 4); not stored in any row."""
         with self._lock:
             if len(self._words) < 2:
                 self._fetch()
@@ -76,12 +78,12 @@ new_request_id: Final = _of_this_process.new_request_id
 
 
 def first_of(instant: int) -> bytes:
-    """The first of all identifiers that can be made in the millisecond of an instant, or somewhat before them.
+    """Return a lower bound of all identifiers created in the millisecond of an instant.
 
     Parameters
     ----------
     instant : int
-        Microseconds since 1970-01-01 UTC; before that it counts as the beginning.
+        Microseconds since 1970-01-01 UTC; negative values count as 0.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The rows of the tables.
 
-The names of the fields are those of the columns. Identifiers are 16 bytes, instants integer microseconds since
-1970-01-01 UTC, truth values 0 or 1, and clients the number that the store gave them. Sealed values are
+Field names are column names. Identifiers are 16 bytes, instants integer microseconds since
+1970-01-01 UTC, booleans 0 or 1, and clients the number assigned by the store. Sealed values are
 encrypted.
 """
 
@@ -11,18 +11,18 @@ from typing import Final, NamedTuple
 
 
 class FactRow(NamedTuple):
-    """A value of the whole database, such as the check value of the hashing secret."""
+    """A database-wide value, such as the check value of the hashing secret."""
 
     name: str
     value: bytes
 
 
 class BundleRow(NamedTuple):
-    """A bundle that served at some time; both versions together are the key."""
+    """A bundle that was ever served; both versions together are the key."""
 
     model_version: str
     policy_version: str
-    reasons: str  # JSON: its reason codes and their sentences
+    reasons: str  # JSON: its reason codes and their texts
     first_served_at: int
 
 
@@ -30,7 +30,7 @@ class ClientRow(NamedTuple):
     """A client of the service.
 
     `pool` is its history scope: its own number as text, unless the operator lets it share history with others.
-    `sequence` is that of its latest event.
+    `sequence` is the number of its latest event.
     """
 
     client: int
@@ -46,7 +46,7 @@ class ClientRow(NamedTuple):
 
 
 class ApiKeyRow(NamedTuple):
-    """An API key, known by the SHA-256 of its text alone."""
+    """An API key, stored only as the SHA-256 of its text."""
 
     digest: bytes
     client: int
@@ -60,10 +60,8 @@ class PersonKeyRow(NamedTuple):
 
     key_id: bytes
     client: int
-    person: (
-        bytes | None
-    )  # pseudonym; None where one identity or verification is all that is known of a person
-    master_id: bytes  # of the master key that wraps
+    person: bytes | None  # pseudonym; None if the person is known from a single identity or verification only
+    master_id: bytes  # of the wrapping master key
     wrapped: bytes
 
 
@@ -94,10 +92,10 @@ class VerificationRow(NamedTuple):
     model_version: str | None
     policy_version: str | None
     created_at: int
-    completed_at: int | None  # the event time
+    completed_at: int | None  # event time
     row_digest: bytes | None  # keyed hash of the feature row
     payload: bytes | None  # sealed signals, subject and feature row; None after erasure
-    links: bytes | None  # the 16-byte hashes of its link keys, one after the other; None after erasure
+    links: bytes | None  # concatenated 16-byte hashes of its link keys; None after erasure
     attempts: int
     leased_until: int | None
     reference: str | None  # sealed idempotency key, as base64, of a verification that is still PENDING
@@ -106,9 +104,9 @@ class VerificationRow(NamedTuple):
 class LinkRow(NamedTuple):
     """One event under one link key.
 
-    `labels` are pairs of an instant at which a label counts from and what it says, 9 bytes each (`<qb`: 1 for
-    fraud, 0 for anything else), in the order they were reported. `amount` is masked, see `Masks`, and so are
-    `more_amounts`, 8 bytes each (`<q`); None where the history has none.
+    `labels` are pairs of the instant from which a label counts and its value, 9 bytes each (`<qb`: 1 for
+    fraud, 0 for anything else), in the order of reporting. `amount` is masked, see `Masks`, and so are
+    `more_amounts`, 8 bytes each (`<q`); None if the history has none.
     """
 
     hash: bytes
@@ -147,9 +145,9 @@ class WebhookRow(NamedTuple):
     old_secret_until: int | None
     created_at: int
     updated_at: int
-    succeeded_at: int  # of the last success; of its creation, or of being enabled again, where that is later
-    query: bytes | None  # sealed: the end of the destination, from its question mark on
-    since_sequence: int  # it gets the events of its client after this one
+    succeeded_at: int  # the latest of its last success, its creation and its last activation
+    query: bytes | None  # sealed: the query of the destination, with its question mark
+    since_sequence: int  # it gets only later events of its client
 
 
 class DeliveryStatus(StrEnum):
@@ -157,12 +155,12 @@ class DeliveryStatus(StrEnum):
 
     WAITING = "WAITING"
     DELIVERED = "DELIVERED"
-    DEAD = "DEAD"  # no attempt is left
+    DEAD = "DEAD"  # no attempts left
     DROPPED = "DROPPED"  # its webhook was made inactive, disabled or deleted
 
 
 class DeliveryRow(NamedTuple):
-    """One event on its way to one webhook. `status` is a `DeliveryStatus`.
+    """The delivery of one event to one webhook. `status` is a `DeliveryStatus`.
 
     Only WAITING deliveries change; an operator can make a settled one WAITING again.
     """
@@ -174,11 +172,11 @@ class DeliveryRow(NamedTuple):
     status: str
     attempts: int
     due_at: int  # of the next attempt
-    leased_until: int | None  # until when a process has it to itself
+    leased_until: int | None  # a process holds it until then
     created_at: int
-    finished_at: int | None  # since when it is no longer WAITING
+    finished_at: int | None  # when it left WAITING
     answered: int | None  # HTTP status of the last attempt
-    excerpt: str | None  # what went wrong in it, short and cleaned
+    excerpt: str | None  # short, sanitised error of the last attempt
 
 
 class IdempotencyRow(NamedTuple):
@@ -189,12 +187,12 @@ class IdempotencyRow(NamedTuple):
     status: int
     resource: bytes
     body_digest: bytes  # keyed hash of the request body
-    answer: bytes | None  # sealed, where it can't be made again from the resource
+    answer: bytes | None  # sealed, if it can't be rebuilt from the resource
     created_at: int
 
 
 class LabelRow(NamedTuple):
-    """A label of a verification: `fraud`, `genuine` or `withdrawn`. Never changed."""
+    """A label of a verification: `fraud`, `genuine` or `withdrawn`. Immutable."""
 
     client: int
     verification_id: bytes

@@ -1,1 +1,1 @@
-"""Delivery of webhooks: events of the outbox are signed and sent, with retries until they arrive or are given up."""
+"""Webhook delivery: events of the outbox are signed and sent, with retries until they succeed or are given up."""

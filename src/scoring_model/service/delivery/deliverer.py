@@ -1,7 +1,7 @@
 """Delivers events: fans them out, leases deliveries, sends them, and writes the results.
 
 Any number of processes may deliver from one database. A process leases a delivery for a minute; if it dies, another one
-takes over when the lease ends, so that every delivery is attempted at least once.
+takes over when the lease expires, so every delivery is attempted at least once.
 """
 
 import asyncio
@@ -34,49 +34,49 @@ from scoring_model.service.store import Store, StoreUnavailable, Transaction
 from scoring_model.service.webhooks import destination_of
 
 LEASE: Final = 60 * SECOND
-"""Microseconds for which a process has a delivery to itself."""
+"""Microseconds for which a delivery is leased to a process."""
 
 ATTEMPT: Final = 20 * SECOND
-"""Microseconds that must be left of a lease when an attempt begins: 15 s to send, the rest to write the result."""
+"""Minimum microseconds left of a lease when an attempt begins: 15 s to send, the rest to write the result."""
 
 TICK: Final = 0.01
-"""Seconds between two measurements of how long requests wait."""
+"""Seconds between measurements of how long requests wait."""
 
 TARGET_WAIT: Final = 0.004
-"""Seconds that requests may wait on average: for the event loop, and then for a transaction."""
+"""Target for the average wait of requests in seconds: for the event loop, and then for a transaction."""
 
 _MOST: Final = 10_000.0  # attempts per second; more than a process can begin
 _WEIGHT: Final = 0.1  # of one tick in the moving average: commits make the load bursty
 _GAIN: Final = 0.2  # of one tick
-_WORST: Final = 3.0  # a wait counts as at most so many times the target,
-_LONGEST: Final = 5.0  # and a pause as at most so many ticks: one pause must not reset the rate
-_BURST: Final = 0.05  # seconds whose attempts may begin together
+_WORST: Final = 3.0  # cap of a wait, in targets,
+_LONGEST: Final = 5.0  # and of a pause, in ticks: one pause must not reset the rate
+_BURST: Final = 0.05  # seconds' worth of attempts that may begin together
 _AHEAD: Final = 0.5  # seconds for which deliveries are leased at the present rate
-_GATHERED: Final = 50  # results that are worth a transaction
+_GATHERED: Final = 50  # results that justify a transaction
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeliveryLimits:
-    """Concurrency and intervals of a deliverer. One client alone gets at most half of each concurrency limit.
+    """Concurrency and intervals of a deliverer. A single client gets at most half of each concurrency limit.
 
     Parameters
     ----------
     at_once : int
-        The most attempts under way.
+        Maximum number of concurrent attempts.
     per_destination : int
-        The most attempts under way to one host and port.
+        Maximum number of concurrent attempts to one host and port.
     taken : int
-        The most deliveries that the process has leased.
+        Maximum number of deliveries leased by the process.
     batch : int
-        About how many deliveries one transaction creates, and the most that one leases or writes results of.
+        Approximate number of deliveries that a transaction creates; maximum that it leases or writes results of.
     interval : float
-        Seconds between two polls that find nothing.
+        Seconds between polls that find nothing.
     gather : float
-        Seconds for which results wait for others, and between polls that find less than a batch.
+        Seconds that results wait for others, and between polls that find less than a batch.
     grace : float
-        Seconds that attempts have to end when the process stops.
+        Seconds for open attempts to finish when the process stops.
     floor : float or None
-        Attempts per second that begin however long requests of the same process wait; None where it answers none.
+        Minimum attempts per second, however long requests of the same process wait; None if it answers none.
     """
 
     at_once: int = 512
@@ -92,17 +92,17 @@ class DeliveryLimits:
 class RateController:
     """A token bucket of attempts per second that yields to requests of the same process.
 
-    An attempt costs the process its beginning and its end, not the time for which its receiver thinks. So the rate of
-    beginnings is controlled: it falls as long as requests wait, and grows while they don't.
+    An attempt costs CPU time when it begins and ends, not while the receiver processes it. So the controller limits the
+    rate at which attempts begin: it falls while requests wait, and grows while they don't.
 
     Parameters
     ----------
     floor : float or None
-        Attempts per second that may begin however long requests wait; None for no limit at all.
+        Minimum attempts per second, however long requests wait; None for no limit.
 
     References
     ----------
-    RFC 6817 (LEDBAT) controls background transfers in the same way: by the distance of the delay from its target.
+    RFC 6817 (LEDBAT) controls background transfers in the same way, by the difference between delay and target.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class RateController:
 
     @property
     def limits(self) -> bool:
-        """Whether there is any limit."""
+        """True if there is any limit."""
         return self._floor < math.inf
 
     @property
@@ -131,11 +131,11 @@ class RateController:
         return self._rate
 
     def within(self, seconds: float) -> float:
-        """How many attempts may begin in so many seconds, at least one."""
+        """Return how many attempts may begin within some seconds, at least one."""
         return max(1.0, self._rate * seconds)
 
     def tick(self, *, waits: float, seconds: float = TICK) -> None:
-        """Adjust the rate to the seconds for which a request waits now; `seconds` have passed since the last tick."""
+        """Adjust the rate to the current wait of requests in seconds; `seconds` is the time since the last tick."""
         ticks = min(seconds / TICK, _LONGEST)
         self._waits += (1.0 - (1.0 - _WEIGHT) ** ticks) * (min(waits, _WORST * TARGET_WAIT) - self._waits)
         change = math.exp(_GAIN * ticks * (1.0 - self._waits / TARGET_WAIT))
@@ -155,16 +155,16 @@ class RateController:
 
 
 class Deliverer:
-    """Delivers the events of the whole database. It belongs to the event loop in which it is used.
+    """Delivers the events of the whole database. It is bound to the event loop in which it is used.
 
     Parameters
     ----------
     rng : random.Random, optional
         Draws the jitter of delays.
     woken : asyncio.Event, optional
-        Set by others when there is something new: the database is polled at once.
+        Set by others when there are new events: the database is then polled immediately.
     oldest_waits : callable, optional
-        For how many seconds a request of this process has waited.
+        Returns the seconds that the oldest request of this process has waited.
     """
 
     def __init__(
@@ -206,9 +206,9 @@ class Deliverer:
         self._ending = False
 
     async def run(self) -> None:
-        """Deliver until cancelled; then give back the leases of waiting deliveries and let attempts end in the grace.
+        """Deliver until cancelled; then release the leases of waiting deliveries and finish attempts within the grace.
 
-        To be called once.
+        Call it once.
         """
         try:
             while True:
@@ -217,7 +217,7 @@ class Deliverer:
             await self._end()
 
     async def step(self) -> int:
-        """Fan out events, lease deliveries and begin to send them; returns how many events and deliveries were taken.
+        """Fan out events, lease deliveries and begin to send them; returns the number of events and deliveries taken.
 
         `finished` waits for the results.
 
@@ -226,11 +226,11 @@ class Deliverer:
         StoreUnavailable
         """
         now, limits = self._clock.now(), self._limits
-        # Results that can't be written may belong to deliveries whose leases have ended: those would be sent again.
+        # The leases of unwritten results may expire, and their deliveries would be sent again.
         capacity = 0 if self._results.is_behind else self._capacity()
         batch = min(limits.batch, capacity)
         async with self._store.writing([]) as transaction:
-            # Fan-out yields to requests as deliveries do.
+            # Fan-out yields to requests, like deliveries.
             events, self._last_fanned_out = await fan_out(
                 transaction, now=now, limit=batch, after=self._last_fanned_out
             )
@@ -240,7 +240,7 @@ class Deliverer:
         return events + len(found)
 
     async def finished(self) -> None:
-        """Wait until nothing is under way and all results are written."""
+        """Wait until all attempts have ended and all results are written."""
         while under_way := self._under_way():
             await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
 
@@ -268,7 +268,7 @@ class Deliverer:
             return 0
 
     async def _rest(self, found: int) -> None:
-        """Wait before the next poll: not at all after a full batch."""
+        """Wait before the next poll, except after a full batch."""
         if not found:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._limits.interval):
@@ -277,7 +277,7 @@ class Deliverer:
             await asyncio.sleep(self._limits.gather)
 
     def _capacity(self) -> int:
-        """How many more deliveries may be leased at the present rate."""
+        """Return how many more deliveries may be leased at the current rate."""
         most = int(min(self._rate_controller.within(_AHEAD), self._limits.taken))
         return most - self._queue.held - self._results.waiting
 
@@ -291,7 +291,7 @@ class Deliverer:
         for leased in deliveries:
             if leased.webhook.active or leased.event.type == EventType.WEBHOOK_TEST:
                 wanted.append(leased)
-            else:  # the webhook was made inactive while its deliveries were being written
+            else:  # the webhook was deactivated while its deliveries were being written
                 row = leased.delivery._replace(
                     status=DeliveryStatus.DROPPED.value, leased_until=None, finished_at=now
                 )
@@ -313,7 +313,7 @@ class Deliverer:
             task.add_done_callback(self._attempts.discard)
 
     async def _tick(self) -> None:
-        """Adjust the rate as long as anything is queued or under way."""
+        """Adjust the rate while deliveries are queued or being sent."""
         try:
             while self._queue.held and not self._ending:
                 asked = time.monotonic()
@@ -360,7 +360,7 @@ class Deliverer:
             async with asyncio.timeout(self._limits.grace):
                 await self.finished()
         except TimeoutError:
-            pass  # leases end, and other processes send again
+            pass  # the leases expire, and other processes send again
         finally:
             left = self._under_way()
             for task in left:

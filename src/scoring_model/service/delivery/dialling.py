@@ -16,16 +16,16 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from scoring_model.service.delivery.egress import AddressPolicy
 
 MOST_LOOKUPS: Final = 128
-"""The most look-ups under way; each occupies a thread as long as a DNS server hangs."""
+"""Maximum number of concurrent look-ups; each occupies a thread while a DNS server hangs."""
 
 MOST_ADDRESSES: Final = 8
-"""The most addresses of a name that are tried."""
+"""Maximum number of addresses tried per name."""
 
 CLIENT: Final[ContextVar[int]] = ContextVar("client")
 """The client whose delivery is being sent: aiohttp passes only the name to a resolver."""
 
 Lookup = Callable[[str], Sequence[str]]
-"""Returns the addresses of a name, as text; blocks, and raises `OSError` when there are none."""
+"""Returns the addresses of a name as text; blocks, and raises `OSError` if there are none."""
 
 Sockaddr = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 SocketInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, Sockaddr]
@@ -47,12 +47,12 @@ def system_lookup(host: str) -> list[str]:
 
 
 class Lookups:
-    """Look-ups in threads of their own, at most one per name at a time, shared fairly by clients.
+    """Name look-ups in dedicated threads, at most one per name at a time, shared fairly by clients.
 
     A system look-up can't be cancelled, so a name whose DNS server hangs keeps its thread until the resolver gives up.
-    A client may begin another look-up while it has fewer under way than there are free threads: alone it gets half of
-    them, and a client that begins to deliver finds some free. Others wait. The threads are daemons, so that
-    a service that stops does not wait for them.
+    A client may begin another look-up while it runs fewer than there are free threads: alone it gets half of them, and
+    a new client finds some free. Others wait. The threads are daemons, so a stopping service does not wait for
+    them.
 
     References
     ----------
@@ -100,7 +100,7 @@ class Lookups:
         found: Sequence[str] = ()
         with contextlib.suppress(OSError, UnicodeError):  # the latter for a label too long for IDNA
             found = self._lookup(host)
-        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+        with contextlib.suppress(RuntimeError):  # the loop was closed
             loop.call_soon_threadsafe(_settle, future, found)
 
     def _end(self, host: str, client: int, future: asyncio.Future[Sequence[str]]) -> None:
@@ -108,7 +108,7 @@ class Lookups:
         self._begun_by[client] -= 1
         if not self._begun_by[client]:
             del self._begun_by[client]
-        self._ended.set()  # waiters check again, in the order of their arrival
+        self._ended.set()  # waiters check again in order of arrival
         self._ended = asyncio.Event()
         if not future.cancelled():
             future.exception()  # retrieved even if the caller is gone
@@ -165,7 +165,7 @@ class CheckedNames(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
 def _is_address(host: str) -> bool:
@@ -177,7 +177,7 @@ def _is_address(host: str) -> bool:
 
 
 def checked_sockets(policy: AddressPolicy) -> Callable[[SocketInfo], socket.socket]:
-    """Make a socket factory that checks the address once more, whether it came from a name, a URL or a cache."""
+    """Return a socket factory that checks each address again, whether from a name, a URL or a cache."""
 
     def open_socket(info: SocketInfo) -> socket.socket:
         family, kind, proto, _, sockaddr = info

@@ -1,12 +1,12 @@
-"""Which addresses may be dialled: not those that IANA registers for other purposes than public hosts; and a proxy.
+"""Rules for outgoing connections: permitted addresses (no IANA special-purpose blocks) and a proxy.
 
-The table is our own, so that every supported Python gives the same answers: those of `ipaddress` changed between
-releases and permit IPv6 addresses that embed a special IPv4 address.
+The table is our own, so that all supported Python versions agree: `ipaddress` changed between releases and permits IPv6
+addresses that embed a special IPv4 address.
 
 References
 ----------
 - IANA IPv4 Special-Purpose Address Registry, IANA IPv6 Special-Purpose Address Registry (RFC 6890, RFC 8190): all
-  blocks of both, including globally reachable ones, since no receiver has an address in them.
+  blocks of both, including globally reachable ones, since receivers have no addresses in them.
 - IANA IPv4 Multicast Address Space (RFC 5771), IANA Internet Protocol Version 6 Address Space (RFC 4291).
 """
 
@@ -89,7 +89,7 @@ class AddressPolicy:
     Parameters
     ----------
     named : tuple of networks
-        Special networks that may be dialled nevertheless. A network within `LOCAL_NAT64` is the prefix of a
+        Special networks that may be dialled anyway. A network within `LOCAL_NAT64` is the prefix of a
         translator: the IPv4 address behind it, at the position that its length implies, must be permitted too.
 
     Examples
@@ -102,12 +102,12 @@ class AddressPolicy:
 
     @classmethod
     def of(cls, networks: Iterable[str | IpNetwork] = (), *, development: bool = False) -> AddressPolicy:
-        """Make a policy from networks, else `ValueError`; development permits loopback."""
+        """Create a policy from networks; `development` permits loopback. Raises `ValueError`."""
         named = tuple(ip_network(network) for network in networks)
         return cls(named + LOOPBACK if development else named)
 
     def permits(self, address: str | IpAddress) -> bool:
-        """Whether an address may be dialled; other text may not. A zone (RFC 4007) is ignored."""
+        """Return True if an address may be dialled; other text may not. A zone (RFC 4007) is ignored."""
         try:
             known = ip_address(address)
         except ValueError:
@@ -117,7 +117,7 @@ class AddressPolicy:
         return not _is_listed(known) or any(known in network for network in self.named)
 
     def _embedded(self, address: IPv6Address) -> Iterator[IPv4Address]:
-        """The IPv4 addresses that are dialled in place of an IPv6 address."""
+        """Return the IPv4 addresses that an IPv6 address leads to."""
         octets = address.packed
         if address in MAPPED or address in NAT64:
             yield IPv4Address(octets[12:])
@@ -139,7 +139,7 @@ def _is_listed(address: IpAddress) -> bool:
 
 
 def _translated(octets: bytes, length: int) -> IPv4Address:
-    """The IPv4 address that a translator extracts under a prefix (RFC 6052, section 2.2: octet 8 is skipped)."""
+    """Return the IPv4 address that a translator extracts under a prefix (RFC 6052, section 2.2: octet 8 is skipped)."""
     if length not in _PREFIX_LENGTHS:
         return IPv4Address(0)  # special: the embedded address can't be found
     if length == 96:
@@ -149,16 +149,16 @@ def _translated(octets: bytes, length: int) -> IPv4Address:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Egress:
-    """The settings of outgoing connections; `Invalid` names every field that breaks its rule.
+    """Settings of outgoing connections; raises `Invalid` with every field that breaks its rule.
 
     Parameters
     ----------
     networks : tuple of str
-        Private and other special networks that may be dialled nevertheless.
+        Private and other special networks that may be dialled anyway.
     proxy : str, optional
-        ``http://[user:password@]host:port``, which gets CONNECT to checked addresses. Never shown.
+        ``http://[user:password@]host:port``, which gets CONNECT to checked addresses. Never displayed.
     development : bool
-        Whether plain http and loopback may be dialled.
+        Allow plain http and loopback.
     """
 
     networks: tuple[str, ...] = ()
@@ -171,7 +171,7 @@ class Egress:
 
 
 def broken_egress(networks: Sequence[str], proxy: str | None) -> Iterator[Violation]:
-    """Find the violations of the settings of egress. The proxy is not repeated: it may hold a password.
+    """Find violations in egress settings. Omits the proxy, which may contain a password.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def broken_egress(networks: Sequence[str], proxy: str | None) -> Iterator[Violat
 
 
 def broken_networks(name: str, networks: Sequence[str]) -> Iterator[Violation]:
-    """Find the texts in a list that are no network."""
+    """Find the texts in a list that are not networks."""
     for place, text in enumerate(networks):
         try:
             ip_network(text)

@@ -1,8 +1,8 @@
 """The deliveries that one process has leased: clients take turns, and so do the destinations of each client.
 
-Three resources are shared: leased deliveries, attempts under way, and attempts to one destination. One rule holds for
-each: a user gets one more only while it holds less than is still free. A single client so gets about half of
-everything, and one that begins to deliver finds some free however greedy the others are.
+Three resources are shared: leased deliveries, concurrent attempts, and attempts to one destination. The same rule
+applies to each: a user gets one more only while it holds less than is free. So a single client gets about half of each,
+and a new client always finds some free.
 
 References
 ----------
@@ -24,12 +24,12 @@ from scoring_model.service.store import DueWebhook
 SLOW_SECONDS: Final = 2.0
 """An attempt that takes longer, or gets no answer, halves the concurrency of its lane."""
 
-_FEWEST: Final = 2  # attempts at once to the slowest
-_REMEMBERED: Final = 2_000  # lanes, beyond which those without deliveries are forgotten
+_FEWEST: Final = 2  # minimum concurrency of a lane
+_REMEMBERED: Final = 2_000  # lanes above which idle ones are removed
 
 
 class LeasedDelivery(NamedTuple):
-    """A leased delivery with all that an attempt needs."""
+    """A leased delivery with the data for an attempt."""
 
     delivery: DeliveryRow
     event: EventRow
@@ -40,7 +40,7 @@ class LeasedDelivery(NamedTuple):
 class Lane:
     """The deliveries of one client to one destination, a host and port.
 
-    At most `at_once` attempts are under way: additive increase up to `most`, multiplicative decrease.
+    At most `at_once` attempts run concurrently: additive increase up to `most`, multiplicative decrease.
     """
 
     destination: str
@@ -51,15 +51,15 @@ class Lane:
 
     @property
     def held(self) -> int:
-        """How many deliveries are here."""
+        """Number of deliveries held."""
         return self.running + len(self.waiting)
 
     def may_hold(self, held: int) -> bool:
-        """Whether one more may be leased: those of a slow lane would wait here until their leases are over."""
+        """Return True if one more may be leased: in a slow lane, leases would expire while waiting."""
         return self.at_once == self.most or held < 2 * self.at_once
 
     def adapt(self, *, is_quick: bool) -> None:
-        """Allow one attempt more at once, or half as many."""
+        """Increase the concurrency by one, or halve it."""
         if is_quick:
             self.at_once = min(self.most, self.at_once + 1)
         else:
@@ -68,14 +68,14 @@ class Lane:
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """What is here of one client: deliveries without (`waiting`) and with an attempt under way (`running`).
+    """The deliveries of one client: not yet being sent (`waiting`) and being sent (`running`).
 
     Parameters
     ----------
     lanes : deque of Lane
-        Those in which deliveries wait, the next one first.
+        Lanes with waiting deliveries, next turn first.
     is_refused : bool
-        Whether more is due than its share allows.
+        Whether more deliveries are due than its share allows.
     """
 
     lanes: deque[Lane] = field(default_factory=deque)
@@ -85,31 +85,31 @@ class Client:
 
     @property
     def held(self) -> int:
-        """How many deliveries are here."""
+        """Number of deliveries held."""
         return self.waiting + self.running
 
 
 class FairQueue:
-    """Leased deliveries that wait for their attempt, or are being sent.
+    """Leased deliveries that wait or are being sent.
 
-    At most `at_once` attempts are under way, and at most `per_destination` to one destination.
+    At most `at_once` attempts run concurrently, and at most `per_destination` to one destination.
     """
 
     def __init__(self, *, at_once: int, per_destination: int) -> None:
         self._at_once = at_once
         self._per_destination = per_destination
         self._lanes: dict[tuple[int, str], Lane] = {}
-        self._clients: defaultdict[int, Client] = defaultdict(Client)  # whose turn is next comes first
+        self._clients: defaultdict[int, Client] = defaultdict(Client)  # next turn first
         self._attempts_to: Counter[str] = Counter()
         self._last_leased = 0
         self.waiting = 0
-        """How many deliveries wait for their turn."""
+        """Number of waiting deliveries."""
         self.running = 0
-        """How many attempts are under way."""
+        """Number of running attempts."""
 
     @property
     def held(self) -> int:
-        """How many deliveries are here."""
+        """Number of deliveries held."""
         return self.waiting + self.running
 
     def shares(self, due: Sequence[DueWebhook], *, capacity: int, batch: int) -> dict[bytes, int]:
@@ -118,14 +118,14 @@ class FairQueue:
         Parameters
         ----------
         capacity : int
-            How many may be leased beside those that are here.
+            How many more may be leased in addition to those held.
         batch : int
             How many may be leased now.
 
         Returns
         -------
         dict of bytes to int
-            How many deliveries of each webhook to lease, by id.
+            Number of deliveries to lease, by webhook id.
         """
         self._forget_idle()
         total, given, lanes, clients = 0, Counter[bytes](), Counter[Lane](), Counter[int]()
@@ -150,7 +150,7 @@ class FairQueue:
         return dict(given)
 
     def add(self, deliveries: Sequence[LeasedDelivery]) -> None:
-        """Take leased deliveries."""
+        """Add leased deliveries."""
         for leased in deliveries:
             client, lane = self._of(leased)
             if not lane.waiting:
@@ -159,20 +159,20 @@ class FairQueue:
             self._count(client, waiting=1)
 
     def next(self, *, until: int) -> LeasedDelivery | None:
-        """Begin an attempt; `done` must follow.
+        """Begin an attempt; call `done` when it ends.
 
-        Deliveries whose lease ends before `until` are let go, since the attempt would outlast it, and leased again
+        Drops deliveries whose lease expires before `until`, since the attempt would outlast it; they are leased again
         later.
         """
         for number, client in self._clients.items():
             leased = self._next_of(client, until)
             if leased is not None:
-                self._clients[number] = self._clients.pop(number)  # all others come first now
+                self._clients[number] = self._clients.pop(number)  # now last
                 return leased
         return None
 
     def done(self, leased: LeasedDelivery, *, answered: bool, seconds: float) -> bool:
-        """End an attempt; returns whether more is due of its client, for which the capacity was used up before."""
+        """End an attempt; returns whether its client has more due deliveries that did not fit its share before."""
         client, lane = self._of(leased)
         lane.running -= 1
         self._attempts_to[lane.destination] -= 1
@@ -182,15 +182,15 @@ class FairQueue:
         return was_refused
 
     def drop(self, webhook: bytes) -> None:
-        """Let go of what waits here for a webhook."""
+        """Drop the waiting deliveries of a webhook."""
         self._let_go(lambda leased: leased.webhook.id == webhook)
 
     def clear(self) -> list[LeasedDelivery]:
-        """Let go of all that waits here; returns it."""
+        """Drop and return all waiting deliveries."""
         return self._let_go(lambda _: True)
 
     def _turns(self, due: Sequence[DueWebhook]) -> deque[tuple[int, deque[tuple[DueWebhook, Lane]]]]:
-        """The webhooks of each client in the order of its turns, and their lanes."""
+        """Return the webhooks of each client with their lanes, in the order of turns."""
         found = defaultdict[int, deque[tuple[DueWebhook, Lane]]](deque)
         for webhook in due:
             found[webhook.client].append((webhook, self._lane(webhook.client, webhook.destination_url)))
@@ -256,7 +256,7 @@ class FairQueue:
         return found
 
     def _forget_idle(self) -> None:
-        self._attempts_to += Counter()  # leaves out those without any
+        self._attempts_to += Counter()  # removes zero counts
         self._clients = defaultdict(
             Client, {number: client for number, client in self._clients.items() if client.held}
         )
@@ -265,7 +265,7 @@ class FairQueue:
 
 
 def in_turn(clients: Iterable[int], *, after: int) -> list[int]:
-    """Order clients by their numbers, beginning after the one that was served last.
+    """Order clients by number, starting after the one that was served last.
 
     Examples
     --------

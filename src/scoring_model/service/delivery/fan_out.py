@@ -1,7 +1,7 @@
 """Fan-out: creates a delivery for each webhook that wants an event.
 
-One transaction takes waiting events and marks them as taken. There is no cursor, since events are not committed in the
-order of their ids.
+One transaction takes waiting events and marks them as taken. There is no cursor, since events are not committed in id
+order.
 """
 
 from collections import Counter, defaultdict
@@ -17,18 +17,18 @@ from scoring_model.service.store import Transaction
 from scoring_model.service.webhooks import unpack_event_types, wants
 
 MOST_CLIENTS: Final = 32
-"""The most clients whose events one transaction takes."""
+"""Maximum number of clients whose events one transaction takes."""
 
 
 class FannedOut(NamedTuple):
-    """How many events were taken, and the client that was served last."""
+    """The number of events taken, and the client that was served last."""
 
     events: int
     last: int
 
 
 async def fan_out(transaction: Transaction, *, now: int, limit: int, after: int) -> FannedOut:
-    """Create the deliveries of some waiting events; clients take turns, beginning behind the client `after`.
+    """Create the deliveries of some waiting events; clients take turns, starting after the client `after`.
 
     The transaction needs no lock: it skips events that another one is taking. It creates about `limit` deliveries; more
     if one event per client already exceeds it.
@@ -45,9 +45,9 @@ async def fan_out(transaction: Transaction, *, now: int, limit: int, after: int)
 
 
 def event_shares(clients: Sequence[int], webhooks: Sequence[WebhookRow], *, limit: int) -> dict[int, int]:
-    """Divide a number of deliveries evenly among clients: how many events of each to take, at least one.
+    """Divide deliveries evenly among clients; returns the number of events to take per client, at least one.
 
-    An event costs its client a delivery per active webhook, so that more webhooks do not give a larger share.
+    An event costs its client one delivery per active webhook, so more webhooks do not give a larger share.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def event_shares(clients: Sequence[int], webhooks: Sequence[WebhookRow], *, limi
 def deliveries_of(
     events: Sequence[EventRow], webhooks: Sequence[WebhookRow], *, now: int
 ) -> list[DeliveryRow]:
-    """Create the deliveries of events, in their order; `webhooks` are all webhooks of their clients."""
+    """Create the deliveries of events in order; `webhooks` are all webhooks of their clients."""
     found = defaultdict(list)
     for webhook in webhooks:
         found[webhook.client].append((webhook, unpack_event_types(webhook.event_types)))
@@ -88,10 +88,10 @@ def deliveries_of(
 
 
 def gets(webhook: WebhookRow, event: EventRow, event_types: Sequence[str]) -> bool:
-    """Whether an event goes to a webhook of its client that has these event types.
+    """Return True if an event goes to a webhook of its client that has these event types.
 
-    A test goes to the webhook that it tests, even an inactive one; that a webhook was disabled goes to the others.
-    No webhook gets events from before it was created or enabled, by the client's sequence: clocks may step back.
+    A test event goes to the tested webhook, even if inactive; the event that a webhook was disabled goes to the others.
+    No webhook gets events from before its creation or activation, by the client's sequence: clocks may step back.
     """
     is_its_own = event.resource == webhook.id
     if event.type == EventType.WEBHOOK_TEST:

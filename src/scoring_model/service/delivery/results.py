@@ -1,4 +1,4 @@
-"""Results of attempts: when a delivery is retried or given up, when its webhook is disabled, and how that is written.
+"""Results of attempts: retrying or giving up a delivery, disabling its webhook, and writing the results.
 
 Instants are microseconds since 1970-01-01 UTC.
 """
@@ -37,18 +37,20 @@ DELAYS: Final = (
     20 * HOUR,
     24 * HOUR,
 )
-"""Microseconds before each attempt, from the end of the one before; the first from the event."""
+"""Microseconds before each attempt, since the end of the previous one; for the first, since the event."""
 
 JITTER: Final = 0.2
-"""Share by which a delay may grow, so that deliveries that failed together are not retried together."""
+"""Maximum relative increase of a delay, so that deliveries that failed together are not retried together."""
 
 MAX_RETRY_AFTER: Final = 24 * HOUR
-"""The longest ``Retry-After`` that is honoured, microseconds."""
+"""Maximum ``Retry-After`` that is honoured, microseconds."""
 
 DISABLE_AFTER: Final = 120 * HOUR
 """Microseconds without a success after which a failure disables a webhook."""
 
-_SUCCESS_PRECISION: Final = SECOND  # of a webhook's last success: writing each would lock its row too often
+_SUCCESS_PRECISION: Final = (
+    SECOND  # of a webhook's last success: writing each one would lock its row too often
+)
 _GONE: Final = 410
 _BUSY: Final = frozenset((429, 503))
 _SECONDS: Final = re.compile(r"[0-9]+")
@@ -65,16 +67,16 @@ class DisabledReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryDecision:
-    """What follows from an attempt.
+    """The consequences of an attempt.
 
     Parameters
     ----------
     status : DeliveryStatus
-        WAITING when there will be another attempt.
+        WAITING if there will be another attempt.
     due_at : int
-        When that is; otherwise the end of this attempt.
+        Instant of the next attempt; otherwise the end of this attempt.
     disable : DisabledReason or None
-        Why the webhook is to be disabled. Its waiting deliveries are then dropped, this one included.
+        Reason to disable the webhook, which drops its waiting deliveries including this one.
     """
 
     status: DeliveryStatus
@@ -83,18 +85,18 @@ class RetryDecision:
 
 
 def succeeded(reply: Reply) -> bool:
-    """Whether an attempt arrived: any 2xx; a redirect is a failure."""
+    """Return True if an attempt succeeded: any 2xx; a redirect is a failure."""
     return reply.status is not None and 200 <= reply.status < 300
 
 
 def after_attempt(
     delivery: DeliveryRow, webhook: WebhookRow, reply: Reply, *, now: int, rng: Random
 ) -> RetryDecision:
-    """Decide what follows from an attempt that ended now; `delivery` is as it was before."""
+    """Decide the consequences of an attempt that ended now; `delivery` has the state from before."""
     if succeeded(reply):
         return RetryDecision(status=DeliveryStatus.DELIVERED, due_at=now)
     disable = None
-    if webhook.active:  # else it was a test of an inactive one
+    if webhook.active:  # otherwise it was a test of an inactive webhook
         if reply.status == _GONE:
             disable = DisabledReason.GONE
         elif is_stale(webhook, now):
@@ -110,12 +112,12 @@ def after_attempt(
 
 
 def requested_delay(retry_after: str | None, *, now: int) -> int:
-    """Read a ``Retry-After``: whole seconds, or a date in any of the three forms of HTTP.
+    """Parse a ``Retry-After``: whole seconds, or a date in any of the three HTTP formats.
 
     Returns
     -------
     int
-        Microseconds; 0 for a date in the past and for anything else.
+        Microseconds; 0 for a date in the past or a malformed value.
 
     References
     ----------
@@ -134,18 +136,18 @@ def requested_delay(retry_after: str | None, *, now: int) -> int:
         date = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):
         return 0
-    # The third form, that of asctime, names no zone and means UTC.
+    # The third format, asctime, has no zone and means UTC.
     aware = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
     return max(0, (aware - _EPOCH) // _MICROSECOND - now)
 
 
 def is_stale(webhook: WebhookRow, now: int) -> bool:
-    """Whether a webhook has had no success for so long that a failure disables it."""
+    """Return True if a webhook has had no success for so long that a failure disables it."""
     return now - webhook.succeeded_at >= DISABLE_AFTER
 
 
 class Result(NamedTuple):
-    """A delivery after an attempt, whether the attempt arrived, and why its webhook is to be disabled."""
+    """A delivery after an attempt, whether the attempt succeeded, and the reason to disable its webhook."""
 
     row: DeliveryRow
     webhook: WebhookRow
@@ -154,16 +156,16 @@ class Result(NamedTuple):
 
 
 class ResultWriter:
-    """Writes results in the background and retries while the database is away.
+    """Writes results in the background and retries while the database is unavailable.
 
     Parameters
     ----------
     batch : int
-        The most results in one transaction.
+        Maximum number of results in one transaction.
     retry_seconds : float
         Pause after a failure of the database.
     gather_seconds : callable
-        For how many seconds results wait for others.
+        Returns the seconds that results wait for others.
     written : callable
         Called after each transaction.
     """
@@ -189,20 +191,20 @@ class ResultWriter:
         self._writing: asyncio.Task[None] | None = None
         self._disabling: asyncio.Task[None] | None = None
         self.is_behind = False
-        """Whether the last group could not be written."""
+        """True if the last group could not be written."""
 
     @property
     def waiting(self) -> int:
-        """How many results are not written yet."""
+        """Number of results not written yet."""
         return len(self._results)
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The background tasks that run now."""
+        """The running background tasks."""
         return [task for task in (self._writing, self._disabling) if task is not None]
 
     def add(self, result: Result) -> None:
-        """Keep a result until it is written."""
+        """Queue a result for writing."""
         self._results.append(result)
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
@@ -228,7 +230,7 @@ class ResultWriter:
             if result.disable is not None:
                 self._to_disable[result.webhook.id] = (result.webhook, result.disable)
         if self._to_disable and self._disabling is None:
-            # In a task of its own: disabling waits for the lock of a history scope, and results must not.
+            # In a separate task: disabling waits for the lock of a history scope, which must not delay results.
             self._disabling = asyncio.create_task(self._disable_webhooks())
         self._written()
 
@@ -277,11 +279,10 @@ class ResultWriter:
 async def _disable(
     transaction: Transaction, webhook: WebhookRow, reason: DisabledReason, *, now: int
 ) -> None:
-    """Disable a webhook, drop what waits for it, and write the event.
+    """Disable a webhook, drop its waiting deliveries, and write the event.
 
-    Does nothing if the webhook is deleted or inactive, has another destination than at the attempt, or a success
-    meanwhile. The transaction holds the lock of the client's history scope, so that it overwrites no change of the
-    client.
+    Does nothing if the webhook is deleted or inactive, or if its destination changed or a delivery succeeded since the
+    attempt. The transaction holds the lock of the client's history scope, so it overwrites no change by the client.
     """
     found = await transaction.webhook(webhook.client, webhook.id)
     if found is None or not found.active:
@@ -290,7 +291,7 @@ async def _disable(
         return
     if reason is DisabledReason.FAILING and not is_stale(found, now):
         return
-    # First the deliveries, then the webhook: results are written in the same order.
+    # Deliveries before the webhook: the writes of results use the same order.
     await transaction.drop_deliveries(webhook.id, now)
     await transaction.update_webhook(found._replace(active=0, disabled_reason=reason.value, updated_at=now))
     data = webhook_data(webhook.id, reason.value)
@@ -300,7 +301,7 @@ async def _disable(
 
 
 def _successes(group: Sequence[Result]) -> dict[bytes, int]:
-    """The last success of each webhook in a group, where the row of the webhook has none that is about as late."""
+    """Return the last success per webhook in a group, unless its row has one that is about as late."""
     found: dict[bytes, int] = {}
     for result in group:
         at = result.row.due_at

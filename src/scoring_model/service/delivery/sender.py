@@ -1,4 +1,4 @@
-"""Sends attempts over the internet to receivers that are not trusted: neither their addresses nor their answers."""
+"""Sends attempts to untrusted receivers: neither their addresses nor their answers are trusted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from scoring_model.service.delivery.egress import AddressPolicy, Egress
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 15.0
 MOST_BODY: Final = 65_536
-"""Bytes of an answer's body that are read; then the connection is closed, and the status counts."""
+"""Maximum bytes of a response body that are read; beyond it the connection is closed, and the status counts."""
 
 EXCERPT_LENGTH: Final = 200
 _EXCERPT_BYTES: Final = 4 * EXCERPT_LENGTH  # a character of UTF-8 has at most four
@@ -55,17 +55,17 @@ _CERTIFICATE: Final = {
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of one attempt.
+    """The result of one attempt.
 
     Parameters
     ----------
     status : int or None
-        HTTP status, 100 to 599, or None when no complete answer came.
+        HTTP status, 100 to 599; None without a complete response.
     retry_after : str or None
-        The header ``Retry-After`` as it was sent, at most 200 characters.
+        The raw header ``Retry-After``, at most 200 characters.
     excerpt : str or None
-        At most 200 printable characters: the beginning of the body of an answer that is no success, or the reason
-        why there was no answer, in our own words.
+        At most 200 printable characters: the beginning of the body of an unsuccessful response, or our own text for why
+        there was no response.
     """
 
     status: int | None
@@ -77,16 +77,16 @@ class Sender(Protocol):
     """Sends one attempt of a delivery."""
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes, *, client: int) -> Reply:
-        """POST ``body`` to ``url`` once. Follows no redirect and raises nothing but a cancellation.
+        """POST ``body`` to ``url`` once. Follows no redirects and raises nothing except cancellation.
 
         Clients share the capacity for name look-ups.
         """
 
 
 class AiohttpSender:
-    """Posts to receivers that are not trusted.
+    """Posts to untrusted receivers.
 
-    Every address that a name resolves to is checked; only a checked address is dialled, and a connection is reused
+    Every address that a name resolves to is checked; only checked addresses are dialled, and a connection is reused
     only for the name that it was opened for. Redirects are not followed. Bodies and headers are read up to a limit.
     The environment (proxies, netrc) is ignored.
 
@@ -96,11 +96,11 @@ class AiohttpSender:
     Parameters
     ----------
     tls : ssl.SSLContext, optional
-        By default that of Python with the authorities of the system.
+        By default Python's context with the CA certificates of the system.
     lookup : callable
-        Gives the addresses of a name.
+        Returns the addresses of a name.
     connect_seconds, total_seconds : float
-        Timeouts until the connection is established, and until the answer is read.
+        Timeouts for establishing the connection, and for the whole response.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class AiohttpSender:
             return Reply(None, excerpt=self._reason(error))
 
     async def _tunnel(self, url: URL, name: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """Post through the proxy to a checked address, with TLS and ``Host`` of the name."""
+        """Post through the proxy to a checked address; TLS and ``Host`` use the name."""
         async with asyncio.timeout(self._connect_seconds):
             addresses = await self._names.permitted(name)
         hosted = {**headers, "Host": url.host_port_subcomponent or name}
@@ -159,7 +159,7 @@ class AiohttpSender:
             try:
                 return await self._post(url.with_host(address), hosted, body, name=name.rstrip("."))
             except (aiohttp.ClientHttpProxyError, aiohttp.ClientConnectorError) as error:
-                failure = error  # nothing was posted yet: another address may be reached
+                failure = error  # nothing was posted yet: try another address
         raise failure or RefusedAddress
 
     async def _post(
@@ -177,7 +177,7 @@ class AiohttpSender:
             return await _reply(answer)
 
     def _open(self) -> aiohttp.ClientSession:
-        """Open the session, which belongs to the loop that runs."""
+        """Open the session, which is bound to the running event loop."""
         sockets = None if self._proxy else checked_sockets(self._policy)
         connector = aiohttp.TCPConnector(
             ssl=self._tls,
@@ -185,7 +185,7 @@ class AiohttpSender:
             use_dns_cache=False,
             socket_factory=sockets,
             keepalive_timeout=_IDLE_SECONDS,
-            limit=0,  # the deliverer bounds what is under way
+            limit=0,  # the deliverer limits concurrency
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -201,7 +201,7 @@ class AiohttpSender:
         return self._session
 
     def _reason(self, error: Exception) -> str:
-        """Explain in our own words why no answer came: the text of an error may quote the receiver or a secret."""
+        """Return our own text for why no response came: an error message may quote the receiver or a secret."""
         cause: BaseException = getattr(error, "os_error", None) or error
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"the certificate {_CERTIFICATE.get(cause.verify_code, 'was not accepted')}"
@@ -218,7 +218,7 @@ class AiohttpSender:
 
 
 def _within(sender: AiohttpSender) -> str:
-    return f"no whole answer within {sender._total_seconds:g} s"
+    return f"no complete answer within {sender._total_seconds:g} s"
 
 
 # From the specific to the general: the first match is reported.
@@ -226,13 +226,13 @@ _REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender],
     (RefusedAddress, "no address of the destination may be dialled"),
     (UnknownName, "the name of the destination could not be looked up"),
     (TimeoutError, _within),
-    (ssl.SSLError, "TLS could not be agreed on"),
+    (ssl.SSLError, "the TLS handshake failed"),
     (aiohttp.ServerDisconnectedError, "the connection ended before the answer"),
     (aiohttp.ClientPayloadError, "the connection ended within the answer"),
-    (aiohttp.ClientResponseError, "the answer was no HTTP, or its headers were too long"),
+    (aiohttp.ClientResponseError, "the answer was not HTTP, or its headers were too long"),
     (aiohttp.InvalidURL, "the URL can't be dialled"),
     (ConnectionRefusedError, "the connection was refused"),
-    (ConnectionError, "the connection was broken off"),
+    (ConnectionError, "the connection was closed unexpectedly"),
     (OSError, "the destination could not be reached"),
 )
 
@@ -240,7 +240,7 @@ _REASONS: Final[tuple[tuple[type[BaseException], str | Callable[[AiohttpSender],
 async def _reply(answer: aiohttp.ClientResponse) -> Reply:
     begin = await _beginning(answer)
     if not 100 <= answer.status <= 599:
-        return Reply(None, excerpt="the answer was no HTTP, or its headers were too long")
+        return Reply(None, excerpt="the answer was not HTTP, or its headers were too long")
     success = 200 <= answer.status < 300
     after = answer.headers.get("Retry-After")
     return Reply(
@@ -251,7 +251,7 @@ async def _reply(answer: aiohttp.ClientResponse) -> Reply:
 
 
 async def _beginning(answer: aiohttp.ClientResponse) -> bytes:
-    """Read a body to its bound and keep its beginning."""
+    """Read a body up to its limit and keep its beginning."""
     begin = b""
     size = 0
     async for chunk in answer.content.iter_any():
@@ -264,10 +264,10 @@ async def _beginning(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def cleaned(text: str) -> str:
-    r"""Make an excerpt: at most 200 printable characters; runs of others become a space.
+    r"""Return an excerpt: at most 200 printable characters; runs of others become a space.
 
     Control characters could manipulate an operator's terminal, direction marks could disguise the text, and
-    PostgreSQL accepts no NUL.
+    PostgreSQL rejects NUL.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a receiver gets: the payload of an event, and the headers of Standard Webhooks that prove who sent it."""
+"""Payloads of events, and the signed headers of Standard Webhooks."""
 
 import base64
 import hmac
@@ -17,9 +17,9 @@ _SECOND: Final = 1_000_000
 
 
 def payload(event: EventRow) -> bytes:
-    """Write the body of a delivery, without personal data: JSON with `type`, `timestamp` (of the event) and `data`.
+    """Return the body of a delivery, without personal data: JSON with `type`, `timestamp` (of the event) and `data`.
 
-    It depends on the row alone, so that all attempts send the same bytes.
+    It depends only on the row, so all attempts send the same bytes.
     """
     data = numbered(event.data, event.sequence)
     head = f'{{"type":{json.dumps(event.type)},"timestamp":"{rfc3339(event.created_at)}"'
@@ -27,7 +27,7 @@ def payload(event: EventRow) -> bytes:
 
 
 def message_id(delivery: bytes) -> str:
-    """Return the ``webhook-id`` of a delivery, the same at every attempt.
+    """Return the ``webhook-id`` of a delivery, the same for every attempt.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def message_id(delivery: bytes) -> str:
 
 
 def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: int) -> dict[str, str]:
-    """Sign an attempt: ``webhook-id``, ``webhook-timestamp`` (whole seconds of `now`) and ``webhook-signature``.
+    """Return signed headers: ``webhook-id``, ``webhook-timestamp`` (`now` in whole seconds) and ``webhook-signature``.
 
     Each secret, ``whsec_...``, adds a signature.
 
@@ -56,7 +56,7 @@ def signed_headers(message: str, body: bytes, secrets: Iterable[str], *, now: in
 
 
 def secrets_of(webhook: WebhookRow, secrets: Secrets, *, now: int) -> list[str]:
-    """Open the secrets that sign for a webhook: the present one and, for a time after a rotation, the one before.
+    """Return the signing secrets of a webhook: the current one and, for a time after a rotation, the previous one.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The application: middleware, routes, and pages without credentials: health checks and the API reference."""
+"""The application: middleware, routes, and public pages (health checks and the API reference)."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -24,7 +24,7 @@ from scoring_model.service.http.settings import HttpSettings
 if TYPE_CHECKING:
     from scoring_model.service.service import Service
 
-# The first route that fits is taken: the most frequent ones come first.
+# The first matching route is taken: the most frequent ones come first.
 OPERATIONS: Final = (*verifications.OPERATIONS, *identities.OPERATIONS, *webhooks.OPERATIONS)
 """Every operation that needs credentials."""
 
@@ -33,7 +33,7 @@ DOCS: Final = "/docs"
 LIVE: Final = "/health/live"
 READY: Final = "/health/ready"
 LEAVING: Final = "leaving"
-"""In the state of a request when the process was asked to stop (ASGI lifespan protocol, lifespan state)."""
+"""Key in the state of a request once the process is stopping (ASGI lifespan protocol, lifespan state)."""
 
 PIECE: Final = 64 * 1024
 """Bytes of a file that are written at a time."""
@@ -94,7 +94,7 @@ class Readiness(Resource):
 
 
 def create_app(service: "Service", settings: HttpSettings, *, clock: Clock) -> ASGIApp:
-    """Build the application. It starts and stops nothing. The clock is for the times in logs."""
+    """Build the application. It starts and stops nothing. The clock is for timestamps in logs."""
     by_path: dict[str, list[Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, []).append(operation)
@@ -111,7 +111,7 @@ async def _not_found(_scope: Scope, _receive: Receive, _send: Send) -> None:
 
 
 class PublicPage:
-    """ASGI application of a page without credentials. It ignores queries, which load balancers like to add."""
+    """ASGI application of a public page. It ignores queries, which load balancers may add."""
 
     def __init__(self, path: str, answer: Callable[[Scope], Awaitable[Response]]) -> None:
         self.path = path

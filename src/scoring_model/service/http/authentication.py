@@ -26,15 +26,15 @@ IpAddress = IPv4Address | IPv6Address
 IpNetwork = IPv4Network | IPv6Network
 
 GUARDED = "/scoring"
-"""Everything under it needs credentials, whether it exists or not."""
+"""All paths under it need credentials, whether they exist or not."""
 
 LIMITED_SECONDS: Final = 10.0
-"""For which an address counts as limited after its last failure above the limit."""
+"""Seconds for which an address stays limited after its last failure above the limit."""
 
 MOST_LIMITED: Final = 4_096
-"""Limited addresses in memory; the oldest give way."""
+"""Maximum number of limited addresses in memory; the oldest are evicted."""
 
-_READING: Final = frozenset(("GET", "HEAD"))  # these wait for no transaction
+_READING: Final = frozenset(("GET", "HEAD"))  # these need no write transaction
 
 
 class AuthenticationMiddleware:
@@ -44,11 +44,11 @@ class AuthenticationMiddleware:
         self._app = app
         self._service = service
         self._trusted = settings.trusted_proxies
-        self._limited: dict[str, float] = {}  # until when, by address
+        self._limited: dict[str, float] = {}  # end of the limit, by address
         self._quotas: dict[int, list[tuple[bytes, bytes]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check one request and pass it on.
+        """Check one request and forward it.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class AuthenticationMiddleware:
             try:
                 self._service.queue.enter(caller.client)
             except Overloaded:
-                # Spends no token and reads no bucket: the headers repeat the last known state.
+                # Takes no token and reads no bucket: the headers repeat the last known state.
                 full = Bucket(allowed=True, left=caller.quota, full_in=0.0, next_in=0.0)
                 context.headers += self._quotas.get(caller.client) or _quota_headers(caller, full)
                 raise
@@ -86,12 +86,12 @@ class AuthenticationMiddleware:
         context: RequestContext = scope[CONTEXT]
         client_id = context.received.get(b"x-client-id", ())
         api_key = context.received.get(b"x-api-key", ())
-        # Readers differ in which value of a repeated header they take.
+        # Implementations differ in which value of a repeated header they use.
         if len(client_id) == len(api_key) == 1:
             caller = await self._service.credentials.authenticate(
                 client_id[0].decode("latin-1"),
                 api_key[0].decode("latin-1"),
-                # Most of the time no address is limited, and that of the request need not be known.
+                # Usually no address is limited, and the address of the request is not needed.
                 limited=bool(self._limited)
                 and self._limited.get(self._address(scope), 0.0) > time.monotonic(),
             )
@@ -105,7 +105,7 @@ class AuthenticationMiddleware:
         raise Unauthorized
 
     def _limit(self, address: str) -> None:
-        self._limited.pop(address, None)  # so that the order is that of the last failures
+        self._limited.pop(address, None)  # keep the order of the last failures
         while self._limited and (
             len(self._limited) >= MOST_LIMITED or next(iter(self._limited.values())) <= time.monotonic()
         ):
@@ -119,7 +119,7 @@ class AuthenticationMiddleware:
 
 
 def _quota_headers(caller: Caller, bucket: Bucket) -> list[tuple[bytes, bytes]]:
-    """Report a client's quota with its window, and what is left of it with the seconds until all is.
+    """Return headers with a client's quota and window, and its remaining quota with the seconds until it is full.
 
     References
     ----------
@@ -131,12 +131,12 @@ def _quota_headers(caller: Caller, bucket: Bucket) -> list[tuple[bytes, bytes]]:
 
 
 def _seconds_to_wait(bucket: Bucket) -> int:
-    """Whole seconds until there is a token, at least 1 (RFC 9110, section 10.2.3)."""
+    """Return whole seconds until there is a token, at least 1 (RFC 9110, section 10.2.3)."""
     return max(1, math.ceil(bucket.next_in))
 
 
 def limited_address(peer: str | None, forwarded: Sequence[bytes], trusted: Sequence[IpNetwork]) -> str:
-    """Name what a limit by address counts.
+    """Return the key by which failures are limited.
 
     Parameters
     ----------
@@ -145,14 +145,14 @@ def limited_address(peer: str | None, forwarded: Sequence[bytes], trusted: Seque
     forwarded : sequence of bytes
         Values of `X-Forwarded-For`, in the order of the request.
     trusted : sequence of networks
-        Proxies whose header counts.
+        Proxies whose header is trusted.
 
     Returns
     -------
     str
-        An IPv4 address, or the /64 of an IPv6 address: the owner of one address there has all of them. Of
-        forwarded addresses it is the rightmost that is no trusted proxy: any client can write what stands left of it.
-        All peers without an address, such as those of a Unix socket, are one.
+        An IPv4 address, or the /64 of an IPv6 address, whose owner controls all addresses in it. Of forwarded
+        addresses, the rightmost one that is not a trusted proxy: clients can forge those to its left. All peers without
+        an address, such as those of a Unix socket, share one key.
     """
     address = _parsed(peer or "")
     if address is None:
@@ -164,9 +164,9 @@ def limited_address(peer: str | None, forwarded: Sequence[bytes], trusted: Seque
 
 @lru_cache(maxsize=4096)
 def connecting_address(peer: str | None, trusted: tuple[IpNetwork, ...]) -> str | None:
-    """Name what a limit on connections by address counts, as `limited_address` does.
+    """Return the key by which connections are limited, as `limited_address`.
 
-    None without an address, and for a trusted proxy, which limits the connections of addresses behind it itself.
+    None without an address, and for a trusted proxy, which must limit connections itself.
     """
     address = _parsed(peer or "")
     if address is None or _is_trusted(address, trusted):
@@ -175,7 +175,7 @@ def connecting_address(peer: str | None, trusted: tuple[IpNetwork, ...]) -> str 
 
 
 def _forwarded(address: IpAddress, forwarded: Sequence[bytes], trusted: Sequence[IpNetwork]) -> IpAddress:
-    """Go from proxy to proxy, back to the first hop that is none or is unreadable."""
+    """Follow trusted proxies back to the first hop that is not one or is unreadable."""
     for entry in reversed(b",".join(forwarded).split(b",")):
         hop = _parsed(_without_port(entry.decode("latin-1").strip()))
         if hop is None:

@@ -1,4 +1,4 @@
-"""The body of a request: how long, how slow, of what type, and its JSON as in RFC 7493 (I-JSON)."""
+"""Request bodies: limits on size and time, media type, and parsing of I-JSON (RFC 7493)."""
 
 import asyncio
 import json
@@ -16,13 +16,13 @@ from scoring_model.service.http.errors import BodyTooLarge, BodyTooSlow, Malform
 from scoring_model.service.http.settings import HttpSettings
 
 WHOLE: Final = "scoring_model.whole"
-"""In the scope of a request that has arrived completely, so that no timeout is needed."""
+"""Key in the scope of a request that has arrived completely and needs no timeout."""
 
 _CHARSETS: Final = frozenset(("utf-8", "utf8"))
 DEPTH: Final = 64
-"""How deep arrays and objects may be nested; valid bodies need at most three."""
+"""Maximum nesting of arrays and objects; valid bodies need at most three levels."""
 
-_LONGEST: Final = 308  # digits of an integer that every double holds
+_LONGEST: Final = 308  # digits that any integer within a double can have
 _LONG_NUMBER: Final = b"0" * (_LONGEST + 1)
 _ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
 # Surrogates and noncharacters (RFC 7493, section 2.1): the last two of each plane, and 32 in the first.
@@ -36,7 +36,7 @@ _CHARACTERS: Final = "Text must hold no lone surrogate and no noncharacter (RFC 
 
 
 async def read_body(scope: Scope, receive: Receive, settings: HttpSettings) -> bytes:
-    """Read a body to its end.
+    """Read a complete body.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def check_media_type(context: RequestContext) -> None:
     Raises
     ------
     UnsupportedMediaType
-        Unless there is one `Content-Type` of `application/json` (RFC 9110, section 8.3), in UTF-8 where it names a
+        Unless there is one `Content-Type` of `application/json` (RFC 9110, section 8.3), in UTF-8 if it names a
         charset, and no content coding.
     """
     types = context.received.get(b"content-type", ())
@@ -89,13 +89,13 @@ def _is_json(value: bytes) -> bool:
 
 
 def read_json(raw: bytes) -> object:
-    """Read JSON.
+    """Parse JSON.
 
     Raises
     ------
     MalformedBody
         If it is empty, not UTF-8 or not JSON, begins with a byte order mark, repeats a name within an object, is nested
-        deeper than `DEPTH`, or holds a number beyond a double, a lone surrogate or a noncharacter.
+        deeper than `DEPTH`, or contains a number beyond a double, a lone surrogate or a noncharacter.
 
     References
     ----------
@@ -109,7 +109,7 @@ def read_json(raw: bytes) -> object:
         value: object = decoder.decode(text)
         if not text.isascii() and _FORBIDDEN.search(text):
             raise MalformedBody(_CHARACTERS)
-        # Most bodies can break neither this rule nor the one of nesting and need no walk.
+        # Most bodies can't break this rule or that of nesting, and need no traversal.
         if "\\u" in text or text.count("{") + text.count("[") > DEPTH:
             _check_parts(value)
     except UnicodeDecodeError:
@@ -129,7 +129,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _constant(_name: str) -> object:
-    raise MalformedBody("NaN and Infinity are no JSON.")
+    raise MalformedBody("NaN and Infinity are not JSON.")
 
 
 def _float(digits: str) -> float:
@@ -141,11 +141,11 @@ def _float(digits: str) -> float:
 
 def _int(digits: str) -> int:
     if len(digits) > _LONGEST:
-        _float(digits)  # bounds the digits to those of a double, so that reading them takes no time
+        _float(digits)  # limits the digits to those of a double, so that parsing is fast
     return int(digits)
 
 
-# Calling `_int` for every whole number would double the time of a body of nothing else.
+# Calling `_int` for every integer would double the time for a body of integers.
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
 _STRICT_DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
@@ -153,13 +153,13 @@ _STRICT_DECODER: Final = json.JSONDecoder(
 
 
 def _check_parts(value: object) -> None:
-    """Check all texts and names, level by level."""
+    """Check all strings and names, level by level."""
     level = [value]
     depth = 0
     while level:
         objects = [item for item in level if type(item) is dict]
         arrays = [item for item in level if type(item) is list]
-        # A level of scalars is no nesting of its own.
+        # A level of scalars does not count as nesting.
         depth += bool(objects or arrays)
         if depth > DEPTH:
             raise MalformedBody(_TOO_DEEP)

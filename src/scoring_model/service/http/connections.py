@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scoring_model.service.http.protocol import Protocol
 
 RESERVED: Final = 32
-"""Connections beyond the limit. Each gets one answer of `/health` or 503."""
+"""Extra connections beyond the limit. Each gets one answer of `/health` or 503."""
 
 _SECONDS_BETWEEN_WARNINGS: Final = 60.0
 
@@ -21,14 +21,14 @@ _SECONDS_BETWEEN_WARNINGS: Final = 60.0
 class Connections:
     """All connections of a process.
 
-    Connections without good credentials are aborted in favour of others: the oldest one when there are too many in
-    all or from one address, the largest one when there are too many bytes. Connections of trusted proxies are not
-    counted by address.
+    Closes connections without good credentials in favour of others: the oldest one if there are too many in total or
+    from one address, the largest one if there are too many bytes. Connections of trusted proxies are not counted by
+    address.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
-        # In the order of arrival; the values are addresses, None for those that are not counted.
+        # In order of arrival; values are addresses, None if not counted.
         self._unknown: OrderedDict[Protocol, str | None] = OrderedDict()
         self._authenticated: set[Protocol] = set()
         self._reserved: OrderedDict[Protocol, None] = OrderedDict()
@@ -42,7 +42,7 @@ class Connections:
         Returns
         -------
         bool
-            False if the limit is reached and all others are authenticated: it may only ask for `/health`.
+            False if the limit is reached and all others are authenticated: it may only request `/health`.
         """
         settings = self._settings
         address = connecting_address(host, settings.trusted_proxies)
@@ -74,7 +74,7 @@ class Connections:
         Returns
         -------
         bool
-            False if there are too many bytes, and no unauthenticated connection is left whose end would help.
+            False if there are too many bytes, and closing unauthenticated connections can't help.
         """
         self._buffered += change
         if change > 0 and self._buffered > self._settings.max_buffered:
@@ -97,17 +97,17 @@ class Connections:
         return False
 
     def _abort_largest(self) -> None:
-        self._warn("requests and responses under way fill the memory that they may have")
+        self._warn("open requests and responses fill the memory allowed for them")
         holders = [one for one in list(self._unknown) if one.buffered and not self._notice(one)]
         holders += [one for one in self._reserved if one.buffered]
-        enough = self._settings.max_buffered * 7 // 8  # so that this is not done for every connection anew
+        enough = self._settings.max_buffered * 7 // 8  # so that this does not repeat for every connection
         for holder in sorted(holders, key=lambda one: one.buffered, reverse=True):
             if self._buffered <= enough:
                 return
             self._abort(holder)
 
     def _notice(self, connection: "Protocol") -> bool:
-        """Check whether a connection is authenticated by now: here, where it is rare, not at every request."""
+        """Check whether a connection is now authenticated: here it is rare, unlike at every request."""
         if connection.is_authenticated:
             self.remove(connection)
             self._authenticated.add(connection)

@@ -1,4 +1,4 @@
-"""Errors of HTTP alone, every error as `application/problem+json` (RFC 9457), and the middleware that sends them."""
+"""HTTP errors, problem responses for all errors (RFC 9457), and the middleware that sends them."""
 
 import asyncio
 import time
@@ -26,14 +26,14 @@ from scoring_model.service.store import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
 CHALLENGE: Final = 'ApiKey realm="scoring"'
-"""RFC 9110, section 11.6.1, wants one with every 401. The scheme has no parameters: both headers are needed."""
+"""Required with every 401 (RFC 9110, section 11.6.1). The scheme has no parameters: both headers are needed."""
 
 
 class Unauthorized(RequestError):
-    """The credentials are missing or wrong. The reason is not given."""
+    """The credentials are missing or wrong; the response does not say which."""
 
     code = "unauthorized"
-    detail = "x-client-id and x-api-key must both be there and belong together."
+    detail = "x-client-id and x-api-key are both required and must match."
 
 
 class TooManyRequests(RequestError):
@@ -62,7 +62,7 @@ class MethodNotAllowed(RequestError):
     """The path exists, for other methods (RFC 9110, section 10.2.1)."""
 
     code = "method_not_allowed"
-    detail = "The method is not allowed here. Allow lists those that are."
+    detail = "The method is not allowed here; see the Allow header."
 
     def __init__(self, methods: Collection[str]) -> None:
         super().__init__(self.detail)
@@ -75,12 +75,12 @@ class Forbidden(RequestError):
     code = "missing_scope"
 
     def __init__(self, permission: Permission) -> None:
-        self.detail = f"The API key has not the scope {permission.value}."
+        self.detail = f"The API key lacks the scope {permission.value}."
         super().__init__(self.detail)
 
 
 class BodyTooLarge(RequestError):
-    """The body has more bytes than are taken."""
+    """The body has more bytes than allowed."""
 
     code = "body_too_large"
     detail = "The body has more than 256 KiB."
@@ -101,7 +101,7 @@ class UnsupportedMediaType(RequestError):
 
 
 class MalformedBody(RequestError):
-    """The body is not I-JSON. The text names the rule and repeats nothing of the body."""
+    """The body is not I-JSON. The message names the rule and contains nothing of the body."""
 
     code = "malformed_json"
 
@@ -125,7 +125,7 @@ class HeadersTooLarge(RequestError):
 
 
 class NotReady(Unavailable):
-    """The process should not get requests now."""
+    """The process is not ready for requests."""
 
     code = "not_ready"
     detail = "The database does not answer, or no model is loaded."
@@ -148,19 +148,19 @@ STATUSES: Final[Mapping[type[Exception], int]] = {
     Unavailable: 503,
     StoreUnavailable: 503,
 }
-"""The status of each class of errors, which those derived from it share. Anything else is 500."""
+"""The status of each class of errors and its subclasses. Anything else is 500."""
 
-# As RFC 9110 has them; what `http` calls them depends on the version of Python.
+# Names from RFC 9110; those of `http` depend on the Python version.
 _TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
 def status_of(error: Exception) -> int:
-    """Find the status of an error by the nearest class that has one; 500 for an unexpected one."""
+    """Return the status of an error by its nearest listed class; 500 for an unexpected one."""
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
 
 
 def problem(error: Exception, request_id: str) -> Response:
-    """Make the response to an error, with the headers of its status. Only texts of this package are shown."""
+    """Return the response to an error, with the headers of its status. Contains only texts of this package."""
     status = status_of(error)
     if isinstance(error, StoreUnavailable):
         error = Unavailable()
@@ -201,9 +201,9 @@ def _headers(error: Exception) -> dict[str, str]:
 
 
 class ErrorMiddleware:
-    """ASGI middleware that turns every exception into a response, so that the server logs no text of one.
+    """ASGI middleware that turns every exception into a response, so that the server logs no exception messages.
 
-    It makes the context of each request, adds its headers to the response, and logs the request.
+    It creates the context of each request, adds its headers to the response, and logs the request.
     """
 
     def __init__(self, app: ASGIApp, log: RequestLog) -> None:
@@ -226,17 +226,17 @@ class ErrorMiddleware:
         try:
             await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            pass  # nobody is left to answer
+            pass  # the client has disconnected
         except Overloaded as error:
             context.overloaded = True
             await self._turnstile.turn()
             await _send_overloaded(error, context, send_with_headers)
         except (Exception, asyncio.CancelledError) as error:
-            # A request is cancelled when the process ends. It may or may not have been carried out.
+            # A request is cancelled when the process stops. Its change may or may not have been committed.
             shown = Unavailable() if isinstance(error, asyncio.CancelledError) else error
             if status_of(shown) == 500:
                 log_fault(context, shown)
-            if not context.status:  # else a response has begun
+            if not context.status:  # otherwise a response has begun
                 await problem(shown, context.request_id)(scope, receive, send_with_headers)
         finally:
             self._log.write(context, time.perf_counter() - began)
@@ -244,11 +244,11 @@ class ErrorMiddleware:
 
 _SOME_ID: Final = "00000000-0000-0000-0000-000000000000"
 _OVERLOADED: Final = bytes(problem(Overloaded(), _SOME_ID).body).split(_SOME_ID.encode())
-"""The body of the one response that must cost next to nothing, around the request ids in it."""
+"""The body of the response under overload, split at the request ids, precomputed for speed."""
 
 
 async def _send_overloaded(error: Overloaded, context: RequestContext, send: Send) -> None:
-    """Send what `problem` makes, in a fraction of the time: a second may bring thousands."""
+    """Send the same response as `problem` in a fraction of the time: there may be thousands per second."""
     body = context.request_id.encode().join(_OVERLOADED)
     headers = [
         (b"retry-after", b"%d" % error.retry_after),
@@ -260,19 +260,19 @@ async def _send_overloaded(error: Overloaded, context: RequestContext, send: Sen
 
 
 PER_SECOND: Final = 1_500
-"""How many pass in a second: they take a fifth of a core, their requests included."""
+"""Refusals per second: including their requests, they take a fifth of a core."""
 
 AT_ONCE: Final = 32
-"""How many pass in one iteration of the event loop at most: a few milliseconds of work."""
+"""Maximum number of refusals per iteration of the event loop: a few milliseconds of work."""
 
 _LOOK_SECONDS: Final = 0.002
 
 
 class Turnstile:
-    """A token bucket of `PER_SECOND` and `AT_ONCE`: callers pass in the order in which they came.
+    """A token bucket of `PER_SECOND` and `AT_ONCE`: callers pass in order of arrival.
 
-    A transaction makes one step in each iteration: thousands of answers in every one of them would stretch it to
-    seconds. A peer that sends its next request after its answer sends no faster than these pass.
+    A transaction advances one step per iteration of the event loop: with thousands of answers in each, it would take
+    seconds. A peer that waits for its answer before the next request sends no faster than callers pass.
     """
 
     def __init__(self) -> None:

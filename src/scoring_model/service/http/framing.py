@@ -1,7 +1,7 @@
-"""Where a request begins and ends in the bytes of a connection (RFC 9112), before a parser sees them.
+"""Finds the boundaries of requests in the bytes of a connection (RFC 9112), ahead of the parser.
 
-The parser checks the syntax of what it is given; this finds the boundaries, so that it is never given more than one
-request, an `Upgrade` that it would obey, or trailers.
+The parser checks the syntax. This module ensures that it never gets more than one request, an `Upgrade` that it would
+obey, or trailers.
 """
 
 import re
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Final
 
 HEAD_BYTES: Final = 64 * 1024
-"""Of a request line with its headers."""
+"""Maximum length of a request line with its headers."""
 
 FRAMING_BYTES: Final = 64 * 1024
-"""Of all chunk sizes and chunk extensions of one body."""
+"""Maximum length of all chunk sizes and chunk extensions of one body."""
 
 TRAILER_BYTES: Final = 8 * 1024
-"""Of a trailer section, and of one line with a chunk size."""
+"""Maximum length of a trailer section, and of one line with a chunk size."""
 
-# CONNECT would make a tunnel of the connection (RFC 9110, section 9.3.6); there is none here.
+# CONNECT would turn the connection into a tunnel (RFC 9110, section 9.3.6), which is not supported.
 _BEGINNING: Final = re.compile(rb"(?!CONNECT )[A-Z][A-Z-]{0,31}(?: |\Z)")
 _REQUEST_LINE: Final = re.compile(
     rb"(?!connect )[a-z-]+ ([^\x00-\x20\x7f]+) http/1\.([01])\r\n", re.IGNORECASE
@@ -33,32 +33,32 @@ _TRAILERS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n
 
 
 class BadFraming(Exception):
-    """The bytes are not a request of HTTP/1.1 or HTTP/1.0, or not one whose end is certain."""
+    """The bytes are not an HTTP/1.1 or HTTP/1.0 request, or its end is ambiguous."""
 
 
 class TooLong(Exception):
-    """What only frames a request is longer than its limit."""
+    """The framing of a request is longer than its limit."""
 
 
 def take_head(data: bytes) -> "tuple[bytes, bytes, Body | None]":
-    """Split the request line and headers off, as the parser shall see them.
+    """Split off the request line and headers, cleaned for the parser.
 
-    Without `Upgrade`, which is ignored (RFC 9110, section 7.8), and without blanks behind values (section 5.5). Empty
-    lines before a request are dropped (RFC 9112, section 2.2).
+    Removes `Upgrade`, which is ignored (RFC 9110, section 7.8), blanks after values (section 5.5), and empty lines
+    before a request (RFC 9112, section 2.2).
 
     Returns
     -------
     head : bytes
-        Empty while the end is missing.
+        Empty while incomplete.
     rest : bytes
-        What follows it, or the incomplete head.
+        The bytes after the head, or the incomplete head.
     body : Body or None
-        None where nothing belongs to the request but its head.
+        None if the request has no body.
 
     Raises
     ------
     BadFraming
-        As soon as the beginning can't be that of a request.
+        As soon as the bytes can't begin a request.
     TooLong
         Above `HEAD_BYTES`.
     """
@@ -80,15 +80,15 @@ def take_head(data: bytes) -> "tuple[bytes, bytes, Body | None]":
 
 
 def target_of(head: bytes) -> bytes:
-    """The request target in a head (RFC 9112, section 3.2)."""
+    """Return the request target in a head (RFC 9112, section 3.2)."""
     line = _REQUEST_LINE.match(head)
     return b"" if line is None else line[1]
 
 
 def _body_of(lower: bytes) -> "Body | None":
-    """Say how a body is framed, if a head, in lower case, is clear about that.
+    """Return the framing of a body from a head in lower case; raises `BadFraming` if it is ambiguous.
 
-    HTTP/1.1 has exactly one `Host` (RFC 9112, section 3.2). The one transfer coding is chunked, in HTTP/1.1 alone
+    HTTP/1.1 requires exactly one `Host` (RFC 9112, section 3.2). The only transfer coding is chunked, in HTTP/1.1 only
     and without a length (sections 6.1 to 6.3).
     """
     line = _REQUEST_LINE.match(lower)
@@ -113,14 +113,14 @@ class SizedBody:
     left: int
 
     def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Split off what belongs to the body.
+        """Split off the bytes of the body.
 
         Returns
         -------
         parsed : bytes
             For the parser.
         rest : bytes
-            Incomplete, or of the next request.
+            Incomplete line, or bytes of the next request.
         is_end : bool
             Whether the body ends with `parsed`.
 
@@ -143,7 +143,7 @@ class ChunkedBody:
     _in_trailers: bool = False
 
     def take(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Split off what belongs to the body, as `SizedBody.take` does."""
+        """Split off the bytes of the body, as `SizedBody.take`."""
         at = 0
         while not self._in_trailers:
             step = min(self._left, len(data) - at)
@@ -173,11 +173,11 @@ class ChunkedBody:
 
 
 Body = SizedBody | ChunkedBody
-"""What of a body is still to come."""
+"""The rest of a body."""
 
 
 def _unfinished(data: bytes, at: int, end: bytes) -> tuple[bytes, bytes, bool]:
-    """Wait for the rest of a line or section, which is malformed if its end is there."""
+    """Return a result that waits for the rest of a line or section; it is malformed if its end is present."""
     if end in data[at:]:
         raise BadFraming
     if len(data) - at > TRAILER_BYTES:

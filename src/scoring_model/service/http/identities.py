@@ -33,7 +33,7 @@ _NEEDED: Final = Permission.IDENTITIES
 async def create_identity(call: Call) -> Response:
     """Create an identity.
 
-    Stores a person and says whether everything that a verification needs is there.
+    Stores a person and reports whether the data is sufficient for a verification.
     """
     answer = await call.service.identities.create(call.caller, call.body, call.request)
     return created(answer, answer.resource, PATH)

@@ -29,45 +29,45 @@ _Json = dict[str, Any]
 
 _OVERVIEW: Final = """\
 Create an identity, read whether it is `validated`, have it verified, and decide by `scoringOutcome` and
-`scoringScore`. A client with an identity provider of its own sends that provider's `signals` and uses verifications
-alone. Webhooks report results as they come.
+`scoringScore`. A client with its own identity provider sends that provider's `signals` and uses only verifications.
+Webhooks report results as they come.
 
 **Credentials.** Every request below `/scoring` carries `x-client-id` and `x-api-key`. A pair that is missing, unknown,
-expired, revoked or mixed up is answered with 401, always with the same body. A header that comes twice counts as
-missing. An address (of IPv6, a /64) with more than 60 failures a minute is answered with 429; a good pair is never
-refused for its neighbours. A key has scopes; without the right one the answer is 403. What belongs to another client
-is not found.
+expired, revoked or mixed up is answered with 401, always with the same body. A repeated header counts as
+missing. An address (of IPv6, a /64) with more than 60 failures a minute is answered with 429; a valid pair is never
+refused because of them. A key has scopes; without the required one the answer is 403. Resources of other clients are
+answered with 404.
 
 **Rate limit.** 6,000 requests a minute for each client, unless agreed otherwise, from a bucket that refills
-continuously. Every authenticated answer reports what is left in `RateLimit` and `RateLimit-Policy`. On 429 wait as
-long as `Retry-After` says.
+continuously. Every authenticated answer reports the remaining quota in `RateLimit` and `RateLimit-Policy`. After a 429,
+wait as long as `Retry-After` says.
 
-**Bodies** are JSON as in RFC 7493: UTF-8, no byte order mark, no name twice in an object, numbers that a double can
+**Bodies** are JSON as in RFC 7493: UTF-8, no byte order mark, no repeated name in an object, numbers that a double can
 hold, no lone surrogates and no noncharacters; nested at most 64 deep and at most 256 KiB long. In requests null equals
-missing, and unknown fields and query parameters are refused; answers show every field, null when absent, and may have
-more fields some day. Times are RFC 3339 in UTC with six digits of a second.
+missing, and unknown fields and query parameters are refused; answers have every field, null when absent, and may have
+more fields in the future. Times are RFC 3339 in UTC with six digits of a second.
 
 **Checks** come in this order: 401, 429, 404 or 405 of the path, 403, 413, 415, 400, the idempotency key, 422, and then
-404 or 409 of the state. A malformed id in a path is treated as one that is unknown.
+404 or 409 of the state. A malformed id in a path is treated as unknown.
 
 **Methods.** HEAD answers wherever GET does, with the same headers and no body. Any other method that a path does not
 list is answered with 405 and `Allow`, OPTIONS among them.
 
-**Errors** are `application/problem+json` (RFC 9457). Compare `code`. With 422, `errors` lists all that is wrong, each
-with a JSON Pointer into the body; what is wrong beside the body, such as with a query parameter, has the pointer of
-the whole body. At most 100 errors are listed; `errorsOmitted` is the number of the others, if there are any. Of a list
-or of `signals` with too many items only as many as are allowed are looked at. Values that were sent are never repeated.
+**Errors** are `application/problem+json` (RFC 9457). Compare `code`. With 422, `errors` lists all violations, each
+with a JSON Pointer into the body; a violation outside of the body, such as in a query parameter, has the pointer of the
+whole body. At most 100 errors are listed; `errorsOmitted` is the number of the others, if any. Of a list or `signals`
+with too many items, only the allowed number is checked. Errors never contain values of the request.
 
 **Idempotency.** Any POST may carry an `Idempotency-Key` of 1 to 255 printable ASCII characters. For 24 hours the same
 key on the same path with the same bytes gets the first successful answer again, with `Idempotency-Replayed: true`. With
-other bytes it is refused with 422, while the first is under way with 409. Other methods ignore the header. A key that
-is empty, too long, or comes twice is refused with 422, `idempotency_key_invalid`.
+other bytes it is refused with 422; while the first request is in progress, with 409. Other methods ignore the header. A
+key that is empty, too long or repeated is refused with 422, `idempotency_key_invalid`.
 
 **Caching.** GET of one identity or webhook may be kept for 60 s, of one completed verification for 300 s, privately;
 `If-None-Match` with an `ETag` gives 304. Everything else is `no-store`.
 
-`X-Request-Id` stands on every answer and is the last part of `instance` in errors. The service makes it and
-ignores one that a client sends.
+Every answer has an `X-Request-Id`, which is the last part of `instance` in errors. The service generates it and ignores
+one that a client sends.
 """
 
 _TAGS: Final = {
@@ -78,8 +78,8 @@ _TAGS: Final = {
 
 _EVENTS: Final = """\
 Sent to `destinationUrl`, signed as in Standard Webhooks: HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` under
-the secret. Check it, refuse old timestamps, answer 2xx within 15 s, and do the work afterwards. An event may come more
-than once, always under the same `webhook-id`, and out of order: `sequence` gives the order. The service
+the secret. Check it, refuse old timestamps, answer 2xx within 15 s, and do the work afterwards. An event may arrive
+more than once, always with the same `webhook-id`, and out of order: `sequence` gives the order. The service
 repeats a failed attempt after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h.
 """
 
@@ -90,17 +90,17 @@ _SHOWN: Final = (Identity, Verification, Webhook, Event, Health, Readiness, Prob
 _TEXT: Final = {"type": "string"}
 _HEADERS: Final[dict[str, tuple[str, _Json]]] = {
     "X-Request-Id": (
-        "Made by the service; name it when you report a problem to the operator.",
+        "Generated by the service; quote it when you report a problem to the operator.",
         {"type": "string", "format": "uuid"},
     ),
     "RateLimit-Policy": ('Quota and window in seconds, such as `"default";q=6000;w=60`.', _TEXT),
-    "RateLimit": ('What is left, and seconds until all is: `"default";r=5999;t=1`.', _TEXT),
+    "RateLimit": ('Remaining quota, and seconds until it is full: `"default";r=5999;t=1`.', _TEXT),
     "Cache-Control": ("`no-store` unless the reference says otherwise.", _TEXT),
     "ETag": ("Changes whenever the answer does.", _TEXT),
     "Vary": ("The headers of credentials.", _TEXT),
-    "Location": ("Path of what was created.", {"type": "string", "format": "uri-reference"}),
+    "Location": ("Path of the new resource.", {"type": "string", "format": "uri-reference"}),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 1}),
-    "Idempotency-Replayed": ("There when the answer was given before.", {"const": "true"}),
+    "Idempotency-Replayed": ("Present if this repeats an earlier answer.", {"const": "true"}),
     "Link": ('The next page, with `rel="next"`; absent on the last one.', _TEXT),
     "Allow": ("Methods of the path.", _TEXT),
     "WWW-Authenticate": ("Names the scheme; both headers are needed.", _TEXT),
@@ -152,9 +152,9 @@ ERRORS: Final[dict[int, tuple[str, str, tuple[str, ...]]]] = {
     ),
 }
 _ANYWHERE: Final = (400, 431, 500)
-"""Statuses of errors that every operation may give: malformed HTTP, too long headers, a fault."""
+"""Error statuses of every operation: malformed HTTP, headers too large, internal error."""
 CURSOR: Final = "^[A-Za-z0-9_-]{21}[AQgw]$"
-"""Unpadded base64url of 16 bytes (RFC 4648, section 5), whose last character has two bits only."""
+"""Unpadded base64url of 16 bytes (RFC 4648, section 5); the last character has only two bits."""
 _SECURITY: Final = {
     "clientId": {"type": "apiKey", "in": "header", "name": "x-client-id", "description": "Who you are."},
     "apiKey": {
@@ -215,7 +215,7 @@ def _operation(operation: Operation) -> _Json:
     answers = {str(status): _success(operation, status) for status in operation.statuses}
     if operation.cached:
         names = ("X-Request-Id", "RateLimit-Policy", "RateLimit", "ETag", "Cache-Control", "Vary")
-        answers["304"] = {"description": "You have it already.", "headers": headers(*names)}
+        answers["304"] = {"description": "Not modified.", "headers": headers(*names)}
     described["responses"] = {**answers, **error_responses(_error_statuses(operation))}
     return described
 
@@ -259,7 +259,7 @@ def _success(operation: Operation, status: int) -> _Json:
         names.append("Link")
         shown = {"type": "array", "maxItems": PAGE, "items": shown}
         answered = [answered]
-    text = {200: "Done.", 201: "Created.", 202: "Accepted; it is finished later."}[status]
+    text = {200: "Done.", 201: "Created.", 202: "Accepted; will be finished later."}[status]
     return {
         "description": text,
         "headers": headers(*names),
@@ -269,10 +269,10 @@ def _success(operation: Operation, status: int) -> _Json:
 
 def _public_paths() -> dict[str, _Json]:
     """Pages without credentials that programs read."""
-    live = _public("isLive", "Whether the process lives", schema(Health), {"status": "live"})
+    live = _public("isLive", "Whether the process is alive", schema(Health), {"status": "live"})
     ready = _public(
         "isReady",
-        "Whether the process should get requests",
+        "Whether the process is ready for requests",
         schema(Readiness),
         {"status": "ready", "erasureIncompleteSince": None, "clockBehindSeconds": 0},
     )
@@ -307,7 +307,7 @@ def _public(name: str, summary: str, shown: _Json, example: object) -> _Json:
 
 
 def _delivery() -> _Json:
-    """What the service sends to webhooks."""
+    """Describe the requests that the service sends to webhooks."""
     texts = {
         "webhook-id": "Of the event; the same on every attempt.",
         "webhook-timestamp": "Of this attempt, in seconds since 1970-01-01 UTC.",
@@ -330,8 +330,8 @@ def _delivery() -> _Json:
         },
         "responses": {
             "2XX": {"description": "Delivered."},
-            "410": {"description": "Disables the webhook at once."},
-            "default": {"description": "Anything else, redirects included, is a failure and is tried again."},
+            "410": {"description": "Disables the webhook immediately."},
+            "default": {"description": "Anything else, including redirects, is a failure and is retried."},
         },
     }
 
@@ -362,8 +362,8 @@ def _error(status: int) -> _Json:
 
 
 def _parameters() -> _Json:
-    """What several operations take beside a body."""
-    # Printable ASCII. Outer blanks are none of a header's value.
+    """Describe the shared parameters of operations."""
+    # Printable ASCII. Outer blanks are not part of a header's value.
     key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~](?:[ -~]*[!-~])?$"}
     limit = {"type": "integer", "minimum": 1, "maximum": PAGE, "default": PAGE}
     cursor = {"type": "string", "pattern": CURSOR}
@@ -372,14 +372,18 @@ def _parameters() -> _Json:
             "name": "id",
             "in": "path",
             "required": True,
-            "description": "A malformed one is answered as one that is unknown.",
+            "description": "A malformed id is treated as unknown.",
             "schema": {"type": "string", "format": "uuid"},
             "example": example(Identity)["id"],
         },
-        "IdempotencyKey": _optional("Idempotency-Key", "header", "Makes it safe to send this again.", key),
-        "IfNoneMatch": _optional("If-None-Match", "header", "`ETag` of what you have.", {"type": "string"}),
+        "IdempotencyKey": _optional(
+            "Idempotency-Key", "header", "Makes it safe to repeat this request.", key
+        ),
+        "IfNoneMatch": _optional(
+            "If-None-Match", "header", "`ETag` of your cached copy.", {"type": "string"}
+        ),
         "Limit": _optional("limit", "query", "Webhooks on a page.", limit),
-        "Cursor": _optional("cursor", "query", "As it stands in a `Link`.", cursor),
+        "Cursor": _optional("cursor", "query", "From a `Link` header.", cursor),
     }
 
 
@@ -388,7 +392,7 @@ def _optional(name: str, place: str, text: str, shape: _Json) -> _Json:
 
 
 def _schemas() -> dict[str, _Json]:
-    """JSON Schemas (draft 2020-12) of everything that is sent or shown, by name."""
+    """Return the JSON Schemas (draft 2020-12) of all requests and responses, by name."""
     models: list[tuple[type[BaseModel], JsonSchemaMode]] = [(kind, "validation") for kind in _SENT]
     models += [(kind, "serialization") for kind in _SHOWN]
     found: dict[str, _Json]
@@ -396,28 +400,28 @@ def _schemas() -> dict[str, _Json]:
     for schema in found.values():
         schema.pop("title", None)
         if "description" in schema:
-            # The sections of a docstring are for readers of the code.
+            # Sections of a docstring are for readers of the code only.
             words = re.split(r"\n\n(?:Attributes|Parameters)\n", schema["description"])[0]
             schema["description"] = " ".join(words.split())
     return found
 
 
 class _Generator(GenerateJsonSchema):
-    """Leaves out titles that repeat names, and defaults of null."""
+    """Omits titles that repeat names, and null defaults."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Set none."""
+        """Return False."""
         return False
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """Write a default that is not null."""
+        """Write a default unless it is null."""
         found = super().default_schema(schema)
         if found.get("default", "") in (None, (), []):
             del found["default"]
         return found
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        """Write null as one more type or value, which generators of clients read best."""
+        """Write null as an additional type or value, which client generators handle best."""
         inner = self.generate_inner(schema["schema"])
         if isinstance(inner.get("type"), str):
             return {**inner, "type": [inner["type"], "null"]}

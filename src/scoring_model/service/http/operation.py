@@ -1,4 +1,4 @@
-"""One method of one path, the checks of its requests, and successful responses."""
+"""Operations (a method of a path), the checks of their requests, and successful responses."""
 
 import base64
 import hashlib
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from scoring_model.service.service import Service
 
 NOTHING: Final = bytes(16)
-"""Stands for a malformed id: it names nothing, so that such a path is answered as any unknown one, after all checks."""
+"""Replaces a malformed id: no resource has it, so such a path gets the answer of an unknown id, after all checks."""
 
 PAGE: Final = 100
-"""Items on a page of a list, by default and at most."""
+"""Default and maximum number of items on a page."""
 
 KEY_LENGTH: Final = 255
 _KEY_RULE: Final = f"Idempotency-Key must come once, with 1 to {KEY_LENGTH} printable ASCII characters"
@@ -46,11 +46,11 @@ class Call:
     Parameters
     ----------
     resource : bytes
-        16 bytes of the id in the path; `NOTHING` where it has none or a malformed one.
+        The 16-byte id in the path; `NOTHING` if it is missing or malformed.
     query : mapping of str to str
         Known parameters by name.
     body : mapping of str to object
-        Empty where there is none.
+        Empty if there is none.
     """
 
     service: "Service"
@@ -69,24 +69,24 @@ class Operation:
     Parameters
     ----------
     answer : callable
-        Carries the call out. The API reference takes the operation's name, summary and description from the name and
-        the docstring of this function.
+        Handles the call. The API reference takes the operation's name, summary and description from the name and the
+        docstring of this function.
     path : str
         Route with `{id}`.
     permission : Permission
-        Needed of the API key.
+        Permission that the API key needs.
     body : type or None
         Model of the request body; None without one. A body of `Nothing` may be empty.
     parameters : frozenset of str
-        Names that the query may hold.
+        Names of allowed query parameters.
     batch : bool
-        Whether an array gets the error `batch_unsupported`.
+        Answer an array with the error `batch_unsupported`.
     shown : type
         Resource of the response.
     example, pending : mapping or None
-        Examples of the response, by default that of the resource, and of one with status 202.
+        Examples of the response (by default that of the resource) and of a response with status 202.
     statuses : tuple of int
-        Of success.
+        Statuses of success.
     cached : bool
         Whether the response has an entity tag.
     """
@@ -106,7 +106,7 @@ class Operation:
 
 
 class Endpoint:
-    """ASGI application of one path: checks a request in the documented order and carries it out.
+    """ASGI application of one path: checks a request in the documented order and runs its operation.
 
     The order is method, scope, length, media type, JSON, idempotency key, query and body. The service then checks the
     state.
@@ -128,7 +128,7 @@ class Endpoint:
         Raises
         ------
         RequestError
-            Of the first check that fails.
+            From the first check that fails.
         """
         context: RequestContext = scope[CONTEXT]
         context.route = self._path
@@ -145,7 +145,7 @@ class Endpoint:
 
     async def _read(self, operation: Operation, caller: Caller, scope: Scope, receive: Receive) -> Call:
         context: RequestContext = scope[CONTEXT]
-        # The server has checked that it is a number. A body that nobody reads has a bound too.
+        # The server has checked that it is a number. Unread bodies are limited too.
         if int(context.received.get(b"content-length", [b"0"])[0]) > self._settings.max_body:
             raise BodyTooLarge
         raw = b""
@@ -180,14 +180,14 @@ def _idempotent(
     key = keys[0].decode("latin-1").strip()
     if len(keys) > 1 or not 1 <= len(key) <= KEY_LENGTH or not (key.isascii() and key.isprintable()):
         raise Invalid((Violation("", "idempotency_key_invalid", _KEY_RULE),))
-    # The canonical id, so that another spelling is the same operation.
+    # Canonical id: another spelling is the same operation.
     path = operation.path.replace("{id}", to_text(resource))
     return IdempotentRequest(key, f"POST {path}", raw)
 
 
 def _query(operation: Operation, text: bytes) -> Mapping[str, str]:
-    """Read the query. As for unknown fields, only the pointer of a violation holds the name of a parameter."""
-    # No path has as many parameters as there are errors in an answer: further ones would only be further errors.
+    """Parse the query. As for unknown fields, only the pointer of a violation contains the parameter's name."""
+    # No path has as many parameters as an answer has errors: further ones would only add errors.
     written = [pair for pair in text.decode("latin-1").split("&") if pair][:MOST_ERRORS]
     found: dict[str, str] = {}
     errors: list[Violation] = []
@@ -219,7 +219,7 @@ def created(
 ) -> Response:
     """Answer 201 with a `Location` in the collection, 202 while the resource is pending, 200 without a collection.
 
-    `Idempotency-Replayed` says that an earlier request got the same answer.
+    `Idempotency-Replayed` marks the repeated answer to an earlier request.
     """
     status = 200
     headers = {"Idempotency-Replayed": "true"} if answer.replayed else {}
@@ -232,9 +232,9 @@ def created(
 
 
 def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
-    """Answer 200 with a resource that the client may cache for some seconds, or 304 if it has it already.
+    """Answer 200 with a resource that the client may cache for `max_age` seconds, or 304 if it is unchanged.
 
-    RFC 9110, sections 8.8.3 and 13.1.2; RFC 9111. The answer depends on the credentials beside the path.
+    RFC 9110, sections 8.8.3 and 13.1.2; RFC 9111. The answer depends on the credentials as well as on the path.
     """
     body = shown.to_json()
     digest = hashlib.blake2b(body, digest_size=15).digest()
@@ -247,6 +247,6 @@ def cacheable(call: Call, shown: Resource, max_age: int) -> Response:
 
 
 def _matches(tag: str, wanted: Sequence[bytes]) -> bool:
-    """Whether a strong entity tag without a comma is among the values of `If-None-Match`."""
+    """Return True if `If-None-Match` contains a strong entity tag, which must have no comma."""
     tags = [text.strip() for text in b",".join(wanted).decode("latin-1").split(",")]
     return "*" in tags or any(text.removeprefix("W/") == tag for text in tags)

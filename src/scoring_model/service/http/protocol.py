@@ -1,7 +1,7 @@
-"""HTTP/1.1 on a connection: uvicorn's protocol with bounds on what a client may send, hold and leave unread.
+"""HTTP/1.1 on a connection: uvicorn's protocol with limits on sent, buffered and unread bytes.
 
-Requests of a connection are parsed one at a time: the next one waits, as bytes, until the one before is answered and
-the client has taken the answer.
+Requests of a connection are parsed one at a time: the next one waits, unparsed, until the previous one is answered and
+the client has read the answer.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from scoring_model.service.http.errors import HeadersTooLarge, MalformedRequest,
 from scoring_model.service.http.settings import HttpSettings
 
 DISCARDED_BYTES: Final = 16 * 1024 * 1024
-"""Of a rejected body that are read and discarded, so that a client that still sends it can read the error. A longer
-body closes the connection."""
+"""Maximum bytes of a rejected body that are read and discarded, so that a client that is still sending can read the
+error. A longer body closes the connection."""
 
 LINGER_SECONDS: Final = 2.0
-"""For which the server discards what a client sends on a rejected connection, for the same reason."""
+"""Seconds for which the server discards input on a rejected connection, for the same reason."""
 
 
 _Phase = Literal["idle", "head", "body", "answer"]
@@ -36,7 +36,7 @@ class _Flow(FlowControl):
     is_held = False
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Resume reading."""
         if not self.is_held:
             super().resume_reading()
 
@@ -45,7 +45,7 @@ class Protocol(HttpToolsProtocol):
     """One connection. A peer that sends or reads too slowly or sends too much is disconnected.
 
     It subclasses uvicorn's private class, which has no hook for the time until a request is complete, the bytes
-    that a connection holds, or a response that no client reads. A test names each member of uvicorn that changed. The
+    that a connection holds, or a response that no client reads. A test reports each changed member of uvicorn. The
     log is for requests that end before the application.
     """
 
@@ -58,10 +58,10 @@ class Protocol(HttpToolsProtocol):
         self._connections = connections
         self._log = log
         self._is_admitted = True
-        self._received = b""  # and not parsed
-        self._body: framing.Body | None = None  # of which something is still to come
-        self._is_whole = True  # as far as the parser says
-        self._body_bytes = 0  # of the request under way
+        self._received = b""  # not parsed yet
+        self._body: framing.Body | None = None  # unless complete
+        self._is_whole = True  # according to the parser
+        self._body_bytes = 0  # of the current request
         self._unsent = 0
         self._discarded = 0
         self._is_refused = False
@@ -70,26 +70,26 @@ class Protocol(HttpToolsProtocol):
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether a request on it had good credentials."""
+        """True if a request on it had valid credentials."""
         return AUTHENTICATED in self._flags
 
     def abort(self) -> None:
-        """Close it at once and drop unsent data."""
+        """Close it immediately and drop unsent data."""
         self._drop()
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, and wait for a request."""
+        """Set up, and wait for a request."""
         super().connection_made(transport)
         self.flow = self._flow = _Flow(transport)
-        transport.set_write_buffer_limits(high=0)  # whatever is not sent stops what would write more
+        transport.set_write_buffer_limits(high=0)  # any unsent data pauses writing
         self._is_admitted = self._connections.add(self, self.client[0] if self.client else None)
         # Both start as the timer of the first head, so that there is always one to cancel.
         self._deadline = self.loop.call_later(self._settings.head_seconds, transport.close)
         self._write_deadline = self._deadline
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End, and wait for nothing."""
+        """Clean up, and cancel the timers."""
         self._connections.remove(self)
         self._drop()
         self._deadline.cancel()
@@ -98,13 +98,13 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """End after the request under way; a client that does not read gets half of the grace."""
+        """Close after the current request; a client that does not read gets half of the grace."""
         super().shutdown()
         if self.flow.write_paused and self.config.timeout_graceful_shutdown is not None:
             self._limit_writing(min(self._settings.write_seconds, self.config.timeout_graceful_shutdown / 2))
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Receive data."""
         if self._is_refused:
             self._discard(len(data))
             return
@@ -112,14 +112,14 @@ class Protocol(HttpToolsProtocol):
         self._proceed()
 
     def pause_writing(self) -> None:
-        """Wait until the written bytes are sent, for `write_seconds` at most."""
+        """Pause writing until the written bytes are sent, for at most `write_seconds`."""
         super().pause_writing()
         self._unsent = self.transport.get_write_buffer_size()
         self._limit_writing(self._settings.write_seconds)
         self._count()
 
     def resume_writing(self) -> None:
-        """Go on: all is sent."""
+        """Resume writing: everything was sent."""
         super().resume_writing()
         self._unsent = 0
         self._write_deadline.cancel()
@@ -133,22 +133,22 @@ class Protocol(HttpToolsProtocol):
         self.scope[FLAGS] = self._flags  # type: ignore[typeddict-unknown-key]
         self._is_whole = False
         self._discarded = 0
-        self._phase = None  # whose time begins anew
+        self._phase = None  # its time starts again
 
     def on_message_complete(self) -> None:
-        """End a request, perhaps before its application was asked."""
+        """End a request, possibly before the application was called."""
         super().on_message_complete()
         self._is_whole = True
         self.scope[WHOLE] = True  # type: ignore[typeddict-unknown-key]
 
     def on_response_complete(self) -> None:
-        """Go on with the next request."""
+        """Continue with the next request."""
         super().on_response_complete()
         self._body_bytes = 0
         self._proceed()
 
     def _proceed(self) -> None:
-        """Parse what may be parsed by now."""
+        """Parse the received bytes if allowed."""
         if self._flow.is_held and not self._is_answering():
             self._flow.is_held = False
             self.flow.resume_reading()
@@ -159,7 +159,7 @@ class Protocol(HttpToolsProtocol):
         self._watch()
 
     def _is_answering(self) -> bool:
-        """Whether nothing may be parsed before an answer is made and sent."""
+        """Return True if parsing must wait until an answer is sent."""
         cycle: RequestResponseCycle | None = self.cycle
         return (
             self._body is None
@@ -240,7 +240,7 @@ class Protocol(HttpToolsProtocol):
         self._write_deadline = self.loop.call_later(seconds, self.abort)
 
     def _count(self) -> bool:
-        """Report the bytes in memory; False if they are too many and more than before."""
+        """Report the bytes in memory; returns False if they exceed the limit and have grown."""
         now = len(self._received) + self._body_bytes + self._unsent
         change = now - self.buffered
         self.buffered = now
@@ -256,7 +256,7 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, error: RequestError) -> None:
-        """Answer with an error in the place of the application, unless it has answered, and end."""
+        """Answer with an error instead of the application, unless it has answered, and close."""
         self._is_refused = True
         cycle: RequestResponseCycle | None = self.cycle
         is_over = self._is_whole and cycle is not None and cycle.response_complete

@@ -20,16 +20,16 @@ from scoring_model.service.http.protocol import Protocol
 from scoring_model.service.http.settings import HttpSettings
 
 KEEP_ALIVE_SECONDS: Final = 75
-"""How long a connection may be idle: longer than load balancers keep theirs, so that they close first."""
+"""Idle timeout of a connection: longer than that of load balancers, so that they close first."""
 
 CANCEL_GRACE: Final = 1.0
-"""Seconds that a cancelled request gets to answer its client."""
+"""Seconds for a cancelled request to answer its client."""
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to `run`, which works on after the last response."""
+    """Leaves signals to `run`, which continues after the last response."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -46,7 +46,7 @@ async def run(
     grace_seconds: float,
     notice_seconds: float = 0.0,
 ) -> None:
-    """Answer requests until SIGTERM or SIGINT, then finish those under way.
+    """Answer requests until SIGTERM or SIGINT, then finish the open ones.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ async def run(
     close : callable
         Awaited after the last response, however the server ends.
     grace_seconds : float
-        After which requests under way are cancelled; above 0. A second signal cancels them at once.
+        Time after which open requests are cancelled; above 0. A second signal cancels them immediately.
     notice_seconds : float
-        After the signal, for which the process accepts connections and reports that it is not ready, so that load
-        balancers send them elsewhere.
+        Time after the signal in which the process still accepts connections but reports that it is not ready, so that
+        load balancers send them elsewhere.
     """
     protocol = partial(
         Protocol,
@@ -68,7 +68,7 @@ async def run(
     )
     config = uvicorn.Config(
         app,
-        http=cast(Any, protocol),  # uvicorn calls it and does not ask for a class
+        http=cast(Any, protocol),  # uvicorn only calls it: it need not be a class
         ws="none",
         lifespan="off",
         log_config=None,
@@ -92,7 +92,7 @@ def _stopped_by_signals(server: uvicorn.Server, notice_seconds: float) -> Iterat
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        state = server.lifespan.state  # which every request sees
+        state = server.lifespan.state  # visible to every request
         server.force_exit = LEAVING in state
         state[LEAVING] = True
         if server.force_exit or not notice_seconds:
@@ -115,7 +115,7 @@ def _stopped_by_signals(server: uvicorn.Server, notice_seconds: float) -> Iterat
 async def _ended(server: uvicorn.Server) -> None:
     """Wait for cancelled requests, which release their resources before anything is closed."""
     tasks = set(server.server_state.tasks)
-    if server.force_exit:  # else they have been cancelled
+    if server.force_exit:  # otherwise they have been cancelled
         _cancel(tasks)
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=CANCEL_GRACE)

@@ -1,4 +1,4 @@
-"""The settings of the HTTP interface."""
+"""Settings of the HTTP interface."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -16,28 +16,28 @@ class HttpSettings:
     Parameters
     ----------
     trusted_proxies : tuple of IPv4Network or IPv6Network
-        Whose `X-Forwarded-For` counts.
+        Proxies whose `X-Forwarded-For` is trusted.
     max_body : int
-        Bytes that the body of a request may have, at least 1.
+        Maximum bytes of a request body, at least 1.
     max_connections : int
-        At least 1. Above it the oldest one without good credentials makes room for a new one.
+        At least 1. Above it, the oldest connection without good credentials is closed for a new one.
     max_connections_per_address : int
-        Of those without good credentials, at least 1, from one IPv4 address or /64 of IPv6.
+        Maximum connections without good credentials from one IPv4 address or IPv6 /64, at least 1.
     max_buffered : int
-        Bytes of all requests and responses under way, at least `max_body`.
+        Maximum bytes of all open requests and responses, at least `max_body`.
     head_seconds : float
-        Within which the first byte of a connection and then the headers of a request have to arrive, above 0.
+        Time for the first byte of a connection, and then for the headers of a request, to arrive; above 0.
     body_seconds : float
-        Within which a body has to arrive, above 0, whether or not its request was answered before.
+        Time for a body to arrive, even if its request was already answered; above 0.
     write_seconds : float
-        Within which a client has to take what was written for it, at most 64 KiB and an answer, above 0.
+        Time for a client to read what was written to it (at most 64 KiB and an answer); above 0.
     access_log : bool
-        Whether every request is logged as a line of JSON on standard error.
+        Log every request as a line of JSON on standard error.
 
     Raises
     ------
     scoring_model.contract.violation.Invalid
-        If a limit is outside of its range.
+        If a limit is out of range.
     """
 
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()

@@ -46,7 +46,7 @@ async def create_verification(call: Call) -> Response:
 async def get_verification(call: Call) -> Response:
     """Get a verification.
 
-    Only a completed one may be cached and carries an `ETag`.
+    Only a completed one may be cached and has an `ETag`.
     """
     found = await call.service.verifications.get(call.caller, call.resource)
     # A pending one changes soon; people look into one that ended in a fault.

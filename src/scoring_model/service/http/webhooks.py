@@ -1,4 +1,4 @@
-"""The operations on webhooks, which all answer 200, and the pages of their list."""
+"""The operations on webhooks, which all answer 200, and the pagination of their list."""
 
 import base64
 import re
@@ -36,7 +36,7 @@ _WITH_SECRET: Final = {
 async def list_webhooks(call: Call) -> Response:
     """List webhooks.
 
-    In the order of creation. `Link` names the next page, if there is one.
+    In order of creation. `Link` has the next page, if there is one.
     """
     limit, after = page(call.query)
     found, last = await call.service.webhooks.page(call.caller, limit=limit, after=after)
@@ -48,7 +48,7 @@ async def list_webhooks(call: Call) -> Response:
 
 
 def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
-    """Read the page of a list from the query: its length, and the id after which it begins.
+    """Parse the pagination parameters of a query; returns the page length and the id after which it begins.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def page(query: Mapping[str, str]) -> tuple[int, bytes | None]:
 
 
 def cursor_of(resource: bytes) -> str:
-    """Write the place after a resource, in another form than its id."""
+    """Return an opaque cursor for the position after a resource."""
     return base64.urlsafe_b64encode(resource).rstrip(b"=").decode()
 
 
@@ -125,7 +125,7 @@ async def update_webhook(call: Call) -> Response:
 async def delete_webhook(call: Call) -> Response:
     """Delete a webhook.
 
-    Drops its waiting deliveries. Answers with the webhook as it was.
+    Drops its waiting deliveries. Returns the deleted webhook.
     """
     webhook = await call.service.webhooks.delete(call.caller, call.resource)
     return plain(webhook)
@@ -135,7 +135,7 @@ async def delete_webhook(call: Call) -> Response:
 async def test_webhook(call: Call) -> Response:
     """Send a test event.
 
-    Sends `webhook.test` to this webhook alone, whatever its event types and even when it is inactive.
+    Sends `webhook.test` only to this webhook, even if it is inactive, whatever its event types.
     """
     answer = await call.service.webhooks.test(call.caller, call.resource, call.request)
     return created(answer, answer.resource)
@@ -153,8 +153,8 @@ async def test_webhook(call: Call) -> Response:
 async def rotate_secret(call: Call) -> Response:
     """Rotate the secret of a webhook.
 
-    The secret is shown here and never again. The old one signs too for 24 hours; a second rotation ends the oldest at
-    once.
+    The secret is shown here and never again. The old one also signs for 24 hours; a second rotation ends the oldest
+    immediately.
     """
     answer = await call.service.webhooks.rotate_secret(call.caller, call.resource, call.request)
     return created(answer, answer.resource)

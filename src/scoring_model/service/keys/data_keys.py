@@ -1,13 +1,13 @@
 """Data keys: personal data is sealed under a key per person, and erasure destroys that key.
 
-Unwrapped keys are not cached: unwrapping takes two microseconds, and a key that exists only in its row is gone
-with the row.
+Unwrapped keys are not cached: unwrapping takes two microseconds, and deleting a row then destroys the only copy of its
+key.
 
-A rotation wraps them and the root secret anew while servers go on serving. The source lists the new master key first
-and the older ones after it, for every server too that can't read its source again (an environment variable is fixed
-when a process starts). `rotate` wraps everything under the new key. Servers switch to it by `follow`, or when they
-first meet a key under it; what they wrapped under the older key meanwhile needs another `rotate`. The older key may
-leave the source when `finished` returns True after all servers have followed.
+A rotation rewraps the data keys and the root secret while servers keep running. The source lists the new master key
+first and the older ones after it; a server that can't reread its source (an environment variable is fixed when a
+process starts) must be restarted with it. `rotate` wraps everything under the new key. Servers switch to it by
+`follow`, or when they first read a key under it; keys that they wrapped under the older key in the meantime need
+another `rotate`. The older key may leave the source when `finished` returns True after all servers have followed.
 """
 
 import asyncio
@@ -38,22 +38,22 @@ from scoring_model.service.store import Store
 RELOAD_SECONDS: Final = 5.0
 
 BATCH: Final = 500
-"""Keys per transaction of a rotation: other writers wait for a few milliseconds."""
+"""Keys per transaction of a rotation: other writers wait a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataKey:
-    """The unwrapped key of one person. `table`, `column` and `row` are bound: a ciphertext opens nowhere else."""
+    """The unwrapped key of one person. `table`, `column` and `row` are bound to each ciphertext as associated data."""
 
     cipher: AESGCM = field(repr=False)
 
     def seal(self, plaintext: bytes, *, table: str, column: str, row: bytes) -> bytes:
-        """Encrypt the value of a column in the row of this id. Adds 28 bytes."""
-        associated_data = f"{table}\0{column}\0".encode() + row  # names hold no NUL
+        """Encrypt the value of a column in the row with this id. Adds 28 bytes."""
+        associated_data = f"{table}\0{column}\0".encode() + row  # names contain no NUL
         return seal(self.cipher, plaintext, associated_data)
 
     def open(self, sealed: bytes, *, table: str, column: str, row: bytes) -> bytes:
-        """Decrypt a value; raises `Unreadable` if it was sealed otherwise."""
+        """Decrypt a value; raises `Unreadable` unless key and associated data match."""
         associated_data = f"{table}\0{column}\0".encode() + row
         return unseal(self.cipher, sealed, associated_data)
 
@@ -64,10 +64,10 @@ class Vault:
     Parameters
     ----------
     reload : callable or None
-        Reads the keyring again. Called when a row names an unknown master key, which another process may have made
-        the primary one; at most once in 5 s for the same unknown key.
+        Reads the keyring again. Called when a row names an unknown master key, as after a rotation by another process;
+        at most once in 5 s for the same unknown key.
     monotonic : callable
-        Clock for these 5 s.
+        Clock for this limit.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class Vault:
 
     @property
     def keyring(self) -> Keyring:
-        """The keyring as it was read last."""
+        """The keyring that was read last."""
         return self._keyring
 
     def new_key(self, client: int, person: bytes | None, now: int) -> tuple[PersonKeyRow, DataKey]:
-        """Create the key of a person, and its row, which is to be inserted with what the key seals.
+        """Create the key of a person and its row, to be inserted together with the values that the key seals.
 
         Parameters
         ----------
         person : bytes or None
-            Pseudonym; None where nothing ties this person to others.
+            Pseudonym; None if nothing links this person to other records.
         """
         key_id, secret = new_id(now), os.urandom(KEY_BYTES)
         return self._wrapped(key_id, client, person, secret), DataKey(AESGCM(secret))
@@ -104,20 +104,20 @@ class Vault:
         Raises
         ------
         UnknownMasterKey
-            If the keyring, read again, does not have the master key that wrapped it.
+            If the keyring lacks the master key that wrapped it, even after rereading.
         Unreadable
             If the row was changed.
         """
         return DataKey(AESGCM(self._unwrap(row)))
 
     def rewrap(self, row: PersonKeyRow) -> PersonKeyRow:
-        """Wrap the key of a person under the primary master key; raises as `open_key`. What it sealed stays."""
+        """Rewrap the key of a person under the primary master key; sealed values stay valid. Raises as `open_key`."""
         return self._wrapped(row.key_id, row.client, row.person, self._unwrap(row))
 
     def learn(self, master_id: bytes) -> None:
-        """Read the keyring again if it lacks the key under which another process wraps."""
+        """Read the keyring again if it lacks the master key that another process uses."""
         if master_id not in self._keyring.by_id:
-            with contextlib.suppress(UnknownMasterKey):  # the first to need the key reports it
+            with contextlib.suppress(UnknownMasterKey):  # reported when the key is first needed
                 self._reloaded(master_id)
 
     def _wrapped(self, key_id: bytes, client: int, person: bytes | None, secret: bytes) -> PersonKeyRow:
@@ -136,7 +136,7 @@ class Vault:
             keyring = self._reload()
             found = keyring.by_id[master_id]
         except (MasterKeyError, KeyError) as error:
-            # Every request for such a person would run the operator's command once more.
+            # Otherwise every request for such a person would run the operator's command again.
             self._not_before[master_id] = self._monotonic() + RELOAD_SECONDS
             raise UnknownMasterKey(master_id) from error
         self._keyring = keyring
@@ -156,7 +156,7 @@ async def rotate(
 ) -> int:
     """Wrap the root secret and every data key under the primary master key; returns the number of data keys wrapped.
 
-    It may stop at any moment and be run again: it skips what is wrapped already.
+    It can be interrupted and run again: it skips keys that are already wrapped.
 
     Parameters
     ----------
@@ -172,9 +172,9 @@ async def rotate(
     Unreadable
         If a row was changed.
     StoreUnavailable
-        What earlier transactions wrapped stays wrapped.
+        Keys wrapped by earlier transactions stay wrapped.
     """
-    # The root secret first: servers recognise the rotation by it.
+    # The root secret first: servers detect the rotation by it.
     async with store.writing((ROOT_POOL,)) as transaction:
         wrapped = await transaction.fact(ROOT_FACT)
         if wrapped is not None and wrapped[:ID_BYTES] != keyring.primary.id:
@@ -192,7 +192,7 @@ async def rotate(
 
 
 async def finished(store: Store, keyring: Keyring) -> bool:
-    """Whether everything is wrapped by the primary master key, so that no rotation is needed."""
+    """Return True if the primary master key wraps everything, so that no rotation is needed."""
     if await _root_master(store) not in (None, keyring.primary.id):
         return False
     async with store.writing(()) as transaction:
@@ -200,10 +200,10 @@ async def finished(store: Store, keyring: Keyring) -> bool:
 
 
 async def follow(store: Store, vault: Vault) -> None:
-    """Follow a rotation that another process ran: new data keys are wrapped by the new primary key."""
+    """Follow a rotation by another process: wrap new data keys under the new primary key."""
     master_id = await _root_master(store)
     if master_id is not None:
-        # The source may be a command that takes seconds, and requests must not wait for it.
+        # The source may be a command that takes seconds: requests must not wait for it.
         await asyncio.to_thread(vault.learn, master_id)
 
 

@@ -1,7 +1,7 @@
-"""The keyring: master keys (key-encryption keys), which wrap every other key, and where they are read from.
+"""The keyring: master keys (key-encryption keys), which wrap all other keys, and their sources.
 
 A source is text with one key per line, base64 (RFC 4648, section 4) of 32 bytes. The first is the primary key, which
-wraps; the others only unwrap what they wrapped before. Empty lines and lines that start with ``#`` are ignored.
+wraps; the others only unwrap keys from before a rotation. Empty lines and lines that start with ``#`` are ignored.
 """
 
 import base64
@@ -32,11 +32,11 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 class MasterKeyError(Exception):
-    """A source of master keys can't be used. The text names the source and the line, never a key."""
+    """A source of master keys can't be used. The message names the source and the line, never a key."""
 
 
 class UnknownMasterKey(Exception):
-    """The keyring does not have the master key under which something is wrapped."""
+    """The keyring lacks the master key that wraps a value."""
 
     def __init__(self, master_id: bytes) -> None:
         super().__init__(f"the master key {master_id.hex()} is not among those of the source")
@@ -44,7 +44,7 @@ class UnknownMasterKey(Exception):
 
 
 class Unreadable(Exception):
-    """A ciphertext does not open: another key or other associated data sealed it, or its bytes were changed."""
+    """A ciphertext can't be decrypted: the key or the associated data differ, or its bytes were changed."""
 
     def __init__(self) -> None:
         super().__init__("the ciphertext does not open with this key and associated data")
@@ -82,7 +82,7 @@ class KeyEncryptionKey:
 
     @cached_property
     def id(self) -> bytes:
-        """The first 8 bytes of the SHA-256 of the key; stored beside what it wrapped."""
+        """The first 8 bytes of the SHA-256 of the key; stored with each key that it wraps."""
         return hashlib.sha256(self.secret).digest()[:ID_BYTES]
 
     @cached_property
@@ -100,7 +100,7 @@ class Keyring:
 
     @cached_property
     def by_id(self) -> dict[bytes, KeyEncryptionKey]:
-        """All of them by their ids."""
+        """All keys by id."""
         return {key.id: key for key in (self.primary, *self.older)}
 
 
@@ -111,13 +111,13 @@ def load_master_keys(source: str) -> Keyring:
     ----------
     source : str
         ``file:PATH``, a file that only its owner may read; ``env:NAME``, an environment variable; or
-        ``command:PROGRAM ARGUMENTS``, whose standard output is read. The command is split as in a shell,
-        runs without one, and has 10 s.
+        ``command:PROGRAM ARGUMENTS``, whose standard output is read. The command is split by shell rules
+        but runs without a shell; its time limit is 10 s.
 
     Raises
     ------
     MasterKeyError
-        If the source can't be read or a line of it is no key.
+        If the source can't be read or a line is not a key.
     """
     kind, _, rest = source.partition(":")
     if not rest or kind not in ("file", "env", "command"):
@@ -132,7 +132,7 @@ def load_master_keys(source: str) -> Keyring:
 
 
 def parse_master_keys(text: str, *, source: str) -> Keyring:
-    """Parse the text of a source; a `MasterKeyError` names `source` and lists all lines that are no keys."""
+    """Parse the text of a source; a `MasterKeyError` names `source` and lists all invalid lines."""
     found, problems = [], []
     for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
         if not line or line.startswith("#"):
@@ -152,15 +152,15 @@ def parse_master_keys(text: str, *, source: str) -> Keyring:
 
 
 def generate_master_key() -> str:
-    """Generate a master key: a line of a source, without its end."""
+    """Generate a master key as a line of a source, without newline."""
     return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
 
 def add_master_key(path: Path) -> None:
     """Add a new primary key to a file, which is created if missing; its directory must exist.
 
-    The file is replaced atomically. Its older lines, its owner and the target of a symbolic link stay; only the owner
-    can read it. Raises `MasterKeyError` if the file can't be read or written, or is none of master keys.
+    The file is replaced atomically. Keeps its older lines, its owner and a symbolic link to it; only the owner can read
+    it. Raises `MasterKeyError` if the file can't be read or written, or does not contain master keys.
     """
     target = path.resolve()
     try:
@@ -185,7 +185,7 @@ def _add_primary_key(path: Path, *, source: str) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a directory: of two keys that are added at once one would be lost, with all that it wraps."""
+    """Lock a directory: of two keys added concurrently, one would be lost, with everything it wraps."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -196,7 +196,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _read_file(path: Path) -> str:
     try:
-        # Non-blocking: a named pipe without a writer would block the start for ever.
+        # Non-blocking: a named pipe without a writer would block the start forever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(handle, "rb") as file:
             mode = os.fstat(handle).st_mode
@@ -219,14 +219,14 @@ def _run(command: str) -> Keyring:
         arguments = []
     if not arguments:
         raise MasterKeyError("command: must name a program, with balanced quotes in its arguments")
-    # Arguments may be secrets of their own, so errors name the program alone.
+    # Arguments may contain secrets, so errors name only the program.
     source = f"command:{arguments[0]}"
     try:
         process = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # which might hold the very keys, on its way into a log
+            stderr=subprocess.DEVNULL,  # it may contain the keys, and would end up in a log
             start_new_session=True,
         )
     except OSError as error:
@@ -239,7 +239,7 @@ def _output_of(process: subprocess.Popen[bytes], *, source: str) -> str:
     try:
         output, _ = process.communicate(timeout=COMMAND_SECONDS)
     except subprocess.TimeoutExpired:
-        # With all that it started: a child that keeps the pipe open would be waited for without end.
+        # With its children: one that keeps the pipe open would make this wait forever.
         os.killpg(process.pid, signal.SIGKILL)
         raise MasterKeyError(f"{source}: did not end within {COMMAND_SECONDS:g} s") from None
     if process.returncode != 0:

@@ -1,14 +1,14 @@
 """Hashes of link keys, which link the records of a history scope, and masks over the amounts in link rows.
 
-A hash is BLAKE2b (RFC 7693), keyed per history scope, of the name of the link key and of each normalised part, all with
-their lengths before them, so that different link keys never collide. It is equal where `history.key_of` is. A client's
-own references mean nothing to the other clients of its scope, so its number is hashed with them.
+A hash is BLAKE2b (RFC 7693), keyed per history scope, of the name of the link key and each normalised part, all
+length-prefixed, so that different link keys never collide. Hashes are equal exactly where `history.key_of` is. A
+client's own references have no meaning for other clients of its scope, so they are hashed with the client's number.
 
-An amount has to outlive its person, since others' sums must not change by an erasure, so it can't be sealed under the
-person's key. It is XORed with a pad of 64 bits that only the root secret gives: AES-256 in CBC-MAC over the two blocks
-(hash; instant and place of the amount), under the amount key of the history scope. Over messages of one length that
-is a pseudorandom function (Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694). A pair of hash and instant is
-the key of a row, so that no two rows share a pad, and no two amounts of a row. A missing amount is masked as well.
+An amount can't be sealed under the person's key, because an erasure must not change the sums of others. It is XORed
+with a pad of 64 bits derived from the root secret: AES-256 in CBC-MAC over the two blocks (hash; instant and place of
+the amount), under the amount key of the history scope. Over messages of one length that is a pseudorandom function
+(Bellare, Kilian and Rogaway 2000, doi:10.1006/jcss.1999.1694). Hash and instant are the key of a row, so no two rows
+share a pad, nor do two amounts of a row. A missing amount is masked too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,19 +41,19 @@ MOST_SCOPES: Final = 4096
 _WORD: Final = np.dtype("<i8")
 _TIME, _PERSON, _LABELS, _AMOUNT, _MORE = map(itemgetter, range(5))  # of a `Past`
 _NONE: Final = -(2**63)
-"""Stands for no amount: far more than any has."""
+"""Represents a missing amount: far above any real one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What ties one record to others.
+    """The links of a record to others.
 
     Parameters
     ----------
     person : bytes or None
-        16 bytes, the pseudonym of the person; None where the record identifies nobody.
+        Pseudonym of the person, 16 bytes; None if the record identifies no person.
     hashes : tuple of (str, bytes)
-        Name of a link key and 16 bytes, in the order of the link keys; those without a value are left out.
+        Name and 16-byte hash of each link key that has a value, in order.
     """
 
     person: bytes | None
@@ -62,7 +62,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """How one link key is hashed; `head` begins the text, `of_client` says whether the client's number follows."""
+    """How one link key is hashed: `head` begins the text; with `of_client`, the client's number follows."""
 
     name: str
     parts: tuple[str, ...]
@@ -81,8 +81,8 @@ class Linker:
     Parameters
     ----------
     link_keys : tuple of LinkKey
-        Those of the bundle. The key ``person`` is hashed as the person: names and date of birth, else the client's
-        reference.
+        The link keys of the bundle. The key ``person`` is hashed as the person: names and date of birth, else the
+        client's reference.
     """
 
     def __init__(self, secrets: Secrets, link_keys: tuple[LinkKey, ...]) -> None:
@@ -90,7 +90,7 @@ class Linker:
         self._persons = (_recipe(PERSON, PERSON_PARTS), _recipe(PERSON, (SUBJECT,)))
         used = {part for recipe in (*self._recipes, *self._persons) for part in recipe.parts}
         self._texts = [(part, key_part(part).of) for part in used]
-        # Keying a hash costs as much as hashing: every hash starts from a copy of the keyed one.
+        # Keying costs as much as hashing, so every hash starts from a copy of a keyed hasher.
         self._hasher = lru_cache(MOST_SCOPES)(
             lambda scope: blake2b(digest_size=HASH_BYTES, key=secrets.link_key(scope))
         )
@@ -127,7 +127,7 @@ def _framed(text: str) -> bytes:
 
 
 def _hash(hasher: blake2b, recipe: _Recipe, client: bytes, framed: Mapping[str, bytes]) -> bytes | None:
-    """The hash of one link key, None where the record lacks a part of it."""
+    """Return the hash of one link key; None if the record lacks a part of it."""
     pieces = [recipe.head, client] if recipe.of_client else [recipe.head]
     for part in recipe.parts:
         if part not in framed:
@@ -142,7 +142,7 @@ class Masks:
     """Masks and unmasks amounts."""
 
     def __init__(self, secrets: Secrets) -> None:
-        # Single blocks are encrypted, never a text of several: the chaining is done here, for many rows at once.
+        # ECB encrypts single blocks only: the chaining is done here, for many rows in one call.
         self._cipher = lru_cache(MOST_SCOPES)(lambda scope: Cipher(AES(secrets.amount_key(scope)), ECB()))
 
     def mask(
@@ -150,7 +150,7 @@ class Masks:
     ) -> list[int]:
         """Mask an amount of one event, `Amount.units`, for each of its link rows: 64 bits as a signed number.
 
-        `place` is that of the amount among those of the history.
+        `place` is the index of the amount among those of the history.
         """
         times = np.full(len(hashes), time, dtype=_WORD)
         pads = self._pads(history_scope, hashes, [1] * len(hashes), times, place)
@@ -165,9 +165,9 @@ class Masks:
         Parameters
         ----------
         pasts : mapping of bytes to sequence of Past
-            With the first amount, and all further ones as one text where there are several.
+            With the first amount, and any others packed into one value.
         amounts : int
-            How many each event has.
+            Number of amounts per event.
         """
         events = list(chain.from_iterable(pasts.values()))
         hashes, counts = list(pasts), [len(past) for past in pasts.values()]
@@ -181,13 +181,13 @@ class Masks:
             for place, column in enumerate(masked)
         ]
         clear = zip(*(map(part, events) for part in (_TIME, _PERSON, _LABELS)), *columns, strict=True)
-        # Each history takes as many as it has events.
+        # Each history takes one pad per event.
         return {value: list(islice(clear, count)) for value, count in zip(hashes, counts, strict=True)}
 
     def _pads(
         self, history_scope: str, hashes: Sequence[bytes], counts: Sequence[int], times: IntArray, place: int
     ) -> IntArray:
-        """Pads of one amount of the instants under each hash, `counts` of them one hash after the other."""
+        """Return the pads of one amount for each instant; `counts` has the number of instants per hash."""
         encrypt = self._cipher(history_scope).encryptor().update
         first = np.frombuffer(encrypt(b"".join(hashes)), dtype=_WORD).reshape(-1, 2)
         blocks = np.repeat(first, counts, axis=0)

@@ -1,7 +1,7 @@
-"""The root secret of a database, and the keys that are derived from it.
+"""The root secret of a database, and the keys derived from it.
 
-It is created once and stored in the database, wrapped by the master key: hashes of link keys must stay equal as long
-as there is history, whichever master key wraps.
+It is created once and stored in the database, wrapped by the master key: hashes of link keys must stay the same for
+the lifetime of the history, across rotations of the master key.
 """
 
 import hmac
@@ -21,27 +21,27 @@ from scoring_model.service.store import Reader, Store
 ROOT_FACT: Final = "root_secret"
 CHECK_FACT: Final = "root_check"
 ROOT_POOL: Final = ""
-"""The lock under which the root secret is written; no history scope has this name."""
+"""The lock for writing the root secret; no history scope has this name."""
 
 _ROOT_BYTES: Final = 32
 _ROOT_ASSOCIATED_DATA: Final = b"facts\0root_secret"
 
 
 class WrongSecret(Exception):
-    """The root secret of a database is not the one that its history was hashed with, or is gone."""
+    """The root secret of a database is missing, or is not the one that its history was hashed with."""
 
 
 class Purpose(StrEnum):
-    """What a digest is of; each purpose has a key of its own."""
+    """The input of a digest; each purpose has its own key."""
 
     REQUEST = "request"  # client, method, path and idempotency key
     BODY = "body"  # of a request
     ROW = "row"  # of features
-    ADDRESS = "address"  # that a failed login came from
+    ADDRESS = "address"  # of a failed login
 
 
 class Secrets:
-    """Keys, digests and encryption that are derived from a root secret.
+    """Keys, digests and encryption derived from a root secret.
 
     Parameters
     ----------
@@ -66,31 +66,31 @@ class Secrets:
         return self._derive("check")
 
     def link_key(self, history_scope: str) -> bytes:
-        """The key, 32 bytes, that hashes the link keys of a history scope."""
+        """Return the 32-byte key for hashing the link keys of a history scope."""
         return self._derive("link", history_scope)
 
     def amount_key(self, history_scope: str) -> bytes:
-        """The key, 32 bytes, that masks the amounts in the link rows of a history scope."""
+        """Return the 32-byte key for masking the amounts in the link rows of a history scope."""
         return self._derive("amount", history_scope)
 
     def digest(self, purpose: Purpose, data: bytes, *, size: Literal[16, 32] = 32) -> bytes:
-        """Hash data with the key of a purpose, so that it can be neither found nor guessed without the root secret."""
+        """Hash data with the key of a purpose, so that without the root secret it can't be looked up or guessed."""
         return blake2b(data, digest_size=size, key=self._digest_keys[purpose]).digest()
 
     def seal(self, associated_data: bytes, plaintext: bytes) -> bytes:
-        """Encrypt what belongs to no person, such as the signing secrets of webhooks."""
+        """Encrypt a value that belongs to no person, such as the signing secret of a webhook."""
         return seal(self._cipher, plaintext, associated_data)
 
     def open(self, associated_data: bytes, sealed: bytes) -> bytes:
-        """Decrypt what `seal` returned for the same associated data; otherwise raises `Unreadable`."""
+        """Decrypt a value from `seal`; raises `Unreadable` if the associated data differs."""
         return unseal(self._cipher, sealed, associated_data)
 
     def wrap(self, keyring: Keyring) -> bytes:
-        """The root secret under the primary master key: the key's id, then the ciphertext."""
+        """Encrypt the root secret under the primary master key; returns the key's id and the ciphertext."""
         return keyring.primary.id + seal(keyring.primary.cipher, self._root, _ROOT_ASSOCIATED_DATA)
 
     def _derive(self, use: str, name: str = "") -> bytes:
-        # No use holds a NUL, so that different pairs give different texts.
+        # No use contains a NUL, so different pairs give different texts.
         information = f"scoring-model\0{use}\0{name}".encode("utf-8", "surrogatepass")
         return HKDF(algorithm=SHA256(), length=32, salt=None, info=information).derive(self._root)
 
@@ -111,14 +111,14 @@ async def load_or_create(store: Store, keyring: Keyring) -> Secrets:
     UnknownMasterKey, Unreadable
         If it can't be unwrapped.
     WrongSecret
-        If it is not the one that the database began with, or one of the two facts about it is missing.
+        If it is not the original one of the database, or one of the two facts about it is missing.
     StoreUnavailable
     """
     async with store.reading() as reader:
         wrapped, check = await _facts(reader)
     if wrapped is not None and check is not None:
         return _checked(wrapped, check, keyring)
-    # Again under the lock: another process may write both facts between two reads.
+    # Read again under the lock: another process may have written both facts in the meantime.
     async with store.writing((ROOT_POOL,)) as transaction:
         wrapped, check = await _facts(transaction)
         if wrapped is not None and check is not None:

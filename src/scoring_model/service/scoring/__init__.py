@@ -1,1 +1,1 @@
-"""Verifications: admitted, queued, scored in transactions, finished later, replayed."""
+"""Verifications: admission, queue, scoring in transactions, pending work and replay."""

@@ -1,4 +1,4 @@
-"""Candidates: verifications that are to be scored, with all that can be known before the lock is taken."""
+"""Candidates: verifications to score, with everything that can be prepared before taking the lock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,23 +33,23 @@ _NOT_TO_BE_FOLLOWED: Final = Violation(
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Candidate:
-    """A verification that is to be scored.
+    """A verification to score.
 
     Parameters
     ----------
     values : mapping of str to object
-        Canonical values by field name: those of the request, and of the identity.
+        Canonical values of the request and the identity, by field name.
     started : StartedRow
-        The features that depend neither on the instant nor on the history.
+        Features that depend on neither the event time nor the history.
     reference : str or None
         Idempotency key.
     key_row : PersonKeyRow or None
-        The key that must still be there: of the identity's person, or of the pending row. None where the person is
-        found, or made, under the lock.
+        The key of the identity's person or of the pending row, which must still exist under the lock. None if the
+        person is looked up or created under the lock.
     opened : DataKey or None
         The key in `key_row`.
     pending : VerificationRow or None
-        Its row, if it was kept as PENDING.
+        Its row, if it was stored as PENDING.
     """
 
     id: bytes
@@ -67,7 +67,7 @@ class Candidate:
 
 
 class CandidateBuilder:
-    """Builds candidates for the bundle whose schema and matrix it is given."""
+    """Builds candidates for a bundle, given its schema and feature matrix."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class CandidateBuilder:
         self._matrix = matrix
 
     async def new(self, caller: Caller, body: Mapping[str, object], reference: str | None) -> Candidate:
-        """Build the candidate of a request; see `Verifications.create` for what it raises."""
+        """Build the candidate of a request; raises as `Verifications.create`."""
         now = self._clock.now()
         request = parsed(VerificationInput, body, VerificationContext(self.schema.signals))
         values = request.values()
@@ -111,12 +111,12 @@ class CandidateBuilder:
         )
 
     async def pending(self, row: VerificationRow, history_scope: str) -> Candidate | None:
-        """Build the candidate of a PENDING row; None when its person was erased.
+        """Build the candidate of a PENDING row; None if its person was erased.
 
         Raises
         ------
         Invalid
-            When the served model takes other signals than the one that was served when the row was written.
+            If the served model takes other signals than the model that was served when the row was written.
         """
         async with self._store.reading() as reader:
             key_row = (await reader.person_keys([row.key_id])).get(row.key_id)
@@ -152,7 +152,7 @@ class CandidateBuilder:
     async def _look_up(
         self, caller: Caller, request: VerificationInput
     ) -> tuple[dict[str, object], Links, PersonKeyRow | None, DataKey | None]:
-        """Values, links and person key of a request that names an identity or a previous verification."""
+        """Return values, links and person key of a request with an identity or a previous verification."""
         violations: list[Violation] = []
         async with self._store.reading() as reader:
             identity = key_row = opened = None
@@ -188,11 +188,11 @@ async def _follows(
     identity: IdentityRow | None,
     person: bytes | None,
 ) -> bool:
-    """Whether a verification was stepped up and is of the same person: all of one person have one key."""
+    """Return True if a verification was stepped up and is of the same person, that is, has the same key."""
     if previous.outcome != Outcome.STEPPED_UP:
         return False
     if request.identity_id is not None:
-        # An unknown identity is an error of its own.
+        # An unknown identity is reported separately.
         return identity is None or identity.key_id == previous.key_id
     if person is None:
         return False

@@ -1,7 +1,7 @@
-"""Group commit: the changes of many requests share few transactions.
+"""Group commit: the changes of many requests share a transaction.
 
 One task takes the waiting jobs, runs them in one transaction under the locks of their history scopes, and answers
-them after the commit. It never waits to fill a batch: while one batch commits, the next one gathers.
+them after the commit. It never waits to fill a batch: jobs for the next batch arrive while one commits.
 """
 
 import asyncio
@@ -21,24 +21,24 @@ from scoring_model.service.store import Store, StoreUnavailable, Transaction
 T = TypeVar("T")
 Item = TypeVar("Item")
 Step = tuple[Job, Run[Any, Any]]
-"""A job and how it is carried out this time."""
+"""A job and the function that runs it this time."""
 
 BACKGROUND_SHARE: Final = 10
 """While requests wait, every tenth place of a batch is for background jobs."""
 
 _CONTENDED: Final = 4
-"""The most history scopes whose lock is waited for at a time: each holds a connection. Others are retried."""
+"""Maximum number of history scopes that wait for a lock: each holds a connection. Others are retried."""
 
 _RETRY_SECONDS: Final = 0.005
 
 LONGEST_RETRY: Final = 10
-"""The most seconds of `Retry-After` of a request that is rejected at arrival."""
+"""Maximum `Retry-After` in seconds of a request rejected at arrival."""
 
 _FIRST_GUESS: Final = 0.001
-"""Seconds a job: more requests are admitted than may be right until a full batch was measured."""
+"""Initial estimate of seconds per job: may admit too many requests until a full batch was measured."""
 
 _WEIGHT: Final = 0.2
-"""Weight of one full batch in the moving average of the seconds that a job takes."""
+"""Weight of one full batch in the moving average of seconds per job."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,13 +48,13 @@ class QueueLimits:
     Parameters
     ----------
     batch : int
-        The most jobs in one transaction, late ones aside.
+        Maximum number of jobs in one transaction, not counting late ones.
     waiting : int
-        The most requests ahead of a new one; above it the new one is rejected.
+        Maximum number of requests ahead of a new one; above it the new one is rejected.
     wait_seconds : float
         Estimated wait above which a new request is rejected.
     scoring_seconds : float
-        Wait after which a verification is kept as PENDING instead of being scored.
+        Wait after which a verification is stored as PENDING instead of being scored.
     commit_seconds : float
         Wait after which a request that is not committed is rejected.
     """
@@ -67,15 +67,15 @@ class QueueLimits:
 
 
 class Admission:
-    """Counts the open requests of each client, and rejects those that would wait too long.
+    """Counts the open requests of each client and rejects those that would wait too long.
 
-    A client's next request has before it as many requests of each other client as the client has itself (round robin),
-    so that the flood of one client does not reject the requests of others.
+    With round robin, a client's next request waits for at most as many requests of each other client as the client
+    has itself, so that a flood of one client does not get the requests of others rejected.
 
     Parameters
     ----------
     most : int
-        Requests before it at which a request is rejected, however fast they are.
+        Number of requests ahead at which a request is rejected, however fast they are.
     wait_seconds : float
         Estimated wait above which a request is rejected.
     """
@@ -94,9 +94,9 @@ class Admission:
         Parameters
         ----------
         waited : float
-            Seconds for which the client's oldest request has waited: the next one waits as long, whatever the estimate.
+            Seconds that the client's oldest request has waited: a lower bound for the next one, whatever the estimate.
         now : float
-            Seconds of a clock that never steps back.
+            Monotonic clock, seconds.
         """
         own = self._under_way.get(client, 0)
         clients = len(self._under_way) + (own == 0)
@@ -107,17 +107,16 @@ class Admission:
         self._count += 1
 
     def leave(self, client: int) -> None:
-        """End a request that was admitted."""
+        """Release an admitted request."""
         self._count -= 1
         self._under_way[client] -= 1
         if not self._under_way[client]:
             del self._under_way[client]
 
     def measured(self, seconds: float, jobs: int, *, full: bool) -> None:
-        """Update the estimate from the seconds that a batch of jobs took.
+        """Update the estimate from the duration of a batch.
 
-        A batch that is not full takes longer for each job than a full one would: it only shows that the estimate is too
-        high.
+        A partial batch takes longer per job than a full one, so it can only lower the estimate.
         """
         if not jobs:
             return
@@ -128,7 +127,7 @@ class Admission:
             self._job_seconds = min(self._job_seconds, sample)
 
     def _retry_after(self, now: float) -> int:
-        """Seconds until a retry, such that rejected requests come back at the rate at which jobs end."""
+        """Return seconds until a retry, such that rejected requests return at the rate at which jobs end."""
         self._next_retry = min(max(self._next_retry, now) + self._job_seconds, now + LONGEST_RETRY)
         return max(1, math.ceil(self._next_retry - now))
 
@@ -136,8 +135,8 @@ class Admission:
 class CommitQueue:
     """Serialises all changes of a process.
 
-    Clients take turns. The task of the queue never waits for the lock of a history scope: a scope that another process
-    has locked gets a task of its own, which waits for the lock until no job of the scope is left.
+    Clients take turns. The queue's task never waits for the lock of a history scope: a scope that another process has
+    locked gets its own task, which waits for the lock and runs until the scope has no jobs.
     """
 
     def __init__(self, store: Store, clock: Clock, limits: QueueLimits) -> None:
@@ -154,18 +153,18 @@ class CommitQueue:
         self._committed_at = 0.0
 
     def enter(self, client: int) -> None:
-        """Admit a request that will change something; `leave` must follow when it was answered.
+        """Admit a request that will change something; call `leave` once it is answered.
 
         Raises
         ------
         Overloaded
-            When its estimated wait is too long.
+            If its estimated wait is too long.
         """
         now = asyncio.get_running_loop().time()
         self._admission.enter(client, waited=self._requests.waited(client, now), now=now)
 
     def leave(self, client: int) -> None:
-        """End a request that was admitted."""
+        """Release an admitted request."""
         self._admission.leave(client)
 
     async def change(
@@ -183,25 +182,25 @@ class CommitQueue:
         *,
         background: bool = False,
     ) -> Done[T]:
-        """Carry out a job in a transaction under the lock of its owner's history scope.
+        """Run a job in a transaction under the lock of its owner's history scope.
 
         Parameters
         ----------
         item : Item
-            What `kind` carries out.
+            Passed to `kind.run`.
         record : IdempotencyRecord, optional
-            Under which the answer is recorded, so that a repeated request is not carried out again.
+            Records the answer, so that a repeated request does not run again.
         background : bool
-            Whether the job takes only the background share of a batch while requests wait.
+            Limit the job to the background share of a batch while requests wait.
 
         Raises
         ------
         AlreadyAnswered
-            When the record is in the database.
+            If the record is in the database.
         RequestError
-            What the job raised, or `Unavailable` when nothing was committed in time.
+            Raised by the job, or `Unavailable` if nothing was committed in time.
         StoreUnavailable
-            When the database can't be written.
+            If the database can't be written.
         """
         loop = asyncio.get_running_loop()
         job = Job(
@@ -224,18 +223,18 @@ class CommitQueue:
             deadline.cancel()
 
     async def close(self) -> None:
-        """Wait until every job was answered."""
+        """Wait until every job is answered."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for a transaction."""
+        """Number of requests waiting for a transaction."""
         return len(self._requests)
 
     @property
     def oldest_waits(self) -> float:
-        """For how many seconds the oldest request has waited for a transaction; 0 when none waits."""
+        """Seconds that the oldest request has waited for a transaction; 0 if none waits."""
         return self._requests.longest_waited(asyncio.get_running_loop().time())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -244,7 +243,7 @@ class CommitQueue:
         task.add_done_callback(self._tasks.discard)
 
     async def _run(self) -> None:
-        """Commit batch after batch, except those of contended scopes."""
+        """Commit batches until none is left, except those of contended scopes."""
         without = self._contended
         try:
             while scopes := dict.fromkeys(
@@ -257,7 +256,7 @@ class CommitQueue:
             self._running = False
 
     async def _run_contended(self, scope: str) -> None:
-        """Commit batch after batch of one scope, waiting for its lock each time."""
+        """Commit batches of one scope until none is left, waiting for its lock each time."""
         try:
             while self._requests.waits_in(scope) or self._background.waits_in(scope):
                 await self._commit_next([scope], wait=True)
@@ -265,14 +264,14 @@ class CommitQueue:
             self._contended.discard(scope)
 
     async def _commit_next(self, scopes: Sequence[str], *, wait: bool) -> bool:
-        """Commit and answer a batch; returns False where other processes hold the locks of all scopes.
+        """Commit and answer a batch; returns False if other processes hold the locks of all scopes.
 
-        Jobs are taken when the locks are held: until then they can become late, or be given up.
+        Jobs are taken once the locks are held: until then they can become late or be cancelled.
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
         steps: list[Step] = []
-        # Requests that have arrived but were not read yet come into this batch rather than the next.
+        # Let requests that have arrived be read, so that they join this batch.
         await asyncio.sleep(0)
         try:
             async with self._store.writing(scopes, wait=wait) as transaction:
@@ -293,7 +292,7 @@ class CommitQueue:
         return bool(transaction.locked)
 
     def _set_aside(self, scopes: Sequence[str]) -> None:
-        """Give scopes that other processes have locked a task of their own, or their next turn."""
+        """Give scopes that other processes have locked their own tasks, or move them to the end."""
         free = _CONTENDED - len(self._contended)
         for scope in scopes[:free]:
             self._contended.add(scope)
@@ -301,9 +300,9 @@ class CommitQueue:
         self._requests.pass_turn(scopes[free:])
 
     def _take(self, scopes: Collection[str]) -> list[Step]:
-        """Take all late jobs, then a batch of others; those whose callers gave up are dropped.
+        """Take all late jobs, then a batch of others; drops those whose callers gave up.
 
-        A whole batch is for background jobs only while no requests wait.
+        Background jobs may fill a batch only while no requests wait.
         """
         before = asyncio.get_running_loop().time() - self._limits.scoring_seconds
         late = [(job, job.kind.late) for job in self._requests.take_late(scopes, before)]
@@ -324,7 +323,7 @@ class CommitQueue:
         return steps
 
     async def _bisect(self, steps: Sequence[Step], error: Exception) -> None:
-        """Halve a batch whose transaction failed, so that one bad job does not fail the rest."""
+        """Split a batch whose transaction failed, so that one bad job does not fail the rest."""
         if isinstance(error, StoreUnavailable):
             _answer(steps, [error] * len(steps))
         elif len(steps) == 1:
@@ -352,7 +351,7 @@ class CommitQueue:
             _answer(steps, results)
 
     async def _apply(self, transaction: Transaction, steps: Sequence[Step]) -> list[Done[Any] | Exception]:
-        """Carry out jobs, those that are carried out alike in one call, and record their answers."""
+        """Run jobs, one call for all that share a function, and record their answers."""
         now = self._clock.now()
         recorded = {job.record.digest: job for job, _ in steps if job.record is not None}
         answered = await find_answered(transaction, list(recorded), now) if recorded else {}

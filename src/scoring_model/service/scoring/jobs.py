@@ -1,4 +1,4 @@
-"""Jobs of the commit queue: how they are carried out, how they wait, and their results."""
+"""Jobs of the commit queue: how they run, how they wait, and their results."""
 
 import asyncio
 from collections import deque
@@ -23,11 +23,11 @@ class Done(Generic[T]):
     value : T
         What the caller gets: a row, or the resource itself.
     resource : bytes
-        Identifier of what was changed.
+        Identifier of the changed resource.
     status : int
         201, 202 or 200; recorded for the answer to a repeated request.
     answer : bytes, optional
-        Sealed answer, where it can't be made again from the resource.
+        Sealed answer, if it can't be rebuilt from the resource.
     """
 
     value: T
@@ -40,12 +40,12 @@ Change = Callable[[Transaction], Awaitable[Done[T]]]
 """Changes something in a transaction. It may raise a `RequestError` as long as it has written nothing."""
 
 Run = Callable[[Transaction, Sequence[Item]], Awaitable[Sequence[Done[T] | Exception]]]
-"""Carries out the items of several jobs in a transaction; one result for each."""
+"""Runs the items of several jobs in a transaction and returns one result for each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobKind(Generic[Item, T]):
-    """How the jobs of one kind are carried out.
+    """The functions that run jobs of one kind.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class JobKind(Generic[Item, T]):
     run : Run
         All jobs of the kind in a batch share one call.
     late : Run, optional
-        Replaces `run` for jobs that have waited for longer than `QueueLimits.scoring_seconds`. Any number of them
-        fits into a batch.
+        Replaces `run` for jobs that have waited longer than `QueueLimits.scoring_seconds`. A batch takes any number
+        of them.
     failed : Run, optional
-        Replaces `run` for a job whose transaction failed although it was alone; without it the error is the answer.
+        Replaces `run` for a job whose transaction failed without other jobs in it; by default the error is returned.
     last : bool
-        Whether the other jobs of a batch come first: what they erase or add is known then.
+        Run after the other jobs of a batch, so that it sees what they erase or add.
     """
 
     doing: str
@@ -74,18 +74,18 @@ class Owner(Protocol):
 
     @property
     def client(self) -> int:
-        """Clients take turns."""
+        """The number of the client, for round robin."""
         ...
 
     @property
     def history_scope(self) -> str:
-        """The history scope whose lock is needed."""
+        """The history scope to lock."""
         ...
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Job:
-    """An item that waits to be carried out since an instant of the event loop's clock."""
+    """A queued item; `queued_at` is on the event loop's clock."""
 
     client: int
     history_scope: str
@@ -101,25 +101,23 @@ class FairQueue:
 
     Notes
     -----
-    Not last in, first out, which keeps the newest jobs fresh under overload: the old ones would all be answered late.
+    Last in, first out would keep the newest jobs fast under overload, but answer all older ones late.
     """
 
     def __init__(self) -> None:
-        self._clients: dict[
-            int, deque[Job]
-        ] = {}  # in the order of their turns; all jobs of a client share a scope
+        self._clients: dict[int, deque[Job]] = {}  # next turn first; all jobs of a client share a scope
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def push(self, job: Job) -> None:
-        """Add a job behind those of its client."""
+        """Append a job to the queue of its client."""
         self._clients.setdefault(job.client, deque()).append(job)
         self._count += 1
 
     def scopes(self, most: int, *, without: Container[str] = ()) -> list[str]:
-        """The history scopes of the clients whose turn is next, apart from some."""
+        """Return up to `most` history scopes of the clients whose turn is next, leaving out those in `without`."""
         found: dict[str, None] = {}
         for jobs in self._clients.values():
             if len(found) == most:
@@ -129,16 +127,16 @@ class FairQueue:
         return list(found)
 
     def waits_in(self, scope: str) -> bool:
-        """Whether a job of a scope waits."""
+        """Return True if a job of the scope is waiting."""
         return any(jobs[0].history_scope == scope for jobs in self._clients.values())
 
     def pass_turn(self, scopes: Container[str]) -> None:
-        """Put the clients of some scopes behind the others."""
+        """Move the clients of these scopes behind the others."""
         for client in [client for client, jobs in self._clients.items() if jobs[0].history_scope in scopes]:
             self._clients[client] = self._clients.pop(client)
 
     def take(self, scopes: Container[str]) -> Job | None:
-        """Remove the job whose turn it is among those of some scopes; None where none waits."""
+        """Remove and return the next job of these scopes; None if there is none."""
         for client, jobs in self._clients.items():
             if jobs[0].history_scope in scopes:
                 job = jobs.popleft()
@@ -150,7 +148,7 @@ class FairQueue:
         return None
 
     def take_late(self, scopes: Container[str], before: float) -> list[Job]:
-        """Remove the jobs of some scopes that were pushed before an instant and are carried out otherwise when late."""
+        """Remove and return the jobs of these scopes that were queued before an instant and have a `late` handler."""
         found: list[Job] = []
         for client, jobs in list(self._clients.items()):
             if jobs[0].history_scope not in scopes or jobs[0].queued_at >= before:
@@ -166,12 +164,12 @@ class FairQueue:
         return found
 
     def waited(self, client: int, now: float) -> float:
-        """For how many seconds the oldest job of a client has waited; 0 when none waits."""
+        """Return the seconds that the oldest job of a client has waited; 0 if there is none."""
         jobs = self._clients.get(client)
         return now - jobs[0].queued_at if jobs else 0.0
 
     def longest_waited(self, now: float) -> float:
-        """For how many seconds the oldest job of all has waited; 0 when none waits."""
+        """Return the seconds that the oldest job has waited; 0 if there is none."""
         return now - min((jobs[0].queued_at for jobs in self._clients.values()), default=now)
 
 

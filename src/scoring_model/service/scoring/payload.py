@@ -1,4 +1,4 @@
-"""What a verification stores of its request and its decision, before it is sealed."""
+"""Packing of the data that a verification stores sealed: signals, subject and feature row."""
 
 import struct
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ _HEAD: Final = struct.Struct("<?I")  # whether a row follows, bytes of JSON
 
 
 def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, row: bytes | None) -> bytes:
-    """Pack signals (None where they were removed), subject and feature row.
+    """Pack signals (None if they were removed), subject and feature row.
 
     Returns
     -------
@@ -22,7 +22,7 @@ def pack_stored(signals: Mapping[str, object] | None, subject_id: str | None, ro
 
 
 def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes | None]:
-    """Read what `pack_stored` wrote: equal values of equal types; no signals where they were removed."""
+    """Unpack the result of `pack_stored`, with equal values and types; no signals if they were removed."""
     has_row, length = _HEAD.unpack_from(packed)
     end = _HEAD.size + length
     parts: tuple[dict[str, Any] | None, str | None] = from_json(packed[_HEAD.size : end], cache_strings=False)
@@ -31,5 +31,5 @@ def unpack_payload(packed: bytes) -> tuple[dict[str, object], str | None, bytes 
 
 
 def signals_are_gone(packed: bytes) -> bool:
-    """Whether the signals of a payload were removed."""
+    """Return True if the signals of a payload were removed."""
     return packed[_HEAD.size : _HEAD.size + 5] == b"[null"

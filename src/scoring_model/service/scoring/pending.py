@@ -1,4 +1,4 @@
-"""Finishes PENDING verifications: each is leased to the first process that takes it."""
+"""Finishes PENDING verifications; each is leased to one process at a time."""
 
 import asyncio
 from contextlib import suppress
@@ -14,13 +14,13 @@ from scoring_model.service.scoring.scoring import MAX_ATTEMPTS, Scoring
 from scoring_model.service.store import Store, StoreUnavailable
 
 LEASE: Final = 30_000_000
-"""Microseconds for which a process has a row to itself."""
+"""Microseconds for which a row is leased to a process."""
 
 MOST_LEASES: Final = 10
-"""Leases after which a row that was never finished becomes an ERROR: it may be what crashes processes."""
+"""Number of leases after which an unfinished row becomes an ERROR: it may crash processes."""
 
 _AT_ONCE: Final = 32
-"""Rows that are leased together: the background share finishes them before their commit times out."""
+"""Rows per lease: few enough for the background share to finish them before their commit times out."""
 
 
 class _Owner(NamedTuple):
@@ -29,7 +29,7 @@ class _Owner(NamedTuple):
 
 
 class PendingWork:
-    """Finishes PENDING verifications of the whole database; waits for `interval` seconds after finding none."""
+    """Finishes PENDING verifications of the whole database; waits `interval` seconds when there are none."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class PendingWork:
             try:
                 found = await self.step()
             except (StoreUnavailable, RequestError):
-                found = 0  # the next step finds it
+                found = 0  # the next step retries
             except Exception as error:
                 log_fault("finishing pending verifications", error)
                 found = 0
@@ -62,14 +62,14 @@ class PendingWork:
                 await asyncio.sleep(self._interval)
 
     async def step(self) -> int:
-        """Lease some PENDING verifications and finish them; returns how many.
+        """Lease some PENDING verifications and finish them; returns their number.
 
         While requests wait, the queue limits their share.
         """
         now = self._clock.now()
         async with self._store.writing([]) as transaction:
             taken = await transaction.lease_pending(now, now + LEASE, _AT_ONCE)
-            # Counted before the attempt, so that a row that crashes the process is counted too.
+            # Count before the attempt, so that an attempt that crashes the process counts too.
             rows = [row._replace(attempts=row.attempts + 1, leased_until=now + LEASE) for row in taken]
             if rows:
                 await transaction.settle(rows)
@@ -80,7 +80,7 @@ class PendingWork:
         return len(rows)
 
     async def _finish(self, row: VerificationRow, history_scope: str) -> None:
-        """Make one attempt; its failure does not stop those of other rows."""
+        """Make one attempt; a failure does not affect other rows."""
         try:
             await self._attempt(row, history_scope)
         except (StoreUnavailable, Unavailable):
@@ -97,21 +97,21 @@ class PendingWork:
                 candidate = await self._candidates.pending(row, history_scope)
             except Invalid:
                 if row.attempts < MAX_ATTEMPTS:
-                    return  # another process may serve the model that it needs
+                    return  # another process may serve the model it needs
         if candidate is None:
             await self._fail(row, history_scope)
         else:
             await self._queue.submit(candidate, self._scoring.jobs, candidate, background=True)
 
     async def _fail(self, row: VerificationRow, history_scope: str) -> None:
-        with suppress(StoreUnavailable, Unavailable):  # the next step finds it
+        with suppress(StoreUnavailable, Unavailable):  # the next step retries
             owner = _Owner(row.client, history_scope)
             await self._queue.change(owner, lambda transaction: self._scoring.fail(transaction, row))
 
     async def _take_back(self, row: VerificationRow, history_scope: str) -> None:
-        """Do not count an attempt that failed because something was unavailable."""
+        """Uncount an attempt that failed because something was unavailable."""
         with suppress(StoreUnavailable):
-            # Erasures hold this lock too, so that nothing erased is written back.
+            # Erasures hold the same lock: no erased value is written back.
             async with self._store.writing([history_scope]) as transaction:
                 found = await transaction.verification(row.client, row.id)
                 if found is not None and found.attempts:

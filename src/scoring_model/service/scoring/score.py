@@ -1,6 +1,6 @@
-"""Scores a batch of candidates from the history that they see.
+"""Scores a batch of candidates from their history.
 
-The event time of a candidate is later than everything that it sees: the committed events under its link keys, and
+The event time of a candidate is later than all events in its history: the committed ones under its link keys, and
 the candidates before it in the batch.
 """
 
@@ -30,19 +30,19 @@ SKEW: Final = 5_000_000
 """Microseconds by which the newest event of a history may be ahead of the clock."""
 
 LONGEST_RETRY: Final = 60
-"""The most seconds of `Retry-After` when a history is ahead of the clock: an operator may repair it sooner."""
+"""Maximum `Retry-After` in seconds when a history is ahead of the clock: an operator may repair it sooner."""
 
 
 class History:
     """Earlier events by link hash: the committed ones, and the candidates that come earlier in the batch.
 
-    The latest come first; amounts are unmasked.
+    Latest first; amounts are unmasked.
     """
 
     def __init__(self, matrix: FeatureMatrix, masks: Masks, scopes: Mapping[bytes, str]) -> None:
         self._matrix = matrix
         self._masks = masks
-        self._scopes = scopes  # of each hash
+        self._scopes = scopes  # by hash
         self._events: dict[bytes, list[Past]] = {value: [] for value in scopes}
         self._full: list[bytes] = []  # hashes that may have more events than were read
 
@@ -56,9 +56,9 @@ class History:
         masks: Masks,
         clock: Clock,
     ) -> Self:
-        """Read the latest events under every link key of the candidates, once for all of them.
+        """Read the latest events under all link keys of the candidates in one query.
 
-        These are all that windows see, but for delayed ones: see `read_older`.
+        Only delayed windows need older events: see `read_older`.
         """
         scopes = {value: c.history_scope for c in candidates for _, value in c.links.hashes}
         history = cls(matrix, masks, scopes)
@@ -72,7 +72,7 @@ class History:
         return history
 
     async def read_older(self, transaction: Transaction, placed: Sequence["Placed"]) -> None:
-        """Read what delayed windows see behind the latest events of hashes that have many."""
+        """Read the older events that delayed windows need, for hashes with more events than `read` returns."""
         delay = self._matrix.settings.links.delay
         delayed = {name for name, spec in self._matrix.specs.items() if spec.delayed}
         wanted = {value for one in placed for name, value in one.candidate.links.hashes if name in delayed}
@@ -92,12 +92,12 @@ class History:
             self._events[value] += [event for event in older if event[0] < oldest]
 
     def event_time(self, candidate: Candidate, present: int) -> int:
-        """Give a candidate its event time, later than everything under its link keys.
+        """Return an event time for a candidate, later than every event under its link keys.
 
         Raises
         ------
         Unavailable
-            When its history is too far ahead of the present.
+            If its history is too far ahead of the present.
         """
         seen = [self._events[value] for _, value in candidate.links.hashes]
         newest = max((events[0][0] for events in seen if events), default=present - 1)
@@ -106,16 +106,17 @@ class History:
         return max(present, newest + 1)
 
     def counts(self, candidate: Candidate, instant: int) -> dict[str, Counts]:
-        """Count what a candidate at an instant sees under each of its link keys."""
+        """Count the events before an instant under each link key of a candidate."""
         return {
             name: count_before(self._events[value], at=instant, spec=self._matrix.specs[name])
             for name, value in candidate.links.hashes
         }
 
     def add(self, candidate: Candidate, instant: int) -> list[LinkRow]:
-        """Make a candidate visible to those after it; returns its link records.
+        """Add a candidate to the history of later ones and return its link records.
 
-        A candidate without a value but references is scored, but it is no record of a file, and so none of a history.
+        A candidate that has only references is scored but gets no link records, just as such a row of a file is
+        no record.
         """
         if candidate.request.identity_id is None and is_empty(candidate.values):
             return []
@@ -164,7 +165,7 @@ class Score:
     features : bytes
         The feature row, float64.
     reasons : str
-        Codes with commas between them, the strongest first.
+        Comma-separated codes, strongest first.
     """
 
     instant: int
@@ -187,13 +188,13 @@ class Placed:
 def place(
     candidates: Sequence[Candidate], history: History, *, clock: Clock
 ) -> tuple[list[Placed], dict[bytes, Unavailable]]:
-    """Give candidates their event times in their order, and make each visible to those after it.
+    """Assign event times to candidates in order, and add each to the history of those after it.
 
     Returns
     -------
     placed : list of Placed
     refused : dict of bytes to Unavailable
-        By id, the candidates whose history is too far ahead of the clock.
+        The candidates whose history is too far ahead of the clock, by id.
     """
     placed, refused = [], {}
     for candidate in candidates:
@@ -208,7 +209,7 @@ def place(
 
 
 def score(placed: Sequence[Placed], history: History, *, scorer: Scorer) -> dict[bytes, Score]:
-    """Score candidates that have their event times; by id."""
+    """Score placed candidates; returns scores by candidate id."""
     if not placed:
         return {}
     rows: list[FloatArray] = [

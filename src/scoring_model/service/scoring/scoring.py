@@ -1,7 +1,7 @@
 """Scores verifications inside a transaction: reads keys and history, scores, and writes rows, links and events.
 
-The locks of the candidates' history scopes are held. A candidate without link records, since it is no record of a
-file, is seen by no other one.
+The caller holds the locks of the candidates' history scopes. A candidate without link records is in no other
+candidate's history.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from scoring_model.service.scoring.score import History, Score, place, score
 from scoring_model.service.store import Transaction
 
 MAX_ATTEMPTS: Final = 3
-"""After so many failed attempts a verification is an ERROR."""
+"""Failed attempts after which a verification becomes an ERROR."""
 
 KEY_RETRY_SECONDS: Final = 5
 """`Retry-After` while a key-encryption key is missing: another process may have rotated it."""
@@ -44,20 +44,20 @@ class PersonKey(NamedTuple):
 
 @dataclass(slots=True)
 class _Batch:
-    """Candidates as they stand under the lock.
+    """The state of the candidates under the lock.
 
     Parameters
     ----------
     open : list of Candidate
-        Those that can be scored.
+        The candidates that can be scored.
     keys : dict of bytes to PersonKey
-        Of these, by the id of the candidate.
+        Keys of the open candidates, by candidate id.
     new_keys : list of PersonKeyRow
-        Keys of persons without one; not written yet.
+        New keys, for persons without one; not written yet.
     results : dict of bytes to VerificationRow or RequestError
-        By the id of the candidate; at first of those that can't be scored.
+        By candidate id; initially only those that can't be scored.
     links : dict of bytes to list of LinkRow
-        By the id of the candidate, of those that were scored.
+        Link records of scored candidates, by candidate id.
     """
 
     candidates: list[Candidate]
@@ -86,7 +86,7 @@ class Scoring:
         self._clock = clock
 
     async def score(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
-        """Score candidates in their order."""
+        """Score candidates in order."""
         batch = await self._read(transaction, candidates)
         matrix = self.scorer.matrix
         history = await History.read(
@@ -105,16 +105,16 @@ class Scoring:
         return await _write(transaction, batch)
 
     async def postpone(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
-        """Keep candidates as PENDING without an attempt."""
+        """Store candidates as PENDING without counting an attempt."""
         return await self._keep(transaction, candidates, attempts=0)
 
     async def count_failure(self, transaction: Transaction, candidates: Sequence[Candidate]) -> Results:
-        """Keep candidates as PENDING after a failed attempt; after the last one they are an ERROR."""
+        """Store candidates as PENDING after a failed attempt, or as ERROR after the last one."""
         return await self._keep(transaction, candidates, attempts=1)
 
     async def fail(self, transaction: Transaction, row: VerificationRow) -> Done[VerificationRow]:
-        """Make an ERROR of a PENDING row that can't be scored."""
-        # It may have been erased since it was read.
+        """Set a PENDING row that can't be scored to ERROR."""
+        # Its person may have been erased since it was read.
         row = await transaction.verification(row.client, row.id) or row
         failed = _failed(row, self._clock.now())
         if await transaction.settle([failed]):
@@ -130,9 +130,9 @@ class Scoring:
         return await _write(transaction, batch)
 
     async def _read(self, transaction: Transaction, candidates: Sequence[Candidate]) -> _Batch:
-        """Read PENDING rows again, and the keys of all candidates.
+        """Reload PENDING rows and read the keys of all candidates.
 
-        When another process has finished a row, it must get no link records again.
+        A row that another process has finished must not get link records twice.
         """
         batch = _Batch(list(candidates))
         for at, candidate in enumerate(candidates):
@@ -205,7 +205,7 @@ class Scoring:
 
 
 def _row(candidate: Candidate, key: PersonKey, features: bytes | None) -> VerificationRow:
-    """The row of a candidate as it is while PENDING, with its sealed payload."""
+    """Return the PENDING row of a candidate, with its sealed payload."""
     request = candidate.request
     packed = pack_stored(request.signals or {}, request.subject_id, features)
     return VerificationRow(
@@ -242,7 +242,7 @@ def _failed(row: VerificationRow, now: int) -> VerificationRow:
 
 
 async def _write(transaction: Transaction, batch: _Batch) -> Results:
-    """Write the results of a batch; another process may have finished a pending row, which is left as it is."""
+    """Write the results of a batch; pending rows that another process has finished stay unchanged."""
     rows = [(c, row) for c in batch.candidates if isinstance(row := batch.results[c.id], VerificationRow)]
     fresh = [row for c, row in rows if c.pending is None]
     held = [row for c, row in rows if c.pending is not None and not _is_finished(c.pending)]

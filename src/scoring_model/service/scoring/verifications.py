@@ -1,4 +1,4 @@
-"""Verifications: created, read, their signals erased, and their decisions replayed."""
+"""Operations on verifications: create, read, erase signals, and replay decisions."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ _AS_PENDING: Final[dict[str, object]] = {
     "reason_codes": (),
     **dict.fromkeys(("scoring_outcome", "scoring_score", "model_version", "policy_version", "completed_at")),
 }
-"""What the answer 202 showed of a verification that has a decision by now."""
+"""The fields that the 202 response had, for a verification that was completed since."""
 
 
 class Verifications:
@@ -43,8 +43,7 @@ class Verifications:
     Parameters
     ----------
     bundles : iterable of BundleRow
-        Every bundle that ever served, as far as this process knows: a decision keeps the sentences of the bundle that
-        made it.
+        Every bundle known to have served: a decision keeps the reason texts of the bundle that made it.
     """
 
     def __init__(
@@ -77,9 +76,9 @@ class Verifications:
         Raises
         ------
         Invalid
-            When the body breaks a rule, or names an identity or a verification that the client does not have.
+            If the body breaks a rule, or refers to an identity or verification that the client does not have.
         IdentityNotValidated
-            When the identity is not validated, or was erased meanwhile.
+            If the identity is not validated, or was erased in the meantime.
         """
 
         async def action(record: IdempotencyRecord | None) -> Answer[Verification]:
@@ -102,7 +101,7 @@ class Verifications:
         Raises
         ------
         NotFound
-            When the client has none of this id.
+            If the client has no verification with this id.
         """
         async with self._store.reading() as reader:
             row = await reader.verification(caller.client, resource)
@@ -112,7 +111,7 @@ class Verifications:
             return self._shown(row, await self._persons.subject(reader, row))
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Verification:
-        """Erase the person of a verification; its decision stays. A second erasure changes nothing."""
+        """Erase the person of a verification and keep its decision. Idempotent."""
 
         async def change(transaction: Transaction) -> Done[VerificationRow]:
             row = await transaction.verification(caller.client, resource)
@@ -127,7 +126,7 @@ class Verifications:
         return self._shown(done.value, None)
 
     def _shown(self, row: VerificationRow, subject: str | None) -> Verification:
-        """A row as its client sees it: with code and sentence of each reason, strongest first."""
+        """Return a row as its client sees it, with the code and text of each reason, strongest first."""
         previous = row.previous_id
         reasons: tuple[ReasonCode, ...] = ()
         if row.reasons:
@@ -150,7 +149,7 @@ class Verifications:
         )
 
     async def _find_sentences(self, reader: Reader, row: VerificationRow) -> None:
-        """Read the bundles again if that of a verification is unknown: another process may serve it."""
+        """Reload the bundles if that of the verification is unknown: another process may serve it."""
         if row.reasons and (row.model_version, row.policy_version) not in self._sentences:
             self._learn(await reader.bundles())
 
@@ -168,26 +167,26 @@ class Replay(StrEnum):
 
 
 class NotReplayable(ValueError):
-    """There is no decision to replay, or the bundle that decided or the master key is missing."""
+    """There is no decision to replay, or its bundle or the master key is missing."""
 
 
 async def replay(
     store: Store, keyring: Keyring, resource: bytes, *, find: Callable[[str, str | None], Path | None]
 ) -> Replay:
-    """Decide about a verification again and compare.
+    """Recompute the decision of a verification and compare it with the stored one.
 
     Parameters
     ----------
     resource : bytes
         Identifier of a verification of any client.
     find : callable
-        Path of the bundle with a model version and a policy version, or None.
+        Returns the path of the bundle with a model version and a policy version, or None.
 
     Returns
     -------
     Replay
-        SAME when score, outcome, reasons and the digest of the feature row are what they were; ERASED when the
-        person's key is gone. DIFFERENT also when a sealed value does not open: its bytes were changed.
+        SAME if score, outcome, reasons and the digest of the feature row are unchanged; ERASED if the person's key was
+        deleted; otherwise DIFFERENT, also if a sealed value can't be decrypted because its bytes were changed.
 
     Raises
     ------
@@ -204,7 +203,7 @@ async def replay(
         try:
             key = None if row.payload is None else await persons.key_of(reader, row.key_id)
         except Unavailable:
-            raise NotReplayable("its key is under a master key that the source does not give") from None
+            raise NotReplayable("its key is under a master key that the source lacks") from None
     if key is None:
         return Replay.ERASED
     try:
@@ -216,7 +215,7 @@ async def replay(
     path = find(row.model_version or "", row.policy_version)
     if path is None:
         raise NotReplayable(
-            f"the bundle of model {row.model_version} with policy {row.policy_version} is not there"
+            f"the bundle of model {row.model_version} with policy {row.policy_version} is missing"
         )
     decision = Decider.load(path).decide_row(np.frombuffer(packed, dtype=np.float64))
     codes = ",".join(reason.code for reason in decision.reasons)

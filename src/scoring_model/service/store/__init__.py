@@ -1,7 +1,7 @@
-"""The database of the service, a file of SQLite or a PostgreSQL server.
+"""The database of the service: a SQLite file or a PostgreSQL server.
 
-`Store` gives a `Reader` of what has been committed, or a `Transaction`. What belongs to one kind of database is loaded
-when that kind is opened.
+`Store` opens a `Reader` of committed data, or a `Transaction`. The modules of each kind of database are imported when
+that kind is opened.
 """
 
 import fcntl
@@ -67,25 +67,25 @@ _CONNECTIONS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class SqliteAddress:
-    """A file of SQLite; without a path, a database that is private to the process and removed when it is closed."""
+    """A SQLite file; without a path, a private database of the process that is removed on close."""
 
     path: Path | None
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """A database of a PostgreSQL server, by its URL, which may hold a password."""
+    """A PostgreSQL database, by its URL, which may contain a password."""
 
     dsn: str = field(repr=False)
 
 
 def parse_address(url: str) -> SqliteAddress | PostgresAddress:
-    """Read the URL of a database, as SQLAlchemy and libpq write them.
+    """Parse the URL of a database, in the format of SQLAlchemy and libpq.
 
     Raises
     ------
     BadAddress
-        If it is of neither kind.
+        If the URL is of neither kind.
 
     Examples
     --------
@@ -104,10 +104,9 @@ def parse_address(url: str) -> SqliteAddress | PostgresAddress:
 
 @contextmanager
 def serving(url: str) -> Iterator[None]:
-    """Be the only process that serves a file of SQLite. Any number may serve a database of PostgreSQL.
+    """Ensure that only one process serves a SQLite file. Any number may serve a PostgreSQL database.
 
-    The lock is one of the kernel on a file beside the database, so it ends with the process. Other commands don't
-    ask for it.
+    The lock is a kernel lock on a file next to the database, so it ends with the process. Other commands ignore it.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def serving(url: str) -> Iterator[None]:
         yield
         return
     path = address.path.resolve()
-    with _lock_file(path.with_name(path.name + ".lock")) as lock:  # closing it ends the lock
+    with _lock_file(path.with_name(path.name + ".lock")) as lock:  # closing it releases the lock
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -147,28 +146,28 @@ async def open_store(
     Parameters
     ----------
     url : str
-        ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``postgresql://...``, or ``sqlite://`` for a database
-        in a temporary folder that is private to the process, does not wait for the disk and is gone when it is
-        closed: for trials and benchmarks.
+        ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``postgresql://...``, or, for trials and benchmarks,
+        ``sqlite://``: a private database in a temporary directory that does not wait for the disk and is removed on
+        close.
     create : bool
-        Whether a database without tables gets them. Tables of another version are refused all the same.
+        Create the tables if there are none. Tables of another version are refused in any case.
     seconds : float
-        How long a call waits for others (another process that writes, a connection, an answer of the server)
-        before `StoreUnavailable`.
+        How long a call waits (for another writer, a connection, an answer of the server) before it raises
+        `StoreUnavailable`.
     connections : int
-        At most so many to a server, and one for token buckets.
+        Maximum number of connections to a server, plus one for token buckets.
 
     Returns
     -------
     Store
-        It belongs to the running event loop.
+        Bound to the running event loop.
 
     Raises
     ------
     BadAddress
-        If the URL is of no kind that is known.
+        If the URL is of an unknown kind.
     SchemaRefused
-        If the tables are not those of this version; the text names the command that helps.
+        If the tables have another version; the message names the command to run.
     NotDurable
         If the database does not wait for the disk.
     StoreUnavailable
@@ -187,14 +186,14 @@ async def open_store(
 
 
 async def migrate(url: str, *, seconds: float = _SECONDS) -> None:
-    """Bring the tables of a database to this version. An empty one gets them; one that has them is left alone.
+    """Migrate the tables of a database to this version, or create them. Does nothing if they are up to date.
 
     Parameters
     ----------
     url : str
         As for `open_store`.
     seconds : float
-        How long to wait for those who are writing.
+        How long to wait for other writers.
 
     Raises
     ------

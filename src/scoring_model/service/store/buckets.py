@@ -1,8 +1,8 @@
-"""Token buckets: in memory, where one process serves a file of SQLite, and in an unlogged table of a server.
+"""Token buckets: in memory for SQLite, which one process serves, and in an unlogged table for PostgreSQL.
 
-A bucket holds at most `capacity` tokens and gains `per_second` of them every second. With a capacity of what a
-client may do in a period, and that capacity a period as its rate, a client that never does more in any period is
-never refused, however its requests bunch; and never do more than `capacity + rate * t` pass in a time t.
+A bucket holds at most `capacity` tokens and gains `per_second` tokens per second. If the capacity is the quota of a
+period and the rate is quota per period, a client that stays within its quota in every period is never refused, however
+bursty its requests; and at most `capacity + rate * t` requests pass in a time t.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from scoring_model.service.store.postgres_connection import Connection
 
 SLACK: Final = 1e-6
-"""By how many tokens a bucket may be overdrawn: more than rounding can take from a client that keeps to its quota.
-What is overdrawn is owed, so that it does not add up."""
+"""Tokens by which a bucket may be overdrawn: more than a client within its quota can lose by rounding. The overdraft is
+owed, so it does not accumulate."""
 
 MOST_BUCKETS: Final = 65_536
-"""In memory. Of more, the one that was drawn from longest ago is forgotten, as if it were full again."""
+"""Maximum number of buckets in memory; the least recently used is evicted, which makes it full again."""
 
 _SECOND: Final = 1_000_000
 
@@ -58,13 +58,13 @@ class Bucket:
     Parameters
     ----------
     allowed : bool
-        Whether there was one.
+        Whether a token was available.
     left : int
         Whole tokens left.
     full_in : float
-        Seconds until it is full again.
+        Seconds until the bucket is full.
     next_in : float
-        Seconds until there is a token; 0 when there is one.
+        Seconds until a token is available; 0 if one is.
     """
 
     allowed: bool
@@ -74,7 +74,7 @@ class Bucket:
 
     @classmethod
     def of(cls, tokens: float, *, allowed: bool, capacity: int, per_second: float) -> Self:
-        """Make it of the tokens that are left."""
+        """Create it from the tokens left."""
         left = math.floor(tokens + SLACK)
         return cls(
             allowed=allowed,
@@ -85,17 +85,17 @@ class Bucket:
 
 
 class MemoryBuckets:
-    """The buckets of one process. They are full again when it starts again."""
+    """The buckets of one process. A restart makes them full."""
 
     def __init__(self) -> None:
-        # Tokens, at least -`SLACK`, and their instant; the one that was drawn from longest ago comes first.
+        # Tokens, at least -`SLACK`, and their instant; least recently used first.
         self._levels: dict[bytes, tuple[float, int]] = {}
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
         """See `Store.take`.
 
-        A clock that steps back a little gains nothing. A state further ahead than a full refill takes comes from a
-        clock that was wrong: the bucket starts anew.
+        A clock that steps back slightly adds no tokens. A state that is ahead by more than a full refill comes from a
+        wrong clock: the bucket is reset.
         """
         tokens, at = self._levels.pop(key, (float(capacity), now))
         if at - now > capacity / per_second * _SECOND:
@@ -121,15 +121,15 @@ class _Wish(NamedTuple):
 
 
 class BucketTable:
-    """The buckets of one database of a server.
+    """The buckets in a PostgreSQL database.
 
-    Requests that come while a statement runs share the next one, so that any number at once costs one or two round
-    trips. The statement computes what `MemoryBuckets.take` does.
+    Requests that arrive while a statement runs share the next one, so that any number of concurrent requests costs one
+    or two round trips. The statement computes the same as `MemoryBuckets.take`.
 
     Parameters
     ----------
     connect : callable
-        Opens a connection of its own that does not wait for the disk.
+        Opens a separate connection that does not wait for the disk.
     """
 
     def __init__(self, connect: "Callable[[], Awaitable[Connection]]") -> None:
@@ -149,7 +149,7 @@ class BucketTable:
         return await wish.answer
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Wait for the running statement and close the connection."""
         if self._task is not None:
             await asyncio.wait((self._task,))
         if self._connection is not None:
@@ -171,7 +171,7 @@ class BucketTable:
                     raise
 
     def _gather(self) -> list[_Wish]:
-        """Take the waiting requests; a bucket that is requested with two rates gets one of them at a time."""
+        """Take the waiting requests; a bucket requested with two rates is processed for one rate at a time."""
         rates: dict[bytes, tuple[int, float]] = {}
         taken: list[_Wish] = []
         left: list[_Wish] = []
@@ -198,13 +198,13 @@ class BucketTable:
         for key, tokens, granted in rows:
             _share(groups[key], tokens, granted)
         time = asyncio.get_running_loop().time()
-        if time - self._forgotten > _FORGET_SECONDS:  # buckets that are full
+        if time - self._forgotten > _FORGET_SECONDS:  # delete full buckets
             self._forgotten = time
             await self._connection.fetch(_FORGET, wishes[0].now)
 
 
 def _share(group: Sequence[_Wish], tokens: float, granted: int) -> None:
-    """Answer the requests for one bucket, as if they had come one after the other."""
+    """Answer the requests for one bucket as if they had arrived one by one."""
     for place, wish in enumerate(group, 1):
         if not wish.answer.done():
             wish.answer.set_result(

@@ -1,20 +1,20 @@
-"""What a database can refuse."""
+"""Errors of the store."""
 
 
 class StoreUnavailable(Exception):
-    """The database can't be reached, is full, or does not answer in time. Nothing was written in part."""
+    """The database can't be reached, is full, or does not answer in time. No partial write."""
 
 
 class Duplicate(Exception):
-    """An inserted row exists already, by its own key or by one that must be unique."""
+    """An inserted row exists already, by its primary or a unique key."""
 
 
 class BadAddress(ValueError):
-    """A URL of no known kind of database. The text does not repeat it: it may hold a password."""
+    """A URL of an unknown kind of database. The message omits it, since it may contain a password."""
 
 
 class AlreadyServed(ValueError):
-    """Another process serves this file of SQLite."""
+    """Another process serves this SQLite file."""
 
 
 class NotDurable(Exception):
@@ -22,7 +22,7 @@ class NotDurable(Exception):
 
 
 class SchemaRefused(Exception):
-    """The database does not have the tables of this version."""
+    """The tables of the database do not have this version."""
 
 
 class SchemaMissing(SchemaRefused):
@@ -30,7 +30,7 @@ class SchemaMissing(SchemaRefused):
 
 
 class SchemaOlder(SchemaRefused):
-    """The database has to be migrated first."""
+    """The database must be migrated first."""
 
 
 class SchemaNewer(SchemaRefused):

@@ -1,7 +1,7 @@
-"""Kinds of rows that expire, ranges of their keys, and the SQL that finds and deletes old rows, as in `statements`.
+"""Kinds of rows that expire, key ranges, and the SQL that finds and deletes old rows, as in `statements`.
 
-A sweep walks along the primary key: an index of instants would cost every request another page. Identifiers grow with
-time, so that the walk over them ends at the cutoff.
+A sweep follows the primary key: an index by instant would cost every request another page. Identifiers grow with time,
+so a sweep over them ends at the cutoff.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,15 +22,13 @@ class Expiring(StrEnum):
     LINKS = "links"  # by their instants
     LABEL_TIMES = "labelTimes"  # the newest label of each link key, see `Transaction.newest`
     ANSWERS = "answers"  # for idempotent replays
-    DELIVERIES = "deliveries"  # since they were delivered or dropped
-    DEAD_LETTERS = "deadLetters"  # since they became dead letters
-    EVENTS = (
-        "events"  # last: an event stays as long as it waits for a webhook, and as long as a delivery of it
-    )
+    DELIVERIES = "deliveries"  # delivered or dropped
+    DEAD_LETTERS = "deadLetters"  # without attempts left
+    EVENTS = "events"  # last: an event stays while it waits for a webhook, or has a delivery
 
 
 Cutoffs = Mapping[Expiring, int]
-"""Instants from which rows are kept, microseconds since 1970-01-01 UTC. A kind that is missing never expires."""
+"""Instants from which rows are kept, microseconds since 1970-01-01 UTC. A missing kind never expires."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,9 +42,9 @@ class KeyRange:
     through : Key
         The last key in the range.
     old : int
-        How many of its rows are to be deleted, once the kinds before this one have been.
+        Number of rows to delete, given that the earlier kinds were deleted.
     last : bool
-        Whether no old row can lie behind the range.
+        Whether no old row can follow the range.
     """
 
     kind: Expiring
@@ -58,23 +56,23 @@ class KeyRange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Expiry:
-    """How one kind of rows is swept.
+    """The statements that sweep one kind of rows.
 
     Parameters
     ----------
     end : str
-        Finds the last key of a range: after a key, and how many rows to skip.
+        Finds the last key of a range. Arguments: the key before it, and how many rows to skip.
     count : str
-        Counts old rows: after a key, through a key, the cutoff, and the cutoffs of `earlier`.
+        Counts old rows. Arguments: the key before, the last key, the cutoff, and the cutoffs of `earlier`.
     drop : Each
-        Deletes old rows: after a key, through a key, and the cutoff; returns a row for each. A server skips locked
-        rows, so that transactions never wait for each other in a circle.
+        Deletes old rows and returns a row for each. Arguments: the key before, the last key, and the cutoff. A server
+        skips locked rows, to avoid deadlocks.
     first : Key
-        A key before all.
+        A key before all others.
     last : callable
         Maps a cutoff to the last key that can be old.
     earlier : tuple of Expiring
-        Kinds that are deleted before and hold rows of this kind.
+        Kinds that are deleted earlier and keep rows of this kind.
     """
 
     end: str
@@ -86,7 +84,7 @@ class Expiry:
 
 
 NEVER: Final = -(2**63)
-"""A cutoff before all instants."""
+"""A cutoff earlier than all instants."""
 
 _AFTER_HASHES: Final = b"\xff" * 33  # hashes have 32 bytes at most
 
@@ -103,8 +101,8 @@ def _expiry(
 ) -> Expiry:
     """Generate the statements of a kind.
 
-    A row is old under `condition`, with ``{0}`` for the cutoff; or, once the kinds before this one are deleted, under
-    `to_be`, with further placeholders for the cutoffs of `earlier`.
+    A row is old if `condition` holds, with ``{0}`` for the cutoff; `to_be`, with further placeholders for the cutoffs
+    of `earlier`, says the same before the earlier kinds are deleted.
     """
     names, size = ", ".join(key), len(key)
     of_key = names if size == 1 else f"({names})"
@@ -117,7 +115,7 @@ def _expiry(
         count=f"SELECT count(*) FROM {table} WHERE {in_range} AND {(to_be or condition).format(*instants)}",
         drop=Each(
             f"DELETE {found} RETURNING 1",
-            # By ctid, so that no plan joins the table with itself: locked rows don't move.
+            # By ctid, to avoid a self-join: locked rows don't move.
             f"DELETE FROM {table} WHERE ctid = any(ARRAY("
             f"SELECT ctid {found} ORDER BY {names} FOR UPDATE SKIP LOCKED)) RETURNING 1",
         ),
@@ -143,7 +141,7 @@ EXPIRY: Final = {
     Expiring.LABEL_TIMES: _expiry(
         "label_times",
         ("hash",),
-        # Without link records it is useless, and its hash may be that of an erased person.
+        # Useless without link records, and its hash may be of an erased person.
         "(time < {0} OR NOT EXISTS "
         "(SELECT 1 FROM links WHERE links.hash = label_times.hash AND links.time >= {0}))",
         last=lambda _: (_AFTER_HASHES,),
@@ -159,7 +157,7 @@ EXPIRY: Final = {
         "deliveries",
         ("id",),
         f"{_DEAD} {{0}}",
-        among="status = 'DEAD' AND ",  # of which there is an index
+        among="status = 'DEAD' AND ",  # which has an index
     ),
     Expiring.EVENTS: _expiry(
         "events",

@@ -1,7 +1,7 @@
-"""The store on a PostgreSQL server, over asyncpg.
+"""The store on a PostgreSQL server, with asyncpg.
 
-Transactions are READ COMMITTED. A separate statement takes their locks before anything is read: a statement that locks
-and reads would read what was there before it had the lock.
+Transactions are READ COMMITTED. A separate statement takes the locks before anything is read: a statement that both
+locks and reads would see the data from before the lock.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from scoring_model.service.store.statements import Each
 from scoring_model.service.store.transaction import Transaction
 
 _insertion: Final = cache(sql.insert_kinds)
-_ADVANCED: Final = frozenset((ClientRow, WebhookRow))  # what `advance` reads
+_ADVANCED: Final = frozenset((ClientRow, WebhookRow))  # read by `advance`
 _TRY_LOCKS: Final = "SELECT lock FROM unnest($1::bigint[]) AS lock WHERE pg_try_advisory_xact_lock(lock)"
 
 
@@ -45,8 +45,8 @@ class PostgresReader(Reader):
 class PooledReader(PostgresReader):
     """A `Reader` that takes a connection for each statement.
 
-    Identities that are asked for while others are being looked up are looked up together: a statement for one costs a
-    server as much as a statement for many.
+    Identities requested during a look-up share the next one: a statement for one costs a server as much as a statement
+    for many.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -64,7 +64,7 @@ class PooledReader(PostgresReader):
         found = self._wanted[resource]
         if self._looking_up is None:
             self._looking_up = asyncio.create_task(self._look_up())
-        return await asyncio.shield(found)  # a caller that gives up leaves it to the others
+        return await asyncio.shield(found)  # other callers still need it if this one is cancelled
 
     async def _look_up(self) -> None:
         while self._wanted:
@@ -74,7 +74,7 @@ class PooledReader(PostgresReader):
             except Exception as error:
                 for future in wanted.values():
                     future.set_exception(error)
-                    future.exception()  # seen to, should all who asked be gone
+                    future.exception()  # mark as retrieved, in case all callers were cancelled
             else:
                 found = {row[0]: row for row in rows}
                 for resource, future in wanted.items():
@@ -83,7 +83,7 @@ class PooledReader(PostgresReader):
 
 
 class PostgresTransaction(PostgresReader, Transaction):
-    """A `Transaction` over a connection that has begun one."""
+    """A `Transaction` over a connection with an open transaction."""
 
     _is_server = True
 
@@ -93,30 +93,30 @@ class PostgresTransaction(PostgresReader, Transaction):
         self._waiting: dict[type[Row], list[Values]] = {}
 
     def end(self) -> None:
-        """Let nobody use it any more: its connection may be at work for others."""
+        """Prevent further use: its connection may already serve others."""
         self._connection = None
 
     async def flush(self) -> None:
-        """Insert what waits, in one statement."""
+        """Insert the buffered rows in one statement."""
         if self._waiting:
             waiting, self._waiting = self._waiting, {}
-            if LabelRow in waiting:  # the table has a column before those of the rows
+            if LabelRow in waiting:  # the table has one more column, before those of the rows
                 waiting[LabelRow] = [(None, *row) for row in waiting[LabelRow]]
             await self._open().fetch(_insertion(tuple(waiting)), *waiting.values())
 
     def _open(self) -> Connection:
         if self._connection is None:
-            raise StoreUnavailable("PostgreSQL: the transaction is over")
+            raise StoreUnavailable("PostgreSQL: the transaction has ended")
         return self._connection
 
     async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
-        # What was inserted is seen by what is asked afterwards.
+        # Later statements must see the inserted rows.
         if self._waiting and (statement != sql.ADVANCE.many or not _ADVANCED.isdisjoint(self._waiting)):
             await self.flush()
         return await self._open().fetch(statement, *arguments)
 
     async def insert(self, rows: Sequence[Row]) -> None:
-        """See `Transaction.insert`. Rows wait for others: round trips are what a transaction takes its time with."""
+        """See `Transaction.insert`. Rows are buffered, because round trips dominate the time of a transaction."""
         self._open()
         if rows:
             self._waiting.setdefault(type(rows[0]), []).extend(rows)
@@ -138,7 +138,7 @@ class PostgresTransaction(PostgresReader, Transaction):
         return found
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
-        """See `Transaction.settle_deliveries`. An update locks in the order of its plan, so they are locked before."""
+        """See `Transaction.settle_deliveries`. Locks the rows first: an update locks them in the order of its plan."""
         await self._rows(sql.LOCK_DELIVERIES_IN_ORDER, [row.id for row in rows])
         return await super().settle_deliveries(rows)
 
@@ -147,7 +147,7 @@ class PostgresTransaction(PostgresReader, Transaction):
 
 
 class PostgresStore:
-    """A `Store` on a server. It belongs to the event loop in which it was made."""
+    """A `Store` on a server. It is bound to the event loop in which it was created."""
 
     def __init__(self, pool: Pool, buckets: BucketTable) -> None:
         self._pool = pool
@@ -176,7 +176,7 @@ class PostgresStore:
                 await connection.execute("ROLLBACK")
                 sound = True
                 raise
-            # A transaction that has failed answers a commit by rolling back.
+            # A failed transaction answers COMMIT with a rollback.
             is_committed = await connection.execute("COMMIT") == "COMMIT"
             sound = True
             if not is_committed:
@@ -184,7 +184,7 @@ class PostgresStore:
         finally:
             if transaction is not None:
                 transaction.end()
-            # What ended otherwise, cancelled in the middle of an answer, say, is rolled back by hanging up.
+            # Otherwise, for example when cancelled during an answer, closing the connection rolls back.
             self._pool.give_back(connection, sound=sound)
 
     async def close(self) -> None:
@@ -214,29 +214,29 @@ async def open_postgres(dsn: str, *, create: bool, seconds: float, connections: 
 
 
 async def _begin(connection: Connection, history_scopes: Sequence[str], *, wait: bool) -> frozenset[str]:
-    """Begin and lock in one round trip; returns what was locked.
+    """Begin and lock in one round trip; returns the locked scopes.
 
-    Without waiting, some locks of several may be taken: a second round trip finds out which.
+    Without `wait`, only some locks may be granted: a second round trip finds out which.
     """
     locks = {lock_number(scope): scope for scope in history_scopes}
-    if wait or not locks:  # in one order for all
+    if wait or not locks:  # same order in all processes
         taking = [f"SELECT pg_advisory_xact_lock({lock})" for lock in sorted(locks)]
         await connection.execute("; ".join(["BEGIN", *taking]))
         return frozenset(history_scopes)
-    # A server plans and runs this in two thirds of the time that an array takes.
+    # Takes two thirds of the time that an array would.
     tries = " UNION ALL ".join(f"SELECT 1 WHERE pg_try_advisory_xact_lock({lock})" for lock in locks)
     taken = await connection.execute(f"BEGIN; {tries}")
     if taken == f"SELECT {len(locks)}":
         return frozenset(history_scopes)
     if taken == "SELECT 0":
         return frozenset()
-    # What this transaction has locked already is granted again.
+    # Locks that this transaction holds are granted again.
     rows = await connection.fetch(_TRY_LOCKS, list(locks))
     return frozenset(locks[lock] for (lock,) in rows)
 
 
 def lock_number(history_scope: str) -> int:
-    """The number of a history scope's lock: 64 bits, of a space of their own."""
+    """Return the 64-bit number of a history scope's lock, in a namespace of its own."""
     return int.from_bytes(
         blake2b(history_scope.encode(), digest_size=8, person=b"scoring pool").digest(), signed=True
     )

@@ -1,4 +1,4 @@
-"""Connections to a server, a pool of them, their errors, and the tables of a database."""
+"""PostgreSQL connections, their pool and errors, and the tables of a database."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -12,10 +12,10 @@ from scoring_model.service.store.migrations import VERSION_TABLE, check_version,
 
 _SETTINGS: Final = {
     "application_name": "scoring-model",
-    "jit": "off",  # compiling takes longer than any statement here runs
-    # Tables grow from nothing: a plan that was made while a table had one page must not scan it for ever.
+    "jit": "off",  # compiling takes longer than any statement here
+    # Tables start empty: a plan made for a table of one page must not keep scanning it.
     "enable_seqscan": "off",
-    # Each statement has one good plan; making it five more times to find out costs as much as running it.
+    # Each statement has one good plan; planning costs as much as running it.
     "plan_cache_mode": "force_generic_plan",
     "default_transaction_isolation": "read committed",
 }
@@ -33,13 +33,13 @@ _AWAY: Final = (
     "08",  # connection
     "25006",  # a standby that can't write, after a failover
     "25P02",  # the transaction failed before
-    "25P03",  # the server ended it, as it was idle for too long
-    "3D000",  # there is no database of this name: dropped, or not restored yet
+    "25P03",  # the server ended it: idle for too long
+    "3D000",  # no such database: dropped, or not restored yet
     "40",  # rolled back: deadlock, serialisation
     "53",  # too many connections, disk full, out of memory
-    "55P03",  # a lock was not given in time
+    "55P03",  # lock timeout
     "57",  # shut down, starting up, cancelled
-    "58",  # errors of its system
+    "58",  # system errors of the server
 )
 
 # Errors of a lost connection. When a server shuts down between two statements, the driver raises InternalClientError
@@ -48,7 +48,7 @@ _GONE: Final = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, Ti
 
 
 class Connection:
-    """A connection of asyncpg, whose errors are those of the store."""
+    """An asyncpg connection that raises the errors of the store."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
@@ -63,14 +63,14 @@ class Connection:
             raise translate(error) from None
 
     async def execute(self, statements: str) -> str:
-        """Run statements without arguments; returns what the last one said."""
+        """Run statements without arguments; returns the status of the last one."""
         try:
             return cast(str, await self._connection.execute(statements))
         except Exception as error:
             raise translate(error) from None
 
     async def close(self) -> None:
-        """Close the session, or the socket where that fails."""
+        """Close the session, or the socket if that fails."""
         try:
             await self._connection.close()
         except Exception:
@@ -83,14 +83,14 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
     Parameters
     ----------
     seconds : float
-        How long the server may take to answer this, and any statement later.
+        Timeout for connecting, and for every later statement.
     settings : dict of str to str, optional
-        Settings of the session beyond those of every session.
+        Additional settings of the session.
 
     Raises
     ------
     StoreUnavailable
-        If there is no server, or it takes no more connections.
+        If the server is unreachable, or accepts no more connections.
     """
     try:
         connection = await asyncpg.connect(
@@ -99,18 +99,18 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
             command_timeout=seconds,
             server_settings={
                 **_SETTINGS,
-                # The locks of a stopped or dead process are released before those that wait for them give up:
-                # between its statements, and where it does not read an answer (TCP_USER_TIMEOUT, RFC 5482).
+                # Release the locks of a stopped or dead process before their waiters time out: when it is idle
+                # between statements, and when it does not read an answer (TCP_USER_TIMEOUT, RFC 5482).
                 "idle_in_transaction_session_timeout": str(int(500 * seconds)),
                 "tcp_user_timeout": str(int(500 * seconds)),
                 **(settings or {}),
             },
         )
         if connection.get_server_version().major >= _TRANSACTION_TIMEOUT:
-            # Between preparing and running a statement a session is not idle. It may wait for a lock, then work.
+            # A session is not idle between preparing and running a statement. It may wait for a lock, then work.
             try:
                 await connection.execute(f"SET transaction_timeout = {int(2000 * seconds)}")
-            except BaseException:  # a cancelled caller leaves no session behind
+            except BaseException:  # leave no session behind when cancelled
                 connection.terminate()
                 raise
     except Exception as error:
@@ -119,7 +119,7 @@ async def connect(dsn: str, *, seconds: float, settings: dict[str, str] | None =
 
 
 async def require_durable(connection: Connection) -> None:
-    """Make sure that a commit is on the disk of the server.
+    """Check that the server writes commits to its disk.
 
     Raises
     ------
@@ -135,8 +135,8 @@ async def require_durable(connection: Connection) -> None:
 class Pool:
     """Connections that are opened on demand, reused, and closed after an error.
 
-    A connection comes back only after its transaction has ended, and sessions are never changed, so that nothing has to
-    be reset, which would cost a round trip.
+    A connection is returned only after its transaction has ended, and sessions are never changed, so no reset, and no
+    round trip for it, is needed.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Pool:
         self._closed = False
 
     async def take(self) -> Connection:
-        """Borrow a connection; `give_back` must follow.
+        """Borrow a connection; call `give_back` afterwards.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Pool:
             except TimeoutError as error:
                 raise translate(error) from None
         else:
-            await self._free.acquire()  # at once: a deadline would cost every transaction a timer
+            await self._free.acquire()  # fast path: a deadline costs a timer
         try:
             while self._idle:
                 connection = self._idle.pop()
@@ -177,7 +177,7 @@ class Pool:
             raise
 
     def give_back(self, connection: Connection, *, sound: bool) -> None:
-        """End a loan; a connection that is not sound is thrown away."""
+        """Return a connection; one that is not sound is closed."""
         self._free.release()
         if sound and not connection.is_closed() and not self._closed:
             self._idle.append(connection)
@@ -186,7 +186,7 @@ class Pool:
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Connection]:
-        """Borrow a connection for statements that are transactions of their own."""
+        """Borrow a connection for statements outside a transaction."""
         connection = await self.take()
         sound = False
         try:
@@ -203,7 +203,7 @@ class Pool:
 
 
 async def check_schema(connection: Connection) -> None:
-    """Refuse a database whose tables are not those of this version.
+    """Raise `SchemaRefused` unless the tables have this version.
 
     Raises
     ------
@@ -214,19 +214,19 @@ async def check_schema(connection: Connection) -> None:
 
 
 async def migrate(dsn: str, *, seconds: float, only_new: bool = False) -> None:
-    """Bring the tables to this version.
+    """Migrate the tables to this version.
 
     Parameters
     ----------
     seconds : float
-        How long to wait for the server; changing tables may take a hundred times as long.
+        How long to wait for the server; changing tables may take 100 times as long.
     only_new : bool
-        Whether a database that has tables of another version is refused.
+        Refuse a database that has tables of another version.
 
     Raises
     ------
     SchemaRefused
-        If the tables belong to a later version or to someone else.
+        If the tables belong to a later version or to another program.
     StoreUnavailable
     """
     connection = await connect(dsn, seconds=100 * seconds)
@@ -237,7 +237,7 @@ async def migrate(dsn: str, *, seconds: float, only_new: bool = False) -> None:
             await connection.execute(script)
         await connection.execute("COMMIT")
     finally:
-        # What was not committed is rolled back by the server.
+        # The server rolls back uncommitted changes.
         connection.terminate()
 
 
@@ -250,16 +250,16 @@ async def _version(connection: Connection) -> tuple[str | None, list[str]]:
 
 
 def translate(error: BaseException) -> BaseException:
-    """Return the store's error for an error of the driver; other errors are returned as they are.
+    """Translate an error of the driver into an error of the store; returns other errors unchanged.
 
-    A programming error becomes a `RuntimeError` that names the error and where it happened. Texts and details of the
-    server may repeat values and are dropped.
+    A programming error becomes a `RuntimeError` with the name and location of the error. Messages and details of the
+    server may contain values and are dropped.
 
     Codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
     """
     name = type(error).__name__
     if isinstance(error, asyncpg.UniqueViolationError):
-        return Duplicate("PostgreSQL: a row with the same key is there already")
+        return Duplicate("PostgreSQL: a row with the same key exists already")
     if isinstance(error, asyncpg.PostgresError):
         if (error.sqlstate or "").startswith(_AWAY):
             return StoreUnavailable(f"PostgreSQL: {name}")

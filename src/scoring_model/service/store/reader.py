@@ -1,4 +1,4 @@
-"""What is read of a database, over two methods of each dialect: `_rows` and `_each`."""
+"""Reads from a database, built on two methods per dialect: `_rows` and `_each`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -25,16 +25,16 @@ from scoring_model.service.store.statements import Each
 
 TRUNCATION_FACT: Final = "truncation_required"
 """Name of the fact that an erasure on SQLite sets until the write-ahead log is truncated. Its value is the instant of
-the erasure: microseconds since 1970-01-01 UTC, in decimal digits."""
+the erasure in decimal digits, microseconds since 1970-01-01 UTC."""
 
 WHOLE_DATABASE: Final = "*"
-"""A history scope that no client has: what the whole database agrees on is written under its lock."""
+"""A history scope that no client has; its lock protects database-wide values."""
 
 Past = tuple[Any, ...]
-"""Time, person and packed labels of one earlier event under a link key, and its amount if asked; see `LinkRow`."""
+"""Time, person and packed labels of one earlier event under a link key, and any requested amounts; see `LinkRow`."""
 
 Values = Sequence[Any]
-"""One row as the database returns it."""
+"""A raw row of the database."""
 
 R = TypeVar("R", bound=Row)
 
@@ -42,7 +42,7 @@ _BEFORE_ALL: Final = (NEVER, b"")
 
 
 class Reader(ABC):
-    """Reads. Every call sees what has been committed, and its own transaction."""
+    """Read operations. Every call sees committed data and its own transaction."""
 
     @abstractmethod
     async def _rows(self, statement: str, *arguments: object) -> Sequence[Values]:
@@ -50,7 +50,7 @@ class Reader(ABC):
 
     @abstractmethod
     async def _each(self, statement: Each, keys: Sequence[Values]) -> Sequence[Values]:
-        """Run a statement for many keys; returns the rows of all."""
+        """Run a statement for many keys; returns all rows."""
 
     async def _all(self, kind: type[R], statement: str, *arguments: object) -> list[R]:
         return cast("list[R]", [kind._make(row) for row in await self._rows(statement, *arguments)])
@@ -59,35 +59,35 @@ class Reader(ABC):
         return next(iter(await self._all(kind, statement, *arguments)), None)
 
     async def fact(self, name: str) -> bytes | None:
-        """The value of a fact, or None."""
+        """Return the value of a fact, or None."""
         rows = await self._rows(sql.FACT, name)
         return rows[0][1] if rows else None
 
     async def bundles(self) -> list[BundleRow]:
-        """Every bundle that ever served, in the order in which they first did."""
+        """Return every bundle ever served, in the order of first use."""
         return await self._all(BundleRow, sql.BUNDLES)
 
     async def credentials(self, digests: Sequence[bytes]) -> Mapping[bytes, tuple[ApiKeyRow, ClientRow]]:
-        """API keys and their clients by SHA-256 of the keys, revoked and expired ones too."""
+        """Return API keys with their clients by SHA-256 of the keys, including revoked and expired ones."""
         rows = await self._each(sql.CREDENTIALS, [(digest,) for digest in digests])
         return {row[0]: cast("tuple[ApiKeyRow, ClientRow]", split(row, ApiKeyRow, ClientRow)) for row in rows}
 
     async def clients(self) -> list[ClientRow]:
-        """All clients, by number."""
+        """Return all clients, ordered by number."""
         return await self._all(ClientRow, sql.CLIENTS)
 
     async def api_keys(self, client: int) -> list[ApiKeyRow]:
-        """All API keys of a client, revoked and expired ones too, the oldest first."""
+        """Return all API keys of a client, including revoked and expired ones, oldest first."""
         return await self._all(ApiKeyRow, sql.API_KEYS, client)
 
     async def identity(self, client: int, resource: bytes) -> IdentityRow | None:
-        """An identity, if it is this client's."""
+        """Return an identity of this client."""
         return await self._first(IdentityRow, sql.IDENTITY, resource, client)
 
     async def identity_and_key(
         self, client: int, resource: bytes
     ) -> tuple[IdentityRow, PersonKeyRow | None] | None:
-        """An identity of a client with the key of its person, which is None after erasure."""
+        """Return an identity of a client with the key of its person, which is None after erasure."""
         values = await self._identity_and_key(resource)
         if values is None:
             return None
@@ -97,38 +97,38 @@ class Reader(ABC):
         return identity, None if key.key_id is None else key
 
     async def _identity_and_key(self, resource: bytes) -> Values | None:
-        """Both as one row, of any client."""
+        """Return identity and key as one row, for any client."""
         rows = await self._each(sql.IDENTITY_AND_KEY, [(resource,)])
         return rows[0] if rows else None
 
     async def identities_of(self, key_id: bytes) -> list[IdentityRow]:
-        """All identities under one person's key."""
+        """Return all identities under one person's key."""
         return await self._all(IdentityRow, sql.IDENTITIES_OF, key_id)
 
     async def verification(self, client: int, resource: bytes) -> VerificationRow | None:
-        """A verification, if it is this client's."""
+        """Return a verification of this client."""
         return await self._first(VerificationRow, sql.VERIFICATION, resource, client)
 
     async def verification_by_id(self, resource: bytes) -> VerificationRow | None:
-        """A verification of any client: for operators' commands."""
+        """Return a verification of any client, for operators' commands."""
         return await self._first(VerificationRow, sql.VERIFICATION_BY_ID, resource)
 
     async def verifications_of_identity(self, identity_id: bytes) -> list[VerificationRow]:
-        """All verifications of one identity."""
+        """Return all verifications of one identity."""
         return await self._all(VerificationRow, sql.VERIFICATIONS_OF_IDENTITY, identity_id)
 
     async def completed(
         self, client: int, after: tuple[int, bytes] | None, limit: int
     ) -> list[VerificationRow]:
-        """COMPLETED verifications of a client by (completed_at, id), strictly after a pair."""
+        """Return COMPLETED verifications of a client ordered by (completed_at, id), strictly after a pair."""
         return await self._all(VerificationRow, sql.COMPLETED, client, *(after or _BEFORE_ALL), limit)
 
     async def verifications(self, after: bytes, limit: int) -> list[VerificationRow]:
-        """Verifications of all clients in the order of their ids, strictly after one."""
+        """Return verifications of all clients ordered by id, strictly after one."""
         return await self._all(VerificationRow, sql.VERIFICATIONS, after, limit)
 
     async def labels(self, verification_ids: Sequence[bytes]) -> Mapping[bytes, list[tuple[str, int, int]]]:
-        """Label, known_at and told_at of each verification that has any, in the order they were reported."""
+        """Return label, known_at and told_at of each labelled verification, in the order of reporting."""
         found: dict[bytes, list[tuple[str, int, int]]] = {}
         for values in await self._each(sql.LABELS, [(value,) for value in verification_ids]):
             row = LabelRow._make(values)
@@ -136,30 +136,30 @@ class Reader(ABC):
         return found
 
     async def person_keys(self, key_ids: Sequence[bytes]) -> Mapping[bytes, PersonKeyRow]:
-        """Those that still exist."""
+        """Return the person keys that still exist, by id."""
         rows = await self._each(sql.PERSON_KEYS, [(value,) for value in key_ids])
         return {row[0]: PersonKeyRow._make(row) for row in rows}
 
     async def persons(self, persons: Sequence[tuple[int, bytes]]) -> Mapping[tuple[int, bytes], PersonKeyRow]:
-        """The keys of persons, by client and pseudonym."""
+        """Return the keys of persons by client and pseudonym."""
         rows = map(PersonKeyRow._make, await self._each(sql.PERSONS, persons))
         return {(row.client, cast(bytes, row.person)): row for row in rows}
 
     async def idempotency(self, digests: Sequence[bytes]) -> Mapping[bytes, IdempotencyRow]:
-        """The answers that were recorded, by digest."""
+        """Return recorded answers by digest."""
         rows = await self._each(sql.IDEMPOTENCY, [(digest,) for digest in digests])
         return {row[0]: IdempotencyRow._make(row) for row in rows}
 
     async def webhook(self, client: int, resource: bytes) -> WebhookRow | None:
-        """A webhook, if it is this client's."""
+        """Return a webhook of this client."""
         return await self._first(WebhookRow, sql.WEBHOOK, resource, client)
 
     async def webhooks(self, client: int, after: bytes | None, limit: int) -> list[WebhookRow]:
-        """Webhooks of a client in the order of their ids, strictly after one."""
+        """Return webhooks of a client ordered by id, strictly after one."""
         return await self._all(WebhookRow, sql.WEBHOOKS, client, after or b"", limit)
 
     async def delivery(self, resource: bytes) -> tuple[DeliveryRow, EventRow] | None:
-        """A delivery and its event, of any client: for operators' commands."""
+        """Return a delivery and its event, of any client, for operators' commands."""
         rows = await self._rows(sql.DELIVERY, resource)
         return cast("tuple[DeliveryRow, EventRow]", split(rows[0], DeliveryRow, EventRow)) if rows else None
 
@@ -172,16 +172,16 @@ class Reader(ABC):
         after: bytes | None = None,
         limit: int,
     ) -> list[DeliveryRow]:
-        """Deliveries in the order of their ids, strictly after one: for operators' commands.
+        """Return deliveries ordered by id, strictly after one, for operators' commands.
 
         Parameters
         ----------
         status : str, optional
-            Only those of this `DeliveryStatus`.
+            Only deliveries with this `DeliveryStatus`.
         client : int, optional
-            Only those of this client.
+            Only deliveries of this client.
         webhook : bytes, optional
-            Only those to this webhook.
+            Only deliveries to this webhook.
 
         Raises
         ------
@@ -193,32 +193,32 @@ class Reader(ABC):
         return await self._all(DeliveryRow, statement, after or b"", limit, *wanted)
 
     async def deliveries_of(self, event: bytes) -> list[DeliveryRow]:
-        """All deliveries of an event, in the order of their ids: for operators' commands."""
+        """Return all deliveries of an event ordered by id, for operators' commands."""
         return await self._all(DeliveryRow, sql.DELIVERIES_OF_EVENT, event)
 
     async def newest_event(self, after: int) -> int | None:
-        """The latest event after an instant, if there is one; None too where its link records are gone.
+        """Return the latest event after an instant; None if there is none or its link records were deleted.
 
-        It looks at the newest completed verification of each client.
+        Checks the newest completed verification of each client.
         """
         newest: int | None = (await self._rows(sql.NEWEST_EVENT, after))[0][0]
         return newest
 
     async def future_links(self, first: int, after: int) -> list[int]:
-        """The instants of link records later than an instant, of the hashes that begin with a byte."""
+        """Return the instants of link records later than an instant, for hashes with a given first byte."""
         return [row[0] for row in await self._rows(sql.FUTURE_LINKS, *beginning_with(first), after)]
 
     async def key_range(self, kind: Expiring, cutoffs: Cutoffs, after: Key | None, limit: int) -> KeyRange:
-        """Find the next range of keys of a kind that expires.
+        """Find the next key range of an expiring kind.
 
         Parameters
         ----------
         cutoffs : Cutoffs
             With an instant for this kind.
         after : Key, optional
-            The end of the range before; None to begin.
+            The end of the previous range; None to begin.
         limit : int
-            The most rows in the range, old or not.
+            Maximum number of rows in the range, old or not.
         """
         spec = EXPIRY[kind]
         begin, last = after or spec.first, spec.last(cutoffs[kind])
@@ -230,11 +230,11 @@ class Reader(ABC):
 
 
 def split(row: Values, *kinds: type[Row]) -> tuple[Any, ...]:
-    """The rows of several kinds that a joined row holds, one after the other."""
+    """Split a joined row into rows of several kinds."""
     values = iter(row)
     return tuple(kind._make(islice(values, len(kind._fields))) for kind in kinds)
 
 
 def beginning_with(first: int) -> tuple[bytes, bytes]:
-    """The bounds of all hashes, of 32 bytes at most, with this first byte."""
+    """Return the bounds of all hashes (at most 32 bytes) with this first byte."""
     return bytes([first]), bytes([first]) + b"\xff" * 32

@@ -1,8 +1,8 @@
-"""The store over a file of SQLite.
+"""The store on a SQLite file.
 
-Statements run on the thread of the event loop: most take tens of microseconds, a hop to a thread as long. A commit
-waits for the disk in a thread. One process serves a file; other commands may write to it too, and a writer that finds
-it locked tries again until it is free.
+Statements run on the event loop's thread: most take tens of microseconds, no longer than a switch to another thread. A
+commit waits for the disk in a thread. One process serves a file; other commands may write to it too, and a writer that
+finds it locked retries.
 """
 
 import asyncio
@@ -33,15 +33,15 @@ from scoring_model.service.store.sqlite_file import (
 from scoring_model.service.store.statements import Each
 from scoring_model.service.store.transaction import Transaction
 
-_WRITER_CACHE: Final = 32  # MiB; histories are read by the writer
+_WRITER_CACHE: Final = 32  # MiB; the writer reads histories
 _READER_CACHE: Final = 8
 _READER_BUSY: Final = 0.25
-"""Seconds for which a reader waits while another process recovers the log of one that died, and for nothing else."""
+"""Seconds that a reader waits while another process recovers the log of a dead one; it never waits otherwise."""
 _LOG_BUSY: Final = 0.02
-"""Seconds for which truncating the log waits for readers, while nobody writes."""
+"""Seconds that a truncation of the log waits for readers, blocking writers."""
 _RETRY: Final = 0.001
-"""Seconds between two attempts to begin a transaction while another process writes: short enough to find the file free
-between two transactions of a process that never pauses."""
+"""Seconds between attempts to begin a transaction while another process writes: short enough to get the lock between
+two transactions of a process that never pauses."""
 _INSERTIONS: Final = {kind: native(sql.insert_one(kind)) for kind in TABLES}
 _REQUIRE_TRUNCATION: Final = (
     "INSERT INTO facts (name, value) VALUES ($1, CAST(strftime('%s', 'now') || '000000' AS BLOB)) "
@@ -75,16 +75,16 @@ class SqliteReader(Reader):
 
 
 class SqliteTransaction(SqliteReader, Transaction):
-    """A `Transaction` over the connection that writes. An error ends it: nothing of it may be committed."""
+    """A `Transaction` on the writing connection. An error ends it: none of it may be committed."""
 
     requires_truncation = False
 
     def end(self) -> None:
-        """Let nobody use it any more."""
+        """Prevent further use."""
         self._connection = cast(sqlite3.Connection, _Ended())
 
     def _failed(self, error: sqlite3.Error) -> Exception:
-        # Some errors have rolled everything back already. To go on would write outside of any transaction.
+        # Some errors have already rolled back: further writes would be outside of any transaction.
         if self._connection.in_transaction:
             _roll_back(self._connection)
         self.end()
@@ -117,42 +117,42 @@ class SqliteTransaction(SqliteReader, Transaction):
             raise self._failed(error) from None
 
     async def require_truncation(self) -> None:
-        """See `Transaction.require_truncation`. The fact keeps the instant of the first that is not done yet."""
+        """See `Transaction.require_truncation`. The fact keeps the instant of the first pending one."""
         await self._rows(_REQUIRE_TRUNCATION, TRUNCATION_FACT)
         self.requires_truncation = True
 
 
 class _Ended:
-    """Stands for the connection once a transaction is over."""
+    """Replaces the connection after the end of a transaction."""
 
     in_transaction = False
 
     def execute(self, *_: object) -> None:
-        raise StoreUnavailable("SQLite: the transaction is over")
+        raise StoreUnavailable("SQLite: the transaction has ended")
 
     executemany = execute
 
 
 class SqliteStore:
-    """A `Store` over a file. It belongs to the event loop in which it was made.
+    """A `Store` on a file. It is bound to the event loop in which it was created.
 
     Parameters
     ----------
     path : Path
         A database with the tables of this version.
     seconds : float
-        How long to wait for other processes that write.
+        How long to wait for other writing processes.
     sync : bool
-        Whether commits wait for the disk.
+        Make commits wait for the disk.
     private : tempfile.TemporaryDirectory, optional
-        The folder of the database, if it is to be removed with the store.
+        The directory of the database, to be removed on close.
 
     Raises
     ------
     StoreUnavailable
         If the file can't be opened.
     NotDurable
-        If SQLite can't promise that a commit is on the disk.
+        If SQLite can't guarantee that a commit is on the disk.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class SqliteStore:
     async def writing(
         self, history_scopes: Sequence[str], *, wait: bool = True
     ) -> AsyncIterator[SqliteTransaction]:
-        """See `Store.writing`. There is one writer, whatever the history scopes, which is waited for in any case."""
+        """See `Store.writing`. There is one writer for all history scopes; it always waits for other writers."""
         async with self._lock:
             try:
                 await self._begin()
@@ -200,7 +200,7 @@ class SqliteStore:
                 await self._commit(changed)
                 self._log.committed(changed, erased=transaction.requires_truncation)
             finally:
-                # A full disk and errors of the disk have ended the transaction already.
+                # A full disk or a disk error has already ended the transaction.
                 if self._writer.in_transaction:
                     _roll_back(self._writer)
 
@@ -209,7 +209,7 @@ class SqliteStore:
         await self._log.close()
         self._commits.shutdown()
         self._reader.close()
-        # The last connection copies what is left in the log.
+        # The last connection copies the rest of the log.
         await asyncio.to_thread(self._writer.close)
         if self._private is not None:
             self._private.cleanup()
@@ -261,7 +261,7 @@ def open_sqlite(path: Path, *, create: bool, seconds: float) -> SqliteStore:
 
 
 def open_private(*, seconds: float) -> SqliteStore:
-    """Make a database in a temporary folder, which goes with the store."""
+    """Create a database in a temporary directory, which is removed with the store."""
     folder = tempfile.TemporaryDirectory(prefix="scoring-model-")
     path = Path(folder.name) / "private.db"
     migrate(path, seconds=seconds, sync=False)

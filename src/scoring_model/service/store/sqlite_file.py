@@ -1,4 +1,4 @@
-"""A file of SQLite: connections that write what is committed to the disk, their errors, the tables and the log."""
+"""A SQLite file: durable connections, their errors, the tables and the write-ahead log."""
 
 import asyncio
 import contextlib
@@ -19,31 +19,31 @@ from scoring_model.service.store.statements import DELETE_FACT, FACT
 T = TypeVar("T")
 
 _STATEMENTS: Final = 256
-"""Prepared statements that a connection keeps: more than there are."""
+"""Cached prepared statements per connection: more than exist."""
 
 _SETUP_SECONDS: Final = 5.0
 """While several processes open a file, one of them may recover the log or change the journal's mode."""
 
 _PRAGMAS: Final = (
-    "PRAGMA secure_delete = ON",  # what is erased is overwritten in the file
-    "PRAGMA foreign_keys = OFF",  # there are none: every one would cost a look-up for each row
-    "PRAGMA temp_store = MEMORY",  # no temporary file may hold what will be erased
-    # A mapped file would turn an error of the disk into the death of the process (SIGBUS), and the pages that
-    # count are in the cache of the connection.
+    "PRAGMA secure_delete = ON",  # overwrite erased data in the file
+    "PRAGMA foreign_keys = OFF",  # there are none: each would cost a look-up per row
+    "PRAGMA temp_store = MEMORY",  # no temporary file may contain data that will be erased
+    # With a mapped file, a disk error would kill the process (SIGBUS), and the connection caches the
+    # important pages anyway.
     "PRAGMA mmap_size = 0",
 )
 
 BACKSTOP_PAGES: Final = 8_000
-"""Pages of the log at which SQLite itself makes a checkpoint within a commit, should ours have failed (32 MB)."""
+"""Pages of the log (32 MB) at which SQLite itself makes a checkpoint within a commit, in case ours failed."""
 
 ROWS: Final = 2_000
-"""Changed rows after which the log is copied: about as many pages, 8 MB of log."""
+"""Changed rows, and roughly pages, after which the log is copied: 8 MB of log."""
 
 INTERVAL: Final = 5.0
-"""Seconds between two looks for erasures of other processes."""
+"""Seconds between checks for erasures by other processes."""
 
 FIRST_DELAY: Final = 0.01
-"""Seconds until a truncation that failed is tried again; then twice as long, and so on."""
+"""Seconds until a failed truncation is retried; doubles with each failure."""
 
 LAST_DELAY: Final = 1.0
 
@@ -78,20 +78,20 @@ def connect(
     Parameters
     ----------
     path : Path
-        Its folder must exist.
+        Its directory must exist.
     cache_mebibytes : int
-        At most so many pages stay in memory.
+        Maximum size of the page cache.
     sync : bool
-        Whether a commit waits for the disk.
+        Make commits wait for the disk.
     busy_seconds : float
-        How long a statement waits for a lock of SQLite, blocking its thread.
+        How long a statement waits for a SQLite lock, blocking its thread.
 
     Raises
     ------
     StoreUnavailable
         If the file can't be opened.
     NotDurable
-        If SQLite does not sync, or can't keep a write-ahead log here.
+        If SQLite does not sync, or can't use a write-ahead log here.
     """
     _create(path)
     try:
@@ -117,9 +117,9 @@ def connect(
 
 
 def _create(path: Path) -> None:
-    """Create a file that nobody but its owner may read; SQLite gives the log and the journal the mode of the database.
+    """Create a file that only its owner can read; SQLite gives log and journal the same mode.
 
-    A file that is there is not opened: closing it would release the locks of this process's other connections
+    Does not open an existing file: closing it would release the locks of this process's other connections
     (https://www.sqlite.org/howtocorrupt.html, section 2.2).
     """
     try:
@@ -147,7 +147,7 @@ def _set_up(connection: sqlite3.Connection, *, cache_mebibytes: int, sync: bool)
 
 
 def require_sync(connection: sqlite3.Connection) -> None:
-    """Make sure that a commit waits for the disk.
+    """Check that a commit waits for the disk.
 
     Raises
     ------
@@ -161,26 +161,26 @@ def require_sync(connection: sqlite3.Connection) -> None:
 
 @cache
 def native(statement: str) -> str:
-    """A shared statement as SQLite numbers its arguments."""
+    """Return a shared statement with the argument placeholders of SQLite."""
     return statement.replace("$", "?")
 
 
 def translate(error: sqlite3.Error) -> Exception:
-    """The store's error for an error of SQLite, or the same error where it is a mistake of this program.
+    """Translate an error of SQLite into an error of the store; returns programming errors unchanged.
 
-    Only the name of SQLite's code is passed on; its texts name files, tables and columns.
+    Keeps only the name of SQLite's error code: its messages name files, tables and columns.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     name = getattr(error, "sqlite_errorname", type(error).__name__)
-    if code & 0xFF in _AWAY:  # the upper bytes say more closely what happened
+    if code & 0xFF in _AWAY:  # the upper bytes have details
         return StoreUnavailable(f"SQLite: {name}")
     if code in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
-        return Duplicate("SQLite: a row with the same key is there already")
+        return Duplicate("SQLite: a row with the same key exists already")
     return error
 
 
 def check_schema(path: Path) -> None:
-    """Refuse a database whose tables are not those of this version.
+    """Raise `SchemaRefused` unless the tables have this version.
 
     Raises
     ------
@@ -199,18 +199,18 @@ def check_schema(path: Path) -> None:
 
 
 def migrate(path: Path, *, seconds: float, sync: bool = True, only_new: bool = False) -> None:
-    """Bring the tables to this version, while nobody else writes.
+    """Migrate the tables to this version, blocking other writers.
 
     Parameters
     ----------
     path : Path
-        The file is created if it is not there.
+        Created if missing.
     seconds : float
         How long to wait for other writers, blocking the thread.
     sync : bool
-        Whether a commit waits for the disk.
+        Make commits wait for the disk.
     only_new : bool
-        Whether a database that has tables of another version is refused.
+        Refuse a database that has tables of another version.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def _version(connection: sqlite3.Connection) -> tuple[str | None, list[str]]:
 
 
 async def in_thread(executor: Executor, work: Callable[[], T]) -> T:
-    """Run something in a thread; a caller that is cancelled waits for its end: nobody may write before."""
+    """Run `work` in a thread; a cancelled caller waits for its end, because nothing else may write before."""
     future = asyncio.get_running_loop().run_in_executor(executor, work)
     cancelled = None
     while not future.done():
@@ -263,20 +263,20 @@ async def in_thread(executor: Executor, work: Callable[[], T]) -> T:
 class WriteAheadLog:
     """The write-ahead log of one database, kept small without delaying commits, and truncated after erasures.
 
-    SQLite copies the log into the database within a commit once it has 1,000 pages, and that commit takes as long. Here
-    a thread with a connection of its own copies it earlier, while others go on writing. The next writer starts the log
-    anew only if all of it was copied, so the last few pages are copied while this process does not write.
+    By default SQLite copies the log into the database within a commit once it has 1,000 pages, delaying that commit.
+    Here a thread with its own connection copies it earlier, while others keep writing. The next writer restarts the log
+    only if all of it was copied, so the last few pages are copied while this process does not write.
 
-    An erasure overwrites the database (secure_delete), but the log holds the old bytes until it is truncated, which no
-    reader may prevent. Nobody waits for that: a fact in the database says that it is due, and every process that has
-    the database open tries until it succeeds, also after a restart.
+    An erasure overwrites the database (secure_delete), but the log contains the old bytes until it is truncated, which
+    an open reader prevents. The truncation is asynchronous: a fact in the database says that it is due, and every
+    process with the database open retries until it succeeds, also after a restart.
 
     Parameters
     ----------
     path : Path
-        Of the log.
+        The file of the log.
     connection : sqlite3.Connection
-        Used for nothing else.
+        Used only by this object.
     writing : asyncio.Lock
         Held while this process writes.
     """
@@ -291,13 +291,13 @@ class WriteAheadLog:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def committed(self, rows: int, *, erased: bool) -> None:
-        """Count the rows that a transaction changed, and start what is due after it."""
+        """Count the rows that a transaction changed, and start a copy or truncation that is due."""
         self._rows += rows
         if erased or self._rows >= ROWS:
             self._due.set()
 
     async def close(self) -> None:
-        """Stop. What is left to do is left to other processes and to the next start."""
+        """Stop; other processes or the next start finish the rest."""
         self._task.cancel()
         await asyncio.wait((self._task,))
         self._thread.shutdown()
@@ -312,7 +312,7 @@ class WriteAheadLog:
                 if await in_thread(self._thread, self._truncation_is_due):
                     await self._complete_erasures()
             except Exception as error:
-                # The log only grows; SQLite itself copies it in the end.
+                # The log keeps growing until SQLite copies it itself.
                 log_fault("copying the write-ahead log", error)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(INTERVAL):
@@ -339,7 +339,7 @@ class WriteAheadLog:
             return await in_thread(self._thread, self._truncate)
 
     def _truncate(self) -> bool:
-        """Truncate the log and delete the fact, unless somebody reads the log or another process writes meanwhile."""
+        """Truncate the log and delete the fact, unless the log has readers or another process writes meanwhile."""
         if not self._checkpoint("TRUNCATE"):
             return False
         try:
@@ -357,7 +357,7 @@ class WriteAheadLog:
                 self._connection.execute("ROLLBACK")
 
     def _checkpoint(self, kind: Literal["PASSIVE", "FULL", "TRUNCATE"]) -> bool:
-        """Copy what can be copied without waiting for anybody; whether that was all that was asked for.
+        """Run a checkpoint without waiting; returns False if it was blocked from doing all that `kind` requires.
 
         References
         ----------

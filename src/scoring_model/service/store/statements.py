@@ -1,6 +1,6 @@
-"""SQL for both databases, generated from the kinds of rows.
+"""SQL for both databases, generated from the row types.
 
-Arguments are written as in PostgreSQL, `$1`; SQLite gets `?1`. Where the dialects differ, `Each` holds both forms.
+Placeholders are those of PostgreSQL, `$1`; SQLite gets `?1`. Where the dialects differ, `Each` has both forms.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from scoring_model.service.core.rows import (
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A statement in the form of each dialect, mostly one over many keys.
+    """A statement in both dialects, usually over many keys.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Each:
     many : str
         For a server, which gets all keys in one round trip: the arguments are arrays, one for each part.
     takes_rows : bool
-        Whether the argument of `many` is one array of whole rows. The driver encodes it in two thirds of the time.
+        Whether `many` takes one array of whole rows, which the driver encodes in two thirds of the time.
     """
 
     one: str
@@ -47,32 +47,32 @@ class Each:
 
 
 def columns(kind: type[Row], alias: str = "") -> str:
-    """The columns of a kind of rows, in the order of its fields."""
+    """Return the columns of a row type, in the order of its fields."""
     return ", ".join(f"{alias}{name}" for name in kind._fields)
 
 
 def select(kind: type[Row], rest: str) -> str:
-    """A query for rows of a kind; `rest` follows the name of the table."""
+    """Return a query for rows of a type; `rest` follows the name of the table."""
     return f"SELECT {columns(kind)} FROM {TABLES[kind]} {rest}"
 
 
 def places(first: int, count: int) -> str:
-    """Placeholders of consecutive arguments."""
+    """Return placeholders of consecutive arguments."""
     return ", ".join(f"${place}" for place in range(first, first + count))
 
 
 def for_each(head: str, rest: str = "", *, kind: str = "bytea") -> Each:
-    """A statement by a key of a server's type `kind`: `head` ends before the comparison, `rest` follows it."""
+    """Return a statement by a key of PostgreSQL type `kind`: `head` ends before the comparison, `rest` follows it."""
     return Each(f"{head} = $1 {rest}".rstrip(), f"{head} = any($1::{kind}[]) {rest}".rstrip())
 
 
 def insert_one(kind: type[Row]) -> str:
-    """An insertion of one row."""
+    """Return an insertion of one row."""
     return f"INSERT INTO {TABLES[kind]} ({columns(kind)}) VALUES ({places(1, len(kind._fields))})"
 
 
 def insert_kinds(kinds: Sequence[type[Row]]) -> str:
-    """One statement for a server that inserts rows of several kinds: an array of rows of the table for each."""
+    """Return one PostgreSQL statement that inserts rows of several types, each as an array of rows of its table."""
     insertions = [
         f"INSERT INTO {TABLES[kind]} ({columns(kind)}) SELECT {columns(kind)} FROM unnest(${place}::{TABLES[kind]}[])"
         for place, kind in enumerate(kinds, 1)
@@ -85,14 +85,14 @@ def insert_kinds(kinds: Sequence[type[Row]]) -> str:
 def update_by_id(
     kind: type[Row], key: str, fixed: tuple[str, ...], condition: str, *, growing: tuple[str, ...] = ()
 ) -> Each:
-    """An update of whole rows except the `fixed` columns, which returns the keys that were found.
+    """Return an update of all columns except `fixed`, which returns the keys found.
 
     Columns in `growing` never get smaller.
     """
     table, names = TABLES[kind], kind._fields
     number = {name: place for place, name in enumerate(names, 1)}
     plain = [name for name in names if name not in (key, *fixed, *growing)]
-    # SQLite wants every numbered argument to be used, at least the last one.
+    # SQLite requires that the last numbered argument is used.
     one = ", ".join(
         [f"{name} = ${number[name]}" for name in plain]
         + [f"{name} = max({name}, ${number[name]})" for name in growing]
@@ -110,7 +110,7 @@ def update_by_id(
 
 
 def select_each(kind: type[Row], key: str, rest: str = "") -> Each:
-    """A query for rows of a kind by a key of bytes; `rest` follows the condition."""
+    """Return a query for rows of a type by a bytes key; `rest` follows the condition."""
     return for_each(select(kind, f"WHERE {key}"), rest)
 
 
@@ -145,7 +145,7 @@ VERIFICATION: Final = select(VerificationRow, "WHERE id = $1 AND client = $2")
 VERIFICATION_BY_ID: Final = select(VerificationRow, "WHERE id = $1")
 VERIFICATIONS_OF_IDENTITY: Final = select(
     VerificationRow,
-    # By way of the person's key, which is indexed.
+    # By the person's key, which is indexed.
     "WHERE key_id = (SELECT key_id FROM identities WHERE id = $1) AND identity_id = $1 ORDER BY id",
 )
 COMPLETED: Final = select(
@@ -157,7 +157,7 @@ NEWEST_EVENT: Final = (
     "SELECT max(v.completed_at) FROM clients c CROSS JOIN verifications v WHERE v.id = "
     "(SELECT newest.id FROM verifications newest WHERE newest.client = c.client AND newest.status = 'COMPLETED' "
     "ORDER BY newest.completed_at DESC, newest.id DESC LIMIT 1) AND v.completed_at > $1 "
-    # A verification holds the hashes of its link records, 16 bytes each: the first one stands for all.
+    # A verification has the concatenated hashes of its link records, 16 bytes each: the first is enough.
     "AND EXISTS (SELECT 1 FROM links l WHERE l.hash = substr(v.links, 1, 16) AND l.time = v.completed_at)"
 )
 SETTLE: Final = update_by_id(
@@ -177,7 +177,7 @@ LEASE: Final = Each(
 
 @cache
 def histories(amounts: int, *, between: bool) -> Each:
-    """Events of hashes from the instant $2 on, the latest first; a server adds the place of the hash.
+    """Return a query for events of hashes from instant $2 on, latest first; PostgreSQL adds the index of the hash.
 
     The latest $3 of each hash or, `between` two instants, all from $4 on and before $5 and the latest $3 before $4.
     The columns of masked amounts are those of the first one, or from two amounts on of all.
@@ -265,7 +265,7 @@ LABEL_TIMES: Final = Each(
     "FROM unnest($1::bytea[], $2::bigint[]) AS given(hash, time) GROUP BY hash ORDER BY hash "
     "ON CONFLICT (hash) DO UPDATE SET time = greatest(label_times.time, excluded.time)",
 )
-"""Labelled events may lie anywhere in the history of a hash, so their newest instant is stored apart."""
+"""Labelled events may be anywhere in the history of a hash, so their newest instant is stored separately."""
 
 VERIFICATIONS: Final = select(VerificationRow, "WHERE id > $1 ORDER BY id LIMIT $2")
 RESEAL: Final = Each(
@@ -275,7 +275,7 @@ RESEAL: Final = Each(
     "UPDATE verifications SET payload = found.new FROM found WHERE verifications.id = found.id "
     "RETURNING verifications.id",
 )
-"""What was erased meanwhile stays erased; a server skips what another transaction is erasing."""
+"""Keeps erased values erased; PostgreSQL skips rows that another transaction is erasing."""
 
 _WAITING_EVENTS: Final = "SELECT client FROM events WHERE waiting = 1"
 WAITING_CLIENTS: Final = (
@@ -283,7 +283,7 @@ WAITING_CLIENTS: Final = (
     f"SELECT ({_WAITING_EVENTS} AND client > waiting.client ORDER BY client LIMIT 1) FROM waiting "
     "WHERE waiting.client IS NOT NULL) SELECT client FROM waiting WHERE client IS NOT NULL"
 )
-"""One index search per client, however many events wait."""
+"""One index search per client, regardless of the number of waiting events."""
 
 
 def _events(client: str, most: str) -> str:
@@ -300,7 +300,7 @@ TAKE_EVENTS: Final = Each(
 
 
 def _free(now: str) -> str:
-    """The condition that a delivery waits, is due and is not leased."""
+    """Return the condition that a delivery waits, is due and is not leased."""
     return f"status = 'WAITING' AND due_at <= {now} AND (leased_until IS NULL OR leased_until < {now})"
 
 
@@ -311,17 +311,17 @@ SOME_DUE: Final = (
     f"(SELECT webhook FROM deliveries WHERE {_free('$1')} LIMIT $2) AS found GROUP BY webhook) "
     f"AS due {_OF_WEBHOOKS}"
 )
-"""The webhooks of the first due deliveries that are found, with their numbers of these."""
+"""The webhooks of the first due deliveries found, with the number of these per webhook."""
 
 _TARGET: Final = "SELECT webhook FROM deliveries WHERE status = 'WAITING' AND webhook >"
 NEXT_DUE: Final = (
     f"WITH RECURSIVE due(webhook) AS (SELECT ({_TARGET} $3 ORDER BY webhook LIMIT 1) UNION ALL "
     f"SELECT ({_TARGET} due.webhook ORDER BY webhook LIMIT 1) FROM due "
     f"WHERE due.webhook IS NOT NULL) SELECT {_WEBHOOK}, NULL FROM due {_OF_WEBHOOKS} "
-    # A server would join EXISTS, and read everything that is due.
+    # PostgreSQL would join EXISTS and read all due rows.
     f"WHERE (SELECT 1 FROM deliveries WHERE webhook = due.webhook AND {_free('$1')} LIMIT 1) = 1 LIMIT $2"
 )
-"""The next webhooks after an id with due deliveries: two index searches each, however many are due."""
+"""The next webhooks after an id with due deliveries: two index searches each, regardless of their number."""
 
 
 def _due(webhook: str, most: str, now: str) -> str:
@@ -352,7 +352,7 @@ _DROP_DELIVERIES: Final = "UPDATE deliveries SET status = 'DROPPED', leased_unti
 _OF_ONE_WEBHOOK: Final = "webhook = $1 AND status = 'WAITING'"
 DROP_DELIVERIES: Final = Each(
     f"{_DROP_DELIVERIES} $2 WHERE {_OF_ONE_WEBHOOK}",
-    # Other transactions may be settling some of them: all lock in the order of the ids.
+    # Other transactions may be settling some of them: all lock in id order.
     f"{_DROP_DELIVERIES} $2 "
     f"WHERE id = any(ARRAY(SELECT id FROM deliveries WHERE {_OF_ONE_WEBHOOK} ORDER BY id FOR UPDATE))",
 )
@@ -372,14 +372,14 @@ DELIVER_AGAIN: Final = (
 
 @cache
 def deliveries(status: str | None, *, client: bool, webhook: bool) -> str:
-    """A query for deliveries after an id, `$1`, at most `$2`.
+    """Return a query for at most `$2` deliveries after the id `$1`.
 
     Parameters
     ----------
     status : str or None
-        The only status to return. It is part of the text, since indexes are partial by status.
+        The status to return. It is part of the SQL, since indexes are partial by status.
     client, webhook : bool
-        Whether to filter by client and webhook: the next arguments.
+        Filter by client and webhook, the next arguments.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is written to a database in a transaction, over two methods of each dialect; and the store that begins one."""
+"""Writes to a database in a transaction, and the store that begins one."""
 
 import struct
 from abc import abstractmethod
@@ -34,10 +34,10 @@ class DueWebhook(NamedTuple):
 
 
 class Transaction(Reader):
-    """A transaction that holds the locks of its history scopes. It commits when its context ends without an error."""
+    """A transaction that holds the locks of its history scopes. It commits if its context exits without an error."""
 
     locked: frozenset[str]
-    """The history scopes whose locks it holds."""
+    """History scopes whose locks it holds."""
 
     _is_server = False
 
@@ -51,7 +51,7 @@ class Transaction(Reader):
         Raises
         ------
         Duplicate
-            When one is there already: here, from a later call, or on leaving. The transaction can't go on.
+            If a row exists already: raised here, by a later call, or on exit. The transaction is unusable afterwards.
         """
 
     @abstractmethod
@@ -64,64 +64,63 @@ class Transaction(Reader):
         amounts: int = 0,
         between: tuple[int, int] | None = None,
     ) -> list[list[Past]]:
-        """The latest events under each hash: at most `cap` and those of the instant of the last one.
+        """Return the latest events under each hash: at most `cap` and those of the instant of the last one.
 
         Parameters
         ----------
         hashes : sequence of bytes
         since : int
-            Events before this instant are left out.
+            Omits events before this instant.
         cap : int
         amounts : int
-            How many amounts, masked, come with them: none, the first, or with 2 all.
+            Masked amounts to return: 0 for none, 1 for the first, 2 or more for all.
         between : tuple of (int, int), optional
-            Two instants: every event from the first one on and before the second one, and the latest `cap` before the
-            first one.
+            Return every event from the first instant until before the second, and the latest `cap` before the first.
 
         Returns
         -------
         list of list of Past
-            For each hash its events, the latest first. Hash and instant are the primary key of link records: no two
-            events of a hash share an instant.
+            Events per hash, latest first. Hash and instant are the primary key of link records: no two events of a
+            hash share an instant.
         """
 
     @abstractmethod
     async def require_truncation(self) -> None:
-        """Truncate the write-ahead log of SQLite after the commit: it still holds what this overwrites.
+        """Truncate the write-ahead log of SQLite after the commit: it still contains the overwritten data.
 
         The truncation runs in the background and is retried until it succeeds; meanwhile `TRUNCATION_FACT` is set.
-        `erase` and `reseal` require it by themselves. PostgreSQL truncates nothing.
+        `erase` and `reseal` call this themselves. No effect on PostgreSQL.
         """
 
     async def new_client(self, row: ClientRow) -> int:
-        """Insert a client (its number is ignored; where `pool` is empty, the new number becomes its history scope)."""
+        """Insert a client, ignoring its number; if `pool` is empty, the new number becomes its history scope."""
         client = int((await self._rows(sql.NEW_CLIENT, *row[1:]))[0][0])
         if not row.pool:
             await self._rows(sql.OWN_POOL, client)
         return client
 
     async def advance(self, counts: Mapping[int, int]) -> Mapping[int, tuple[int, bool]]:
-        """Move the event sequence of each client on by a count.
+        """Advance the event sequence of each client by a count.
 
         Returns
         -------
         mapping of int to tuple of (int, bool)
-            Of each client its sequence before, and whether it has an active webhook.
+            By client, its previous sequence and whether it has an active webhook.
         """
         rows = await self._each(sql.ADVANCE, list(counts.items()))
         return {client: (before, bool(listens)) for client, before, listens in rows}
 
     async def settle(self, rows: Sequence[VerificationRow]) -> frozenset[bytes]:
-        """Write the new state of verifications whose status is still PENDING; returns the ids of those."""
+        """Update verifications that are still PENDING; returns their ids."""
         return frozenset([row[0] for row in await self._each(sql.SETTLE, rows)])
 
     async def lease_pending(self, now: int, until: int, limit: int) -> list[VerificationRow]:
-        """Take PENDING verifications whose lease is over, the oldest first, and lease them."""
+        """Lease PENDING verifications without a current lease, oldest first."""
         rows = await self._all(VerificationRow, self._of_dialect(sql.LEASE), now, until, limit)
         return sorted(rows, key=lambda row: (row.created_at, row.id))
 
     async def link_labels(self, hashes: Sequence[bytes], time: int, packed: bytes) -> None:
-        """Append packed labels to the events of one instant under some hashes."""
+        """Append packed labels to the events at one instant under some hashes."""
         if not packed:
             return
         keys = [(value, time, packed) for value in dict.fromkeys(hashes)]
@@ -130,117 +129,117 @@ class Transaction(Reader):
         await self._each(sql.LABEL_TIMES, [(value, latest) for (value,) in labelled])
 
     async def newest(self, hashes: Sequence[bytes]) -> int | None:
-        """The latest instant under any of the hashes, their labels included."""
+        """Return the latest instant of any event or label under the hashes."""
         rows = await self._each(sql.NEWEST, [(value,) for value in hashes])
         return max((instant for row in rows for instant in row if instant is not None), default=None)
 
     async def delete_future_links(self, first: int, after: int) -> list[int]:
-        """Delete what `future_links` finds; returns its instants."""
+        """Delete the link records that `future_links` finds; returns their instants."""
         return [row[0] for row in await self._rows(sql.DELETE_FUTURE_LINKS, *beginning_with(first), after)]
 
     async def erase(self, key_id: bytes, now: int) -> None:
-        """Delete a person's key, empty the payloads of its identities (REDACTED) and cut its verifications' links."""
+        """Delete a person's key, empty the payloads of its identities (REDACTED) and unlink its verifications."""
         for statement, dated in sql.ERASE:
             await self._rows(statement, *((key_id, now) if dated else (key_id,)))
         await self.require_truncation()
 
     async def set_fact(self, name: str, value: bytes) -> None:
-        """Write a fact, whether or not it was there."""
+        """Insert or replace a fact."""
         await self._rows(sql.SET_FACT, name, value)
 
     async def delete_fact(self, name: str) -> None:
-        """Delete a fact, if it is there."""
+        """Delete a fact if it exists."""
         await self._rows(sql.DELETE_FACT, name)
 
     async def forget_answers(self, digests: Sequence[bytes]) -> None:
-        """Delete recorded answers, by digest: their keys may be used again."""
+        """Delete recorded answers by digest, so that their keys can be reused."""
         await self._each(sql.FORGET_ANSWERS, [(digest,) for digest in digests])
 
     async def drop(self, key_range: KeyRange, cutoffs: Cutoffs) -> int:
-        """Delete the old rows of a range that `Reader.key_range` found; returns how many.
+        """Delete the old rows of a range from `Reader.key_range`; returns their number.
 
-        Rows that others have locked are left to the next sweep.
+        Leaves locked rows to the next sweep.
         """
         statement = self._of_dialect(EXPIRY[key_range.kind].drop)
         keys = (*key_range.after, *key_range.through)
         return len(await self._rows(statement, *keys, cutoffs[key_range.kind]))
 
     async def reseal(self, payloads: Sequence[tuple[bytes, bytes, bytes]]) -> frozenset[bytes]:
-        """Replace sealed payloads of verifications, each given as id, what is there, and what shall be.
+        """Replace sealed payloads of verifications, each given as id, old payload and new payload.
 
         Returns
         -------
         frozenset of bytes
-            Ids of those that had this payload and were not being erased.
+            Ids of the verifications that had the old payload and were not being erased.
         """
         resealed = frozenset([row[0] for row in await self._each(sql.RESEAL, payloads)])
         await self.require_truncation()
         return resealed
 
     async def rewrap(self, rows: Sequence[PersonKeyRow]) -> None:
-        """Replace the wrapping of person keys that still exist."""
+        """Update the wrapped keys of persons that still exist."""
         await self._each(sql.REWRAP, rows)
 
     async def keys_under_other_masters(self, master_id: bytes, limit: int) -> list[PersonKeyRow]:
-        """Person keys that are not wrapped by this master key."""
+        """Return person keys that are wrapped by another master key."""
         return await self._all(PersonKeyRow, sql.OTHER_MASTERS, master_id, limit)
 
     async def update_webhook(self, row: WebhookRow) -> None:
-        """Write all of a webhook but id, client and created_at; its last success never moves back."""
+        """Update a webhook except id, client and created_at; its last success never moves back."""
         await self._each(sql.UPDATE_WEBHOOK, [row])
 
     async def touch_webhook(self, resource: bytes, succeeded_at: int) -> None:
         """Record that a delivery to a webhook succeeded, unless a later success is known.
 
-        Several are appended in the order of their ids: others may be appending to the same ones.
+        Call it in the order of ids for several webhooks: other transactions may update the same ones.
         """
         await self._rows(sql.TOUCH_WEBHOOK, resource, succeeded_at)
 
     async def delete_webhook(self, resource: bytes) -> None:
-        """Delete a webhook, if it is there."""
+        """Delete a webhook if it exists."""
         await self._rows(sql.DELETE_WEBHOOK, resource)
 
     async def webhooks_of(self, clients: Sequence[int]) -> list[WebhookRow]:
-        """All webhooks of some clients, inactive ones too, in the order of their ids."""
+        """Return all webhooks of some clients, including inactive ones, ordered by id."""
         rows = await self._each(sql.WEBHOOKS_OF, [(client,) for client in dict.fromkeys(clients)])
         return sorted(map(WebhookRow._make, rows), key=lambda row: row.id)
 
     async def waiting_clients(self) -> list[int]:
-        """Clients with events that wait, in the order of their numbers."""
+        """Return clients with waiting events, ordered by number."""
         return [row[0] for row in await self._rows(sql.WAITING_CLIENTS)]
 
     async def take_events(self, shares: Mapping[int, int]) -> list[EventRow]:
-        """Take waiting events: from now on they wait no longer.
+        """Take waiting events, which then no longer wait.
 
-        Those that another transaction is taking are left out.
+        Skips events that another transaction is taking.
 
         Parameters
         ----------
         shares : mapping of int to int
-            How many events of each client to take at most, those of the lowest ids first.
+            Maximum number of events to take per client, lowest ids first.
 
         Returns
         -------
         list of EventRow
-            In the order of their ids.
+            Ordered by id.
         """
         rows = await self._each(sql.TAKE_EVENTS, list(shares.items()))
         return sorted(map(EventRow._make, rows), key=lambda row: row.id)
 
     async def due_webhooks(self, now: int, limit: int, after: bytes) -> list[DueWebhook]:
-        """Find webhooks with due deliveries that are not leased, in the order of their ids.
+        """Return webhooks with due deliveries that are not leased, ordered by id.
 
-        Deliveries to a deleted webhook are dropped instead.
+        Drops deliveries to deleted webhooks.
 
         Parameters
         ----------
         now : int
-            Deliveries count that are due by then, and whose lease was over before.
+            Counts deliveries that are due by this instant and whose lease expired before it.
         limit : int
-            When fewer deliveries are due, all of their webhooks are found, each with their number. Otherwise so many
-            webhooks are found at most.
+            If fewer deliveries are due, returns all of their webhooks with the number of deliveries. Otherwise returns
+            at most this many webhooks.
         after : bytes
-            The webhook after whose id to begin then.
+            In that case, starts after this webhook id.
         """
         rows = await self._rows(sql.SOME_DUE, now, limit)
         if sum(row[3] for row in rows) >= limit:
@@ -261,14 +260,14 @@ class Transaction(Reader):
         now : int
             See `due_webhooks`.
         until : int
-            When the lease is over.
+            When the lease expires.
         shares : mapping of bytes to int
-            How many deliveries of each webhook to lease at most; it gets fewer while others are leasing some.
+            Maximum number of deliveries to lease per webhook; fewer while others are leasing some.
 
         Returns
         -------
         list of tuple of (DeliveryRow, EventRow, WebhookRow)
-            By the instant at which each was due.
+            Ordered by due instant.
         """
         wanted = [(webhook, most, now, until) for webhook, most in shares.items()]
         taken = await self._each(sql.LEASE_DELIVERIES, wanted)
@@ -280,69 +279,69 @@ class Transaction(Reader):
         return sorted(leased, key=lambda found: (found[0].due_at, found[0].id))
 
     async def settle_deliveries(self, rows: Sequence[DeliveryRow]) -> frozenset[bytes]:
-        """Write the results of deliveries that are still WAITING; returns the ids of those.
+        """Update deliveries that are still WAITING; returns their ids.
 
-        Their id, event, webhook, client and creation never change.
+        Id, event, webhook, client and creation never change.
         """
         in_order = sorted(rows, key=lambda row: row.id)
         return frozenset([row[0] for row in await self._each(sql.SETTLE_DELIVERIES, in_order)])
 
     async def deliver_again(self, resource: bytes, now: int) -> bool:
-        """Make a settled delivery WAITING again, due now and without attempts.
+        """Set a settled delivery to WAITING again, due now and without attempts.
 
         Returns
         -------
         bool
-            False if there is none, or it waits already.
+            False if it does not exist or waits already.
         """
         return bool(await self._rows(sql.DELIVER_AGAIN, resource, now))
 
     async def drop_deliveries(self, webhook: bytes, now: int) -> None:
-        """Make all WAITING deliveries of a webhook DROPPED."""
+        """Set all WAITING deliveries of a webhook to DROPPED."""
         await self._rows(self._of_dialect(sql.DROP_DELIVERIES), webhook, now)
 
     async def revoke_api_key(self, digest: bytes, at: int) -> None:
-        """Revoke an API key, unless it is already."""
+        """Revoke an API key unless it is already revoked."""
         await self._rows(sql.REVOKE_API_KEY, digest, at)
 
     async def expire_api_key(self, digest: bytes, at: int) -> None:
-        """Set when an API key expires."""
+        """Set the expiry of an API key."""
         await self._rows(sql.EXPIRE_API_KEY, digest, at)
 
     async def revoke_client(self, client: int, at: int) -> None:
-        """Revoke a client, unless it is already."""
+        """Revoke a client unless it is already revoked."""
         await self._rows(sql.REVOKE_CLIENT, client, at)
 
 
 class Store(Protocol):
-    """A database, which all of its processes share."""
+    """A database shared by all processes of the service."""
 
     def reading(self) -> AbstractAsyncContextManager[Reader]:
-        """Read what has been committed."""
+        """Open a reader of committed data."""
         ...
 
     def writing(
         self, history_scopes: Sequence[str], *, wait: bool = True
     ) -> AbstractAsyncContextManager[Transaction]:
-        """Begin a transaction under the locks of some history scopes, taken in their order.
+        """Begin a transaction under the locks of some history scopes, taken in order.
 
         Parameters
         ----------
         history_scopes : sequence of str
         wait : bool
-            Whether to wait for locks that others hold; else the transaction begins without those.
+            Wait for locks that others hold; otherwise the transaction begins without them.
 
         Raises
         ------
         StoreUnavailable
-            On entry, from any call inside, or on leaving when the commit failed. After it nothing is written,
-            but for one case: when the connection to a server breaks while it commits, all may be written or
-            nothing.
+            On entry, from any call inside, or on exit if the commit failed. Nothing was written then, with one
+            exception: if the connection to a server breaks during the commit, either everything or nothing was
+            written.
         """
         ...
 
     async def take(self, key: bytes, *, capacity: int, per_second: float, now: int) -> Bucket:
-        """Take a token from the bucket of this name, shared by all processes of the database."""
+        """Take a token from the bucket with this key, shared by all processes of the database."""
         ...
 
     async def close(self) -> None:

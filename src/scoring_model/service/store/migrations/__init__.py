@@ -1,9 +1,9 @@
-"""The version of the tables of a database, and migrations: one module per version in `versions`, and their SQL.
+"""Schema version and migrations of a database: one module per version in `versions`, and their SQL.
 
-A new module has the next number as `revision`, the one before as `down_revision`, and operations of Alembic for both
-databases; `HEAD` changes with it, and tests compare both with the rows. Alembic renders SQL (offline mode) that runs
-over the serving drivers, so that no other driver is needed. Migrations can't read rows. Comparing versions takes plain
-SQL, so that serving needs neither Alembic nor SQLAlchemy.
+A new module has the next number as `revision`, the previous one as `down_revision`, and Alembic operations for both
+databases. Update `HEAD` too; tests compare both databases with the row types. Alembic renders SQL (offline mode) that
+runs over the serving drivers, so no other driver is needed. Migrations can't read rows. Versions are compared in plain
+SQL, so serving needs neither Alembic nor SQLAlchemy.
 """
 
 import io
@@ -24,19 +24,19 @@ Dialect = Literal["sqlite", "postgresql"]
 
 
 def check_version(version: str | None, tables: Collection[str]) -> None:
-    """Refuse tables that are not those of this version.
+    """Raise `SchemaRefused` unless the tables have this version.
 
     Parameters
     ----------
     version : str or None
-        What `alembic_version` says.
+        The value in `alembic_version`.
     tables : collection of str
         Names of the tables of the database.
 
     Raises
     ------
     SchemaRefused
-        As the subclass of what is wrong; the text says what to do.
+        A subclass for each problem; the message says what to do.
     """
     if version == HEAD:
         return
@@ -61,7 +61,7 @@ def check_version(version: str | None, tables: Collection[str]) -> None:
 
 
 def pending_script(dialect: Dialect, version: str | None, tables: Collection[str], *, only_new: bool) -> str:
-    """Render the SQL that brings a database to this version; empty where nothing is to be done.
+    """Render the SQL that migrates a database to this version; empty if it is up to date.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def script(dialect: Dialect, version: str | None) -> str:
     Parameters
     ----------
     version : str or None
-        The present version; None for an empty database.
+        The current version; None for an empty database.
     """
     from alembic.operations import Operations
     from alembic.runtime.migration import MigrationContext
