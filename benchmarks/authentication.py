@@ -75,7 +75,7 @@ async def measured(url: str, pairs: Mapping[str, Pair], times: int) -> dict[str,
     Raises
     ------
     RuntimeError
-If a pair is accepted.
+        If a pair is accepted.
     """
     store = await open_store(url)
     credentials = Credentials(store, SystemClock())

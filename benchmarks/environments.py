@@ -24,7 +24,7 @@ def install_environment(place: Path, requirements: Sequence[str]) -> Path:
     Returns
     -------
     Path
-Its folder of programs.
+        Its folder of programs.
     """
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")

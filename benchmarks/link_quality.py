@@ -167,7 +167,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("directory", type=Path, metavar="DIRECTORY", help="folder with the five files of FEBRL")
+    parser.add_argument(
+        "directory", type=Path, metavar="DIRECTORY", help="folder with the five files of FEBRL"
+    )
     parser.add_argument(
         "--configuration", type=Path, default=CONFIGURATION, help="configuration of the link keys to measure"
     )

@@ -126,7 +126,9 @@ def measure_in_memory(bundle: Bundle, options: argparse.Namespace) -> Load:
             warm = Visits(bodies, headers=headers, keys=False).drive(url, seconds=WARM_SECONDS, kept=100_000)
         path = stepping_up(bundle, scores_of(warm)).save(Path(name) / "served")
         with _in_memory(path, serve_on) as (url, headers):
-            print(f"  {_check_as_file(url, headers, bodies, Scorer.load(path))} answers equal those of a file")
+            print(
+                f"  {_check_as_file(url, headers, bodies, Scorer.load(path))} answers equal those of a file"
+            )
             visits = Visits(bodies, headers=headers, keys=False)
             return measure(lambda seconds: visits.drive(url, seconds=seconds), options, "ours, in memory")
 

@@ -197,9 +197,7 @@ def main() -> None:
     table = read_records(options.file, configuration.schema, labelled=True).table
     file = pq.read_table(options.file)
     if len(file) != len(table):
-        sys.exit(
-            f"{len(file) - len(table)} rows break the contract; raw columns would have other rows"
-        )
+        sys.exit(f"{len(file) - len(table)} rows break the contract; raw columns would have other rows")
     sides = sides_of(table, configuration)
     check_no_future(table, configuration, sides)
     print(

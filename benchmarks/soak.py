@@ -252,7 +252,9 @@ def main() -> None:
     )
     parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--rate", type=float, help="requests per second, instead of 80 %% of the measured capacity")
+    parser.add_argument(
+        "--rate", type=float, help="requests per second, instead of 80 %% of the measured capacity"
+    )
     parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
     parser.add_argument("--customers", type=int, default=60_000, help="different bodies")
     options = parser.parse_args()
