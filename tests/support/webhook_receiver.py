@@ -147,7 +147,7 @@ class RoughReceiver(socketserver.ThreadingTCPServer):
 
 
 def hang(connection: Connection) -> None:
-    """Log nothing."""
+    """Never answer."""
     while connection.stand_still(60):
         pass
 
