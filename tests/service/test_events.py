@@ -107,7 +107,7 @@ def test_webhooks_events_of_a_verification(status: str, outcome: str | None, nam
 
 
 def test_webhooks_a_completed_verification_has_an_outcome() -> None:
-    """A verification without an outcome has no outcome event."""
+    """A verdict without an outcome is an error: no event could report it."""
     with pytest.raises(KeyError):
         events_of_verification(ROW._replace(outcome=None))
 

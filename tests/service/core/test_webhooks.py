@@ -334,7 +334,7 @@ def test_sealed_parts_open_in_their_place_alone() -> None:
 
 
 def test_what_says_the_same_keeps_its_bytes() -> None:
-    """Sealing is deterministic, so that a comparison of rows shows a changed destination."""
+    """An unchanged destination keeps its sealed bytes, so that a comparison of rows shows changes."""
     row = updated(webhook_row(), sent(QUERY, "d"), SECRETS)
     assert updated(row, sent(QUERY, "d"), SECRETS) == updated(row, sent(QUERY), SECRETS) == row
     changed = updated(row, sent(QUERY + "y", "d"), SECRETS)
