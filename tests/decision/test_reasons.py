@@ -93,7 +93,7 @@ def test_no_decision_is_without_a_reason() -> None:
 
 
 def test_an_absence_is_said_under_its_own_code() -> None:
-    """What was not given is never said to have counted, and infinities were given."""
+    """Missing values are never given as a reason; infinities count as given."""
     assert chosen([2.0, 1.0, 1.5], row=[MISSING, np.inf, -np.inf]) == ("NO_A", "C", "B")
 
 

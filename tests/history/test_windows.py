@@ -95,7 +95,7 @@ def test_a_torn_label_is_no_label() -> None:
 
 
 def test_nothing_before() -> None:
-    """Without a past everything is zero and there is no last record."""
+    """Without earlier records every count is zero and there is no last record."""
     assert counts([], 1000) == ([0, 0], [0, 0], [0, 0], NOTHING_BEFORE)
 
 
@@ -177,6 +177,6 @@ def test_cap_counts_over_all_windows_alike() -> None:
     ],
 )
 def test_impossible_specifications_are_refused(windows: tuple[int, ...], cap: int, words: str) -> None:
-    """The error says which rule is broken."""
+    """The error names the broken rule."""
     with pytest.raises(ValueError, match=words):
         WindowSpec(windows=windows, cap=cap)

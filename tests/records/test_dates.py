@@ -18,7 +18,7 @@ FORMATS = (
 @pytest.mark.parametrize("text", FORMATS)
 @given(st.datetimes(datetime(1970, 1, 1), datetime(2068, 12, 31)))
 def test_formats_mean_what_they_mean_in_the_standard_library(text: str, moment: datetime) -> None:
-    """What `strftime` writes is read back."""
+    """Reading accepts the output of `strftime`."""
     whole = moment.replace(microsecond=0)
     assert DateFormat(text).read(whole.strftime(text)) == whole
 

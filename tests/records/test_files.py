@@ -54,7 +54,7 @@ def test_csv_is_what_the_standard_library_wrote(tmp_path: Path, rows: list[tuple
 
 
 def test_csv_cells_are_text_and_na_is_one(write: Write) -> None:
-    """No type is guessed: NA, null, 007 and 1e5 are what stands there."""
+    """No type is guessed: NA, null, 007 and 1e5 stay text."""
     sheet = file_sheet(write("a.csv", b"\xef\xbb\xbfa,b\r\nNA,007\r\nnull,1e5\r\n,\r\n"))
     assert cells(sheet) == {"a": ["NA", "null", None], "b": ["007", "1e5", None]}
 
@@ -189,7 +189,7 @@ def test_one_column_is_a_header_and_so_are_names_with_semicolons(write: Write) -
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson"])
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n"])
 def test_an_empty_text_file_is_an_empty_sheet(write: Write, name: str, content: bytes) -> None:
-    """A file of nothing has no rows and no columns."""
+    """An empty file has no rows and no columns."""
     assert file_sheet(write(name, content)) == Sheet(0, {})
 
 

@@ -15,7 +15,7 @@ ENOUGH = ["eventTime", "birthday"]
 def found(
     columns: Collection[str], schema: RecordSchema = SCHEMA, *, labelled: bool = False
 ) -> tuple[str, ...]:
-    """List what is wrong with columns."""
+    """List the violations of columns."""
     with pytest.raises(MissingColumns) as caught:
         check_layout(columns, schema, labelled=labelled)
     return caught.value.problems

@@ -70,7 +70,7 @@ def test_what_makes_another_name_is_kept(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "12", "- '", "🎉"])
 def test_a_name_without_a_letter_is_none(text: str) -> None:
-    """A key that says nothing ties nobody together."""
+    """An empty key links no records."""
     assert normalise_name(text) is None
 
 

@@ -185,7 +185,7 @@ def test_instants_are_dates_or_times() -> None:
     ],
 )
 def test_anything_else_is_refused_by_field(plain: dict[str, object]) -> None:
-    """What is neither is an error of its field, not an accident."""
+    """Any other value is an error of its field, not a crash."""
     with pytest.raises(ValidationError) as caught:
         ADAPTER.validate_python(plain)
     assert {error["loc"][0] for error in caught.value.errors()} == set(plain)

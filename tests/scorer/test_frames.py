@@ -59,7 +59,7 @@ def test_a_frame_without_a_good_row(scorer: Scorer, table: pa.Table) -> None:
 
 
 def test_a_frame_without_a_row(scorer: Scorer, table: pa.Table) -> None:
-    """Nothing in, nothing out, with the same columns."""
+    """Empty input gives empty output with the same columns."""
     found = scorer.score(table.slice(0, 0))
     assert len(found) == 0
     assert found.schema == scorer.score(table).schema
