@@ -206,7 +206,7 @@ def test_reasons_read_the_windows_that_count(
 
 
 def test_codes_that_collide_are_refused() -> None:
-    """Two signals, or a key and the frauds of another one, whose code is the same are named."""
+    """Two signals, or a key and the frauds of another key, with the same code are reported."""
     number = SignalSettings(type=SignalType.NUMBER)
     signals = FeatureSettings(signals={"email-age": number, "email_age": number}, families=("signals",))
     with pytest.raises(ValueError, match="SIGNAL_EMAIL_AGE: rename"):

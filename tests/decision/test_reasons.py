@@ -27,7 +27,7 @@ def summed(pairs: Sequence[tuple[float, str]]) -> tuple[str, ...]:
 
 
 def given_or_not(name: str) -> Factor:
-    """A factor of one feature that says whether it was given."""
+    """A factor of one feature that states whether it was given."""
     fact = Fact(rule=Rule.PRESENT, columns=(name,))
     return Factor(
         features=(name,),
@@ -48,7 +48,7 @@ def chosen(contributions: Sequence[float], *, row: Sequence[float] | None = None
 
 @given(parts)
 def test_older_reasons_are_the_positive_sums_by_code(pairs: list[tuple[float, str]]) -> None:
-    """Codes whose contributions sum to more than zero, strongest first, equal ones by name, five at most."""
+    """At most five codes with positive contributions, strongest first, equal ones by name."""
     totals: dict[str, float] = {}
     for value, code in pairs:
         totals[code] = totals.get(code, 0.0) + value

@@ -1,4 +1,4 @@
-"""What is fitted on a burn-in: nothing of few persons, and nothing lost on the way through JSON."""
+"""State fitted on a burn-in contains nothing of few persons and survives JSON unchanged."""
 
 import json
 

@@ -65,7 +65,7 @@ def test_a_table_has_the_units_of_its_values(values: list[float | None]) -> None
 
 
 def test_a_table_without_the_signal_has_no_amounts() -> None:
-    """A source may lack the column: then nobody has an amount."""
+    """Without the column in the source no record has an amount."""
     table = table_of([1.0, 2.0])
     assert not table_amounts(table, Amount(signal="other", decimals=2)).present.any()
 

@@ -114,7 +114,7 @@ def test_a_url_is_its_host_and_path(host: str, path: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.text(min_size=1))
 def test_signals_are_distinguished(value: str | float) -> None:
-    """Text stays as it is and a number survives its text."""
+    """Text is unchanged, and a number survives conversion to text."""
     text = normalise_signal(value)
     assert text is not None
     assert (text if isinstance(value, str) else float(text)) == value

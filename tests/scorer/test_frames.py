@@ -52,7 +52,7 @@ def test_a_data_frame_keeps_its_index(scorer: Scorer, table: pa.Table) -> None:
 
 
 def test_a_frame_without_a_good_row(scorer: Scorer, table: pa.Table) -> None:
-    """All rows refused is no error: there is a problem for each and no score."""
+    """If all rows are refused, each has a problem and no score, and nothing is raised."""
     found = scorer.score(spoiled(table, *range(40)))
     assert found.column("scoringScore").null_count == 40
     assert found.column("problems").null_count == 0
