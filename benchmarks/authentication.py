@@ -1,9 +1,9 @@
-"""How long credentials take to be refused, by what is wrong with them: nobody should learn from it who is a client.
+"""Time to refuse credentials, by what is wrong with them: the time must not reveal which clients exist.
 
-A client with a wrong key, nobody with a wrong key, the key of another client and malformed text are checked in turn,
-many times, against a store with clients in it. Medians and the overlap of the distributions are printed.
+Checks four kinds in turn, many times, against a store with clients: a known client with a wrong key, an unknown client,
+the key of another client, and malformed text. Prints the medians and the overlap of the distributions.
 
-Run as ``python benchmarks/authentication.py``. That the refusals are right is checked first.
+Run as ``python benchmarks/authentication.py``. It first checks that every refusal is right.
 """
 
 import argparse
@@ -33,7 +33,7 @@ Pair = tuple[str, str]
 
 
 async def wrong_pairs(url: str) -> Mapping[str, Pair]:
-    """Fill a store with clients; pairs that are refused, by what is wrong with them.
+    """Fill a store with clients; return pairs that must be refused, by what is wrong with them.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ async def measured(url: str, pairs: Mapping[str, Pair], times: int) -> dict[str,
     Raises
     ------
     RuntimeError
-        If one is not refused.
+        If a pair is accepted.
     """
     store = await open_store(url)
     credentials = Credentials(store, SystemClock())
@@ -87,14 +87,14 @@ async def measured(url: str, pairs: Mapping[str, Pair], times: int) -> dict[str,
             took = time.perf_counter() - began
             if caller is not None:
                 raise RuntimeError(f"{name}: accepted")
-            if turn >= times // 10:  # before that the caches fill
+            if turn >= times // 10:  # earlier checks fill the caches
                 taken[name].append(took * 1e6)
     await store.close()
     return taken
 
 
 def overlap(first: Sequence[float], second: Sequence[float]) -> float:
-    """Share that two distributions have in common, in [0, 1]: 1 when none can be distinguished from the other.
+    """Overlap of two distributions, in [0, 1]: 1 when they cannot be distinguished.
 
     The sum over bins of the smaller of both frequencies; bins are equal shares of both together.
     """
@@ -104,7 +104,7 @@ def overlap(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def report(kind: str, taken: Mapping[str, Sequence[float]]) -> None:
-    """Print quartiles, and the overlap with the first kind; beside it what chance alone leaves of it."""
+    """Print quartiles and the overlap with the first kind, and the overlap that chance alone allows."""
     base = next(iter(taken.values()))
     chance = overlap(base[::2], base[1::2])
     print(f"\n{kind}: {len(base)} of each; two halves of the first overlap by {chance:.3f}")

@@ -1,16 +1,16 @@
-"""Search and fit beside FLAML and AutoGluon: LightGBM alone, the same matrix, the same minutes, two cores.
+"""Compare search and fit with FLAML and AutoGluon: LightGBM only, same matrix, same minutes, two cores.
 
 Run as ``python benchmarks/automl.py --signup FILE``, where FILE is the fraud e-commerce table (data/README.md says
-where it comes from), whole or in part; without it invented records alone are searched on. The project's features are
-made once and each system is given the same rows. What it was never given, the test period, is scored by the models
-that it found, and judged here. Every result is kept as a file, so that an interrupted run goes on, and is made anew
-once the system, the rows or the minutes are others.
+where it comes from), whole or in part; without it only invented records are used. The project's features are built once
+and every system gets the same rows. The models then score the test period, which no system has seen, and this script
+measures the scores. Every result is kept as a file, so that an interrupted run resumes; a result is computed again when
+the system, the rows or the minutes change.
 
-The peers are installed into environments of their own, which needs uv and a package index. Leave the machine alone
-meanwhile: what is found within a time depends on what else runs.
+Each peer is installed into its own environment, which needs uv and a package index. Run nothing else meanwhile: what a
+search finds within a time depends on the load of the machine.
 
-It ends with 1 when the pooled interval of ours minus a peer lies wholly below 0, or when a system took over a tenth
-more than its time, since then nothing is compared.
+Exits with 1 when the pooled interval of ours minus a peer lies wholly below 0, or when a system exceeded its time by
+more than a tenth: nothing is compared then.
 """
 
 import argparse
@@ -49,7 +49,7 @@ from scoring_model.records.atomic import atomic_file
 
 OURS: Final = "ours"
 REQUIREMENTS: Final[Mapping[str, tuple[str, ...]]] = {
-    # FLAML imports XGBoost whatever it searches; this build of it brings no libraries of graphics cards.
+    # FLAML always imports XGBoost; this build of it comes without GPU libraries.
     "flaml": ("flaml==2.7.0", "lightgbm==4.7.0", "xgboost-cpu==2.1.4", "scikit-learn", "pandas", "psutil"),
     "autogluon": ("autogluon.tabular[lightgbm]==1.6.3", "lightgbm==4.7.0"),
 }
@@ -60,15 +60,15 @@ TOLERANCE: Final = 1e-12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Found:
-    """What a search led to.
+    """Result of a search.
 
     Parameters
     ----------
     scores : ndarray of shape (m,), float64
-        Probabilities of fraud of the test.
+        Probabilities of fraud on the test period.
     seconds, processors : float
-        Of search and fit: by the clock, and of the processors together. Far from two processors' worth, a system
-        did not use them or something else did.
+        Of search and fit: wall-clock time, and CPU time of all cores. If the CPU time is far from twice the
+        wall-clock time, the system did not use both cores or something else ran.
     """
 
     scores: FloatArray
@@ -77,19 +77,19 @@ class Found:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read what `searches` or `write` wrote."""
+        """Read a result that `searches` or `write` wrote."""
         with np.load(path) as file:
             return cls(**{field.name: file[field.name][()] for field in fields(cls)})
 
     def write(self, path: Path, fingerprint: str) -> None:
-        """Write it with what it was made from, whole or not at all."""
+        """Write the result with the digest of its inputs, atomically."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as unfinished:
             np.savez(unfinished, **asdict(self), fingerprint=fingerprint)
 
 
 def kept(path: Path, fingerprint: str) -> Found | None:
-    """Read a result, if it is there and of the same making."""
+    """Read a result if it exists and has the same inputs."""
     if not path.exists():
         return None
     with np.load(path) as file:
@@ -98,14 +98,14 @@ def kept(path: Path, fingerprint: str) -> Found | None:
 
 
 def fingerprint_of(system: str, period: Period, *, seconds: float, seed: int) -> str:
-    """Digest all that a result depends on, but for the machine."""
+    """Digest everything that a result depends on, except the machine."""
     content = hashlib.sha256(Path(searches.__file__).read_bytes())
     content.update(repr((system, period.digest, seconds, seed, *_making(system, period))).encode())
     return content.hexdigest()
 
 
 def _making(system: str, period: Period) -> tuple[str, ...]:
-    """What a system is made of; ours is its sources and what they call."""
+    """Packages and versions of a system; for ours, its sources and dependencies."""
     if system != OURS:
         return (*REQUIREMENTS[system], RESOLVED_ON)
     sources = sorted((Path(scoring_model.__file__).parent / "training").rglob("*.py"))
@@ -114,8 +114,8 @@ def _making(system: str, period: Period) -> tuple[str, ...]:
 
 
 def search(system: str, python: Path, task: Path, *, seconds: float, seed: int) -> Found:
-    """Let a system search in a process of its own, and check nothing yet."""
-    # Peers see nothing but their environment.
+    """Run the search of a system in its own process; the result is not checked yet."""
+    # Peers import only from their own environment.
     alone = "-P" if system == OURS else "-I"
     with tempfile.TemporaryDirectory(prefix=f"{system}-") as name:
         out = Path(name) / "found.npz"
@@ -135,19 +135,19 @@ def search(system: str, python: Path, task: Path, *, seconds: float, seed: int) 
 
 
 def check_scores(system: str, found: Found, period: Period) -> None:
-    """End unless there is one probability for each record of the test, and what measures them is right."""
+    """Exit unless each test record has one probability and two formulas of the measure agree."""
     scores, targets = found.scores, period.targets
     if scores.shape != targets.shape:
         raise SystemExit(f"{system} gave scores of shape {scores.shape} for {len(targets)} records")
     if not (np.isfinite(scores) & (scores >= 0) & (scores <= 1)).all():
-        raise SystemExit(f"{system} gave scores that are no probabilities")
+        raise SystemExit(f"{system} gave scores that are not probabilities")
     precision, *_ = measures_of(Ranking.of(scores, targets))
     if abs(precision - _precision_at_each_fraud(scores, targets == 1)) > TOLERANCE:
         raise SystemExit(f"two formulas of one measure differ for {system}")
 
 
 def _precision_at_each_fraud(scores: FloatArray, frauds: BoolArray) -> float:
-    """Average precision as its name says: over the frauds, the precision of an alarm at their own score."""
+    """Average precision by its definition: the mean over the frauds of the precision at their own score."""
     every, caught = np.sort(scores), np.sort(scores[frauds])
     alarms = len(every) - np.searchsorted(every, caught, side="left")
     right = len(caught) - np.searchsorted(caught, caught, side="left")
@@ -157,7 +157,7 @@ def _precision_at_each_fraud(scores: FloatArray, frauds: BoolArray) -> float:
 def found_by(
     system: str, python: Path, period: Period, task: Path, options: argparse.Namespace
 ) -> list[Found]:
-    """All results of a system on a period, those that are kept and those that are missing."""
+    """All results of a system on a period: read if kept, computed if missing."""
     results = []
     for seed in range(1, options.seeds + 1):
         path = options.results / period.name / f"{system}-{seed}.npz"
@@ -169,14 +169,14 @@ def found_by(
             found.write(path, fingerprint)
         check_scores(system, found, period)
         results.append(found)
-        took = f"{found.seconds:.0f} s ({found.processors:.0f} s of the processors)"
+        took = f"{found.seconds:.0f} s ({found.processors:.0f} s of CPU time)"
         print(f"{period.name}: {system}, seed {seed}, {took}", file=sys.stderr, flush=True)
     return results
 
 
 def tell_measures(measured: Mapping[str, FloatArray], found: Mapping[str, Sequence[Found]]) -> None:
-    """Print the medians over the seeds, the longest time, and the least of the processors."""
-    print(f"| | seconds | of the processors | {' | '.join(MEASURES)} |\n|{' --- |' * (len(MEASURES) + 3)}")
+    """Print the medians over the seeds, the longest time, and the smallest CPU time."""
+    print(f"| | seconds | CPU seconds | {' | '.join(MEASURES)} |\n|{' --- |' * (len(MEASURES) + 3)}")
     for system, drawn in measured.items():
         cells = [
             f"{statistics.median(of_seeds):.3f} ({min(of_seeds):.3f} to {max(of_seeds):.3f})"
@@ -188,7 +188,7 @@ def tell_measures(measured: Mapping[str, FloatArray], found: Mapping[str, Sequen
 
 
 def tell_differences(peer: str, measured: Mapping[str, FloatArray]) -> list[Difference]:
-    """Print ours minus a peer for each seed and over all, and give what is over all."""
+    """Print ours minus a peer for each seed and for all seeds; return the difference for all seeds."""
     ours, others = measured[OURS], measured[peer]
     for seed in range(ours.shape[1]):
         _tell_row(f"ours minus {peer}, seed {seed + 1}", paired(ours[:, seed], others[:, seed]))
@@ -202,7 +202,7 @@ def _tell_row(name: str, differences: Sequence[Difference]) -> None:
 
 
 def judge(period: Period, found: Mapping[str, Sequence[Found]], *, minutes: float) -> bool:
-    """Print what was found on a period, and whether ours keeps up with every peer."""
+    """Print the results of a period; return True if ours keeps up with every peer."""
     rankings = [Ranking.of(one.scores, period.targets) for results in found.values() for one in results]
     drawn = draw_measures(rankings, period.persons)
     measured = dict(zip(found, np.split(drawn, len(found), axis=1), strict=True))
@@ -214,7 +214,7 @@ def judge(period: Period, found: Mapping[str, Sequence[Found]], *, minutes: floa
         if max(one.seconds for one in results) > MOST_OVERTIME * 60 * minutes
     ]
     if late:
-        print(f"\nnothing is compared: too late were {', '.join(late)}")
+        print(f"\nnothing is compared; these exceeded their time: {', '.join(late)}")
         return False
     if OURS not in found or len(found) == 1:
         return True
@@ -227,7 +227,7 @@ def _systems(text: str) -> list[str]:
     names = text.split(",")
     unknown = sorted(set(names) - set(searches.SYSTEMS))
     if unknown or len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError(f"each once, out of {', '.join(searches.SYSTEMS)}")
+        raise argparse.ArgumentTypeError(f"name each system once, out of {', '.join(searches.SYSTEMS)}")
     return names
 
 
@@ -239,20 +239,20 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--minutes", type=float, default=5.0, help="of each search with its fit")
+    parser.add_argument("--minutes", type=float, default=5.0, help="minutes of each search and fit")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--signup", type=Path, help="the table of sign-ups, as Parquet")
-    parser.add_argument("--records", type=int, default=200_000, help="invented ones; 0 for none")
+    parser.add_argument("--signup", type=Path, help="table of sign-ups, as Parquet")
+    parser.add_argument("--records", type=int, default=200_000, help="invented records; 0 for none")
     parser.add_argument(
         "--systems", type=_systems, default=list(searches.SYSTEMS), help="with commas between"
     )
     parser.add_argument("--environments", type=Path, default=_cache(), help="of the peers")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where each is kept")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Search with each system on each period, and print tables in Markdown."""
+    """Search with each system on each period and print tables in Markdown."""
     options = _options()
     pythons = {
         system: Path(sys.executable)

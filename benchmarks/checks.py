@@ -1,7 +1,7 @@
-"""Whether a service answered right: the scorer decides once more about what was sent, from what is stored.
+"""Check the answers of a service: the scorer decides again on each request, from the stored history.
 
-The feature row is made anew from the request and from the link rows that are older than the event, so that a mistake of
-the service in any of it is found.
+The feature row is computed again from the request and the link rows older than the event, so that a mistake of the
+service in any step is found.
 """
 
 import json
@@ -35,16 +35,16 @@ from scoring_model.service.store import Past, Reader, open_store
 async def check_answers(
     filled: Filled, scorer: Scorer, keyring: Keyring, answers: Sequence[str]
 ) -> tuple[int, int]:
-    """Compare answers with what the scorer decides; end with the first that differs.
+    """Compare answers with the scorer's decisions; exit at the first difference.
 
     Parameters
     ----------
     filled : Filled
     scorer : Scorer
-        Of the bundle that served.
+        Of the served bundle.
     keyring : Keyring
     answers : sequence of str
-        Bodies of 201.
+        Bodies of answers with 201.
 
     Returns
     -------
@@ -60,7 +60,7 @@ async def check_answers(
                 answer = json.loads(text)
                 expected = await checker.decide(reader, answer["id"])
                 if any(answer[name] != value for name, value in expected.items()):
-                    raise SystemExit(f"{answer} is not what the scorer decides: {expected}")
+                    raise SystemExit(f"{answer} differs from the scorer's decision: {expected}")
                 with_reasons += bool(answer["reasonCodes"])
     finally:
         await store.close()
@@ -68,7 +68,7 @@ async def check_answers(
 
 
 def scores_of(load: Load) -> list[int]:
-    """Scores that were answered."""
+    """Scores in the answers."""
     return [int(json.loads(answer)["scoringScore"]) for answer in load.answers]
 
 
@@ -80,10 +80,10 @@ class _Checker:
         self._persons = persons
 
     async def decide(self, reader: Reader, resource: str) -> dict[str, Any]:
-        """What the answer for a verification has to say."""
+        """Expected answer for a verification."""
         row = await reader.verification_by_id(from_text(resource) or b"")
         if row is None or row.completed_at is None:
-            raise SystemExit("a verification that was answered is not there")
+            raise SystemExit("a verification that was answered is not stored")
         key = await self._persons.key_of(reader, row.key_id)
         if key is None:
             raise SystemExit("a verification that was answered has no key")
@@ -94,7 +94,7 @@ class _Checker:
         if row.identity_id is not None:
             identity = await reader.identity(row.client, row.identity_id)
             if identity is None:
-                raise SystemExit("an identity is not there")
+                raise SystemExit("an identity is not stored")
             values = {**self._persons.identity_values(identity, key)[0], **values}
         links = self._linker.link(self._filled.caller.history_scope, row.client, values)
         specs = self._scorer.matrix.specs
@@ -109,7 +109,7 @@ class _Checker:
         matrix = self._scorer.matrix
         features = matrix.finish(matrix.start(values), row.completed_at, history)
         if features.tobytes() != stored:
-            raise SystemExit("a feature row is not what the same request and history give")
+            raise SystemExit("a feature row differs from that of the same request and history")
         return _as_answered(self._scorer, features)
 
 
@@ -128,7 +128,7 @@ def _as_answered(scorer: Scorer, features: Any) -> dict[str, Any]:
 
 
 async def _before(url: str, value: bytes, instant: int) -> list[Past]:
-    """All events under a hash before an instant, the latest first, past the store."""
+    """All events under a hash before an instant, latest first, read directly from the database."""
     if url.startswith("sqlite"):
         statement = "SELECT time, person, labels FROM links WHERE hash = ? AND time < ? ORDER BY time DESC"
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
@@ -142,5 +142,5 @@ async def _before(url: str, value: bytes, instant: int) -> list[Past]:
 
 
 async def count_completed(url: str) -> int:
-    """How many verifications are COMPLETED, past the store."""
+    """Number of COMPLETED verifications, read directly from the database."""
     return int((await rows_of(url, "SELECT count(*) FROM verifications WHERE status = 'COMPLETED'"))[0][0])

@@ -1,4 +1,4 @@
-"""Which core does what, and how much of it a process used."""
+"""Assign cores to processes and measure the CPU time and memory that they use."""
 
 import os
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-_OWN: Final = slice(11, 13)  # utime and stime, counted from behind the name
-_WITH_CHILDREN: Final = slice(11, 15)  # and those of children that have ended
+_OWN: Final = slice(11, 13)  # utime and stime, counted from the field after the name
+_WITH_CHILDREN: Final = slice(11, 15)  # the same with those of ended children
 
 
 def two_cores() -> tuple[int, int]:
@@ -21,7 +21,7 @@ def two_cores() -> tuple[int, int]:
 
 @contextmanager
 def on_core(core: int) -> Iterator[None]:
-    """Let this process, and what it starts meanwhile, run on one core."""
+    """Pin this process, and the processes that it starts meanwhile, to one core."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})
     try:
@@ -31,17 +31,17 @@ def on_core(core: int) -> Iterator[None]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What all threads of a process have used of processors so far."""
+    """CPU time that all threads of a process have used so far."""
     return sum(_times(pid)[_OWN]) / _TICKS
 
 
 def cpu_seconds_of_tree(pid: int) -> float:
-    """The same with its children, those that have ended included."""
+    """CPU time of a process and its children, including ended ones."""
     return sum(_times(pid)[_WITH_CHILDREN]) / _TICKS + sum(map(cpu_seconds, _children(pid)))
 
 
 def resident_mebibytes(pid: int) -> float:
-    """What a process holds in memory now."""
+    """Current resident memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) / 1024
@@ -50,7 +50,7 @@ def resident_mebibytes(pid: int) -> float:
 def _times(pid: int) -> list[int]:
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):  # a child that ended meanwhile: its parent counts it
+    except (FileNotFoundError, ProcessLookupError):  # the child has ended: its parent counts its time
         return []
     fields = text.rpartition(")")[2].split()
     return [int(field) if field.lstrip("-").isdigit() else 0 for field in fields]

@@ -1,6 +1,6 @@
-"""A receiver of webhooks that is quick: it checks every signature, counts every delivery, and answers 204 at once.
+"""A fast receiver of webhooks: it checks every signature, counts every delivery, and answers 204 immediately.
 
-Run by `counting`, in a process of its own. What came to one path is counted apart from what came to another.
+`counting` runs it in its own process. Deliveries are counted by path.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ _SIGNED: Final = (b"webhook-id", b"webhook-timestamp", b"webhook-signature")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counts:
-    """What came to a path.
+    """Deliveries that arrived at a path.
 
     Parameters
     ----------
     deliveries : int
-        Different ones.
+        Distinct deliveries.
     again : int
-        Attempts that came beyond the first of each.
+        Attempts after the first of each delivery.
     forged : int
-        Attempts whose signature was wrong.
+        Attempts with a wrong signature.
     seconds : float
         Between the first delivery and the last new one.
     """
@@ -74,7 +74,7 @@ class _Path:
 
 
 class _Exchange(asyncio.Protocol):
-    """One connection; requests come whole, one after the other."""
+    """One connection; requests arrive complete, one after another."""
 
     def __init__(self, key: bytes, paths: dict[bytes, _Path]) -> None:
         self._key = key
@@ -112,12 +112,12 @@ class _Exchange(asyncio.Protocol):
 
 @contextmanager
 def counting(secret: str) -> Iterator[str]:
-    """Run a receiver in a process of its own; its base URL.
+    """Run a receiver in its own process; yields its base URL.
 
     Parameters
     ----------
     secret : str
-        ``whsec_...`` with which all is signed.
+        ``whsec_...``, which signs every delivery.
     """
     process = subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -134,7 +134,7 @@ def counting(secret: str) -> Iterator[str]:
 
 
 def counts_of(url: str) -> Counts:
-    """Ask a receiver what came to a URL."""
+    """Fetch from a receiver the counts of a URL."""
     with urllib.request.urlopen(url, timeout=_START_SECONDS) as answer:
         return Counts(**json.load(answer))
 

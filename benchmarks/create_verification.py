@@ -1,11 +1,11 @@
-"""A verification created over HTTP, with all that belongs to it, on one core over a million link records.
+"""Complete creation of a verification over HTTP, on one core with a million link records.
 
-Credentials, rate limit, an idempotency key of its own for each request, histories under up to five link keys and five
-windows with a hot key among them, 300 trees, exact reasons where the outcome needs them, encryption, link rows, events,
-and a commit that is on the disk. The service runs on one core; the load, and PostgreSQL, run on another.
+Each request has credentials, a rate limit, its own idempotency key, histories under up to five link keys (one of them
+hot) and five windows, 300 trees, exact reasons where the outcome needs them, encryption, link rows, events, and a
+durable commit. The service runs on one core; the load and PostgreSQL run on another.
 
 Run as ``python benchmarks/create_verification.py --store sqlite``. Needs wrk. Every answer must be a 201, and a sample
-is compared with what the scorer decides about the same request and history.
+is compared with the scorer's decision on the same request and history.
 """
 
 import argparse
@@ -43,7 +43,7 @@ WARM_SECONDS: Final = 4
 
 @contextmanager
 def database(kind: str, folder: Path) -> Iterator[tuple[str, Server | None]]:
-    """An empty database and, where it has one, its server."""
+    """An empty database and its server, if it has one."""
     if kind == "sqlite":
         yield f"sqlite:///{folder / 'scoring.db'}", None
         return
@@ -52,7 +52,7 @@ def database(kind: str, folder: Path) -> Iterator[tuple[str, Server | None]]:
 
 
 def print_disk(folder: Path) -> None:
-    """Measure how long the disk takes to say that a page is written."""
+    """Measure how long the disk takes to confirm a written page."""
     times = []
     with (folder / "probe").open("wb", buffering=0) as file:
         for _ in range(300):
@@ -76,9 +76,9 @@ class Bench:
     scorer : Scorer
     keyring : Keyring
     server : Server or None
-        Of the database.
+        Server of the database.
     visits : Visits
-        What is sent to it.
+        The requests.
     """
 
     def __init__(
@@ -98,27 +98,27 @@ class Bench:
         self._visits = visits
 
     def load(self, seconds: int, *, connections: int = CONNECTIONS, kept: int = KEPT) -> Load:
-        """Load for some time; every answer is a 201."""
+        """Send load for some seconds; every answer must be a 201."""
         url = self._running.url + CREATE
         return self._visits.drive(url, seconds=seconds, connections=connections, kept=kept)
 
     def check(self, load: Load) -> str:
-        """Compare answers with the scorer's own."""
+        """Compare answers with the scorer's decisions."""
         compared, explained = asyncio.run(
             check_answers(self._filled, self._scorer, self._keyring, load.answers)
         )
         return f"{compared} answers are the scorer's own, {explained / compared:.1%} of them with reasons"
 
     def measure(self, seconds: int) -> Load:
-        """Load, and print what it took."""
+        """Send load and print rate, latency and CPU time."""
         stored = asyncio.run(count_completed(self._filled.url))
         before, beside = self._cpu()
         load = self.load(seconds)
         after, beside_after = self._cpu()
         stored = asyncio.run(count_completed(self._filled.url)) - stored
-        # wrk ends with requests on their way.
+        # wrk stops with requests in flight.
         if not load.requests <= stored <= load.requests + CONNECTIONS:
-            raise SystemExit(f"{load.requests} were answered and {stored} are stored")
+            raise SystemExit(f"{load.requests} were answered and {stored} were stored")
         print(f"{CONNECTIONS} connections: {load}")
         print(f"  CPU of a request: service {1e6 * (after - before) / stored:.0f} us", end="")
         print("" if self._server is None else f", PostgreSQL {1e6 * (beside_after - beside) / stored:.0f} us")
@@ -131,12 +131,12 @@ class Bench:
 
 
 def _pid(server: Server) -> int:
-    """Of the postmaster, whose children are the backends."""
+    """Process id of the postmaster, whose children are the backends."""
     return int((server.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
 
 
 def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) -> dict[str, float]:
-    """Measure one kind of requests on one kind of store."""
+    """Measure one kind of request on one kind of store."""
     serve_on, load_from = two_cores()
     with tempfile.TemporaryDirectory(prefix="create-") as name, on_core(load_from):
         folder = Path(name)
@@ -173,7 +173,7 @@ def measure(store: str, kind: str, bundle: Bundle, options: argparse.Namespace) 
 
 
 def main() -> None:
-    """Measure both kinds of requests on the stores that were asked for."""
+    """Measure both kinds of requests on the chosen stores."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", choices=["sqlite", "postgresql"], action="append", help="by default both")
     parser.add_argument(
@@ -182,7 +182,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
     parser.add_argument("--customers", type=int, default=60_000, help="different bodies")
     parser.add_argument("--seconds", type=int, default=12, help="of one run")
-    parser.add_argument("--repeats", type=int, default=3, help="runs, of which the median counts")
+    parser.add_argument("--repeats", type=int, default=3, help="runs; the median counts")
     options = parser.parse_args()
     require_wrk()
     bundle = served_bundle()
@@ -197,7 +197,7 @@ def main() -> None:
         print("{requests_per_second:12,.0f}{p50_ms:9.1f}{p99_ms:9.1f}{idle_p50_ms:13.2f}".format(**found))
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "create_verification.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    print("asked for: 1,500 requests/s or more, p99 below 50 ms; idle 2 ms on SQLite, 3 ms on PostgreSQL")
+    print("target: 1,500 requests/s or more, p99 below 50 ms; idle 2 ms on SQLite, 3 ms on PostgreSQL")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
-"""Deliveries of webhooks: how many a second, and what they cost the requests that a service answers meanwhile.
+"""Webhook deliveries: their rate, and what they cost the requests that the service answers meanwhile.
 
-Run as ``python benchmarks/deliveries.py --store sqlite``. Three parts, of which ``--part`` names one:
+Run as ``python benchmarks/deliveries.py --store sqlite``. ``--part`` chooses one of three parts:
 
 alone
-    ``scoring-model deliver`` on one core works off events that wait, and a receiver on the other checks every
-    signature. Each delivery must arrive, and be recorded as such after one attempt. Beside it, with the same bodies and
-    as many at once, httpx posts and keeps nothing.
+    ``scoring-model deliver`` on one core delivers waiting events, and a receiver on the other checks every signature.
+    Each delivery must arrive and be recorded as delivered after one attempt. For comparison, httpx posts the same
+    bodies with the same concurrency and stores nothing.
 drain
-    ``scoring-model serve`` on one core creates verifications at full load while events of another client wait, and
-    without. PostgreSQL, the receiver and the load have the other core. Needs wrk. When the load is over the rest must
-    arrive.
+    ``scoring-model serve`` on one core creates verifications at full load, with and without waiting events of another
+    client. PostgreSQL, the receiver and the load have the other core. Needs wrk. After the load the remaining
+    deliveries must arrive.
 fairness
     ``scoring-model deliver`` while 250,000 deliveries of one client wait, to 50 destinations that are quick, that hang,
-    or whose names hang. Another client's events are committed one by one: how long until each arrives, beside the same
-    without such a client. Each must arrive once, signed.
+    or whose names hang. Another client's events are committed one by one; measures the time until each arrives, with
+    and without such a client. Each must arrive once, signed.
 """
 
 import argparse
@@ -60,22 +60,22 @@ RESULTS: Final = Path(__file__).parents[1] / "runs" / "benchmarks"
 WANTED_RATE: Final = 1_000
 MOST_SLOWING: Final = 0.2
 SLOWEST: Final = 100
-"""Deliveries per second below which something is wrong."""
+"""Minimum plausible deliveries per second."""
 _WARM_SECONDS: Final = 4
 _LONGEST_SECONDS: Final = 120
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """A database with a webhook that leads to a receiver.
+    """A database with a webhook whose URL is the receiver's.
 
     Parameters
     ----------
     url, key : str
-        Of the database, and where its master keys are.
+        URL of the database, and source of its master keys.
     keyring : Keyring
     client : int
-        Whose webhook it is.
+        Owner of the webhook.
     folder : Path
     receiver : str
         Its base URL.
@@ -92,7 +92,7 @@ class World:
 
     @property
     def hook(self) -> str:
-        """Where deliveries go."""
+        """URL of the webhook."""
         return f"{self.receiver}/hook"
 
 
@@ -100,7 +100,7 @@ class World:
 def world(
     store: str, load_core: int, prepare: Callable[[str, Keyring], Any] | None = None
 ) -> Iterator[tuple[World, Any]]:
-    """Everything that stands on the core of the load; `prepare` makes the tables and fills them."""
+    """Everything that runs on the core of the load; `prepare` creates and fills the tables."""
     secret = new_secret()
     with tempfile.TemporaryDirectory(prefix="deliveries-") as name, on_core(load_core):
         folder = Path(name)
@@ -127,7 +127,7 @@ def world(
 def delivering(
     world: World, core: int, environment: Mapping[str, str] | None = None
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run `scoring-model deliver` on a core of its own."""
+    """Run `scoring-model deliver` on its own core."""
     words = ["deliver", "--database", world.url, "--master-key", world.key, "--development"]
     with on_core(core):
         process = subprocess.Popen([PROGRAM, *words], stderr=subprocess.DEVNULL, env=environment)
@@ -139,7 +139,7 @@ def delivering(
 
 
 def settled(world: World, count: int) -> Counts:
-    """Wait until nothing waits; refuse anything but so many deliveries, each signed, arrived and recorded."""
+    """Wait until the queue is empty; exit unless `count` deliveries were signed, received and recorded."""
     end = time.monotonic() + 30 + count / SLOWEST
     while asyncio.run(waiting(world.url)):
         if time.monotonic() > end:
@@ -152,7 +152,7 @@ def settled(world: World, count: int) -> Counts:
 
 
 def measure_alone(store: str, options: argparse.Namespace) -> dict[str, float]:
-    """Deliver from a store, and post from memory."""
+    """Deliver from a store, and post the same bodies from memory."""
     deliver_on, load_on = two_cores()
     with world(store, load_on) as (here, _):
         asyncio.run(write_waiting(here.url, client=here.client, count=options.events))
@@ -186,7 +186,7 @@ def post_by_httpx(world: World, core: int, count: int) -> dict[str, float]:
                 sys.executable,
                 Path(__file__).with_name("httpx_posts.py"),
                 url,
-                str(DeliveryLimits().per_destination // 2),  # as many as one client gets
+                str(DeliveryLimits().per_destination // 2),  # the limit of one client
             ],
             input="".join(json.dumps(post) + "\n" for post in posts),
             stdout=subprocess.PIPE,
@@ -201,7 +201,7 @@ def post_by_httpx(world: World, core: int, count: int) -> dict[str, float]:
 
 
 def measure_fairness(store: str, options: argparse.Namespace) -> dict[str, float]:
-    """Time another client's events, without a client that does harm and beside each kind of one."""
+    """Time another client's events without a harmful client and with each kind of one."""
     found: dict[str, float] = {}
     for harm in (None, *HARMS):
         times = arrival_times(store, harm, options.samples)
@@ -213,7 +213,7 @@ def measure_fairness(store: str, options: argparse.Namespace) -> dict[str, float
 
 
 def arrival_times(store: str, harm: str | None, samples: int) -> list[float]:
-    """Milliseconds from the commit of each event to its arrival; refuse anything but one arrival, signed."""
+    """Milliseconds from the commit of each event to its arrival; exit unless each arrives once, signed."""
     deliver_on, load_on = two_cores()
     times = []
     with ExitStack() as stack:
@@ -233,21 +233,21 @@ def arrival_times(store: str, harm: str | None, samples: int) -> list[float]:
         if (counts.deliveries, counts.again, counts.forged) != (samples + 1, 0, 0):
             raise SystemExit(f"{samples + 1} events: {counts}")
         if harm is not None and not asyncio.run(waiting(here.url)):
-            raise SystemExit("nothing waited any more: ask for fewer --samples")
+            raise SystemExit("the queue became empty: use fewer --samples")
     return times[1:]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """Load, with a drain beside it or without.
+    """Result of a load, with or without deliveries running beside it.
 
     Parameters
     ----------
     load : Load
     cpu : float
-        Microseconds that the service used for each verification that it made, deliveries included.
+        Microseconds of CPU per created verification, deliveries included.
     delivered : float
-        Deliveries a second meanwhile.
+        Deliveries per second meanwhile.
     """
 
     load: Load
@@ -259,7 +259,7 @@ class Turn:
 
 
 def measure_drain(store: str, bundle: Bundle, options: argparse.Namespace) -> dict[str, float]:
-    """Create verifications without and with events that wait, in turns."""
+    """Create verifications without and with waiting events, in turns."""
     serve_on, load_on = two_cores()
 
     def prepare(url: str, keyring: Keyring) -> Filled:
@@ -289,9 +289,9 @@ def measure_drain(store: str, bundle: Bundle, options: argparse.Namespace) -> di
                 used, took = cpu_seconds(running.process.pid) - used, time.monotonic() - began
                 arrived = counts_of(here.hook).deliveries - arrived
                 stored = asyncio.run(count_completed(here.url)) - stored
-                # wrk ends with requests on their way, here and in the load before.
+                # wrk stops with requests in flight, here and in the previous load.
                 if not found.requests <= stored <= found.requests + 2 * CONNECTIONS:
-                    raise SystemExit(f"{found.requests} were answered and {stored} are stored")
+                    raise SystemExit(f"{found.requests} were answered and {stored} were stored")
                 return Turn(load=found, cpu=1e6 * used / stored, delivered=arrived / took)
 
             load(_WARM_SECONDS)
@@ -302,7 +302,7 @@ def measure_drain(store: str, bundle: Bundle, options: argparse.Namespace) -> di
                 written += options.events
                 beside.append(load(options.seconds))
                 if not asyncio.run(waiting(here.url)):
-                    raise SystemExit("the drain ended before the load: let more --events wait")
+                    raise SystemExit("all events were delivered before the load ended: use more --events")
                 began, arrived = time.monotonic(), counts_of(here.hook).deliveries
                 counts = settled(here, written)
                 rest = (written - arrived) / (time.monotonic() - began)
@@ -316,16 +316,16 @@ def print_drain(store: str, plain: list[Turn], beside: Turn, rest: float, counts
     print(f"\n{store}: without  {plain[0]}")
     print(f"  with a drain  {beside}")
     print(f"  without again {plain[1]}")
-    print(f"  {rest:,.0f} deliveries/s once the load was over; {counts.again} came twice", flush=True)
+    print(f"  {rest:,.0f} deliveries/s after the load; {counts.again} came twice", flush=True)
 
 
 def summed(plain: list[Turn], beside: list[Turn], rest: float) -> dict[str, float]:
-    """The medians of all turns."""
+    """Print the medians of all turns."""
     without = statistics.median(turn.load.rate for turn in plain)
     found = statistics.median(turn.load.rate for turn in beside)
     cpu = statistics.median(turn.cpu for turn in plain), statistics.median(turn.cpu for turn in beside)
     print(f"  slower by {1 - found / without:.1%}, by CPU {1 - cpu[0] / cpu[1]:.1%}", end="")
-    print(f"; asked for: at most {MOST_SLOWING:.0%}", flush=True)
+    print(f"; target: at most {MOST_SLOWING:.0%}", flush=True)
     return {
         "verifications_per_second": without,
         "with_a_drain": found,
@@ -339,7 +339,7 @@ def summed(plain: list[Turn], beside: list[Turn], rest: float) -> dict[str, floa
 
 
 def main() -> None:
-    """Measure the parts on the stores that were asked for."""
+    """Measure the chosen parts on the chosen stores."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -349,7 +349,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=100_000, help="that wait")
     parser.add_argument("--posts", type=int, default=10_000, help="of httpx")
     parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
-    parser.add_argument("--customers", type=int, default=60_000, help="different bodies of verifications")
+    parser.add_argument("--customers", type=int, default=60_000, help="distinct bodies of verifications")
     parser.add_argument("--seconds", type=int, default=12, help="of one load")
     parser.add_argument("--repeats", type=int, default=2, help="turns without, with and without a drain")
     parser.add_argument("--samples", type=int, default=100, help="events whose arrival is timed")
@@ -366,7 +366,7 @@ def main() -> None:
         results |= {f"{store}, fairness": measure_fairness(store, options) for store in stores}
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "deliveries.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    print(f"asked for: {WANTED_RATE:,} deliveries/s or more, slower by at most {MOST_SLOWING:.0%}")
+    print(f"target: {WANTED_RATE:,} deliveries/s or more, slower by at most {MOST_SLOWING:.0%}")
 
 
 if __name__ == "__main__":

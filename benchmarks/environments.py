@@ -1,4 +1,4 @@
-"""Environments of their own for what the project is measured beside, made once."""
+"""Virtual environments for the peers of benchmarks, created once."""
 
 import shutil
 import subprocess
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 RESOLVED_ON: Final = "2026-11-01"
-"""What the requirements require in turn is of that day too."""
+"""Indirect requirements are resolved as of that day too."""
 
 
 def install_environment(place: Path, requirements: Sequence[str]) -> Path:
-    """Make an environment of this Python, or complete one that is there.
+    """Create an environment of this Python, or complete an existing one.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ def install_environment(place: Path, requirements: Sequence[str]) -> Path:
     Returns
     -------
     Path
-        Its programs.
+        Its folder of programs.
     """
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")
     if uv is None:
-        raise SystemExit("this benchmark needs uv, which makes the environments: pip install uv")
+        raise SystemExit("this benchmark needs uv, which creates the environments: pip install uv")
     programs = place / "bin"
     if not (programs / "python").exists():
         subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(place)], check=True)

@@ -1,4 +1,4 @@
-"""The time to export 1,000 trees of 63 leaves: fixed leaves, reading, graph, and a session that is ready.
+"""Time to export 1,000 trees of 63 leaves: fixed leaves, reading, graph, and a ready session.
 
 Run as ``python benchmarks/export.py``.
 """

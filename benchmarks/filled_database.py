@@ -1,7 +1,7 @@
-"""A database of the service with a client, a long history and validated identities, written past the service.
+"""A database of the service with a client, a long history and validated identities, written directly.
 
-The history is that of customers who came before: each record of one left a row under each of its link keys. One network
-is that of a fifth of all rows, as an office, an operator's gateway or a popular shop may be.
+The history is that of returning customers: each of their records left a row under each of its link keys. A fifth of all
+rows share one network, like that of an office, an operator's gateway or a popular shop.
 """
 
 import sqlite3
@@ -35,7 +35,7 @@ from scoring_model.service.store import migrate, open_store
 
 SPAN: Final = 90 * 86_400_000_000
 QUOTA: Final = 100_000_000
-"""Requests a minute: the limiter runs, and refuses nobody."""
+"""Requests per minute: the limiter runs but refuses no request."""
 
 _IDENTITY_FIELDS: Final = frozenset(
     {"firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls", "address"}
@@ -44,7 +44,7 @@ _IDENTITY_FIELDS: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """A database and who may ask of it.
+    """A database, its client and the client's requests.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ class Filled:
 
 @dataclass(frozen=True, kw_only=True)
 class _Customer:
-    """Somebody who came before and comes again."""
+    """A returning customer."""
 
     person: bytes
     hashes: tuple[bytes, ...]
 
 
 async def new_client(url: str) -> tuple[Caller, dict[str, str]]:
-    """Make a client that no quota stops; returns it with the headers of its requests."""
+    """Create a client without an effective quota; returns it with the headers of its requests."""
     store = await open_store(url)
     try:
         made = await create_client(
@@ -92,21 +92,21 @@ async def new_client(url: str) -> tuple[Caller, dict[str, str]]:
 async def fill(
     url: str, bundle: Bundle, keyring: Keyring, *, rows: int, customers: int, identities: bool
 ) -> Filled:
-    """Make the tables, a client, its customers and their history.
+    """Create the tables, a client, its customers and their history.
 
     Parameters
     ----------
     url : str
         An empty database.
     bundle : Bundle
-        Says what ties records together.
+        Defines the link keys.
     keyring : Keyring
     rows : int
         Link records of the history.
     customers : int
-        How many different ones come again.
+        Number of distinct returning customers.
     identities : bool
-        Whether requests name an identity, which then is there, or bring signals alone.
+        True if requests name a stored identity, False if they bring signals only.
 
     Returns
     -------
@@ -136,7 +136,7 @@ async def fill(
 
 
 def _chosen(count: int, *, identities: bool) -> Iterator[dict[str, Any]]:
-    """Invented records; where identities are asked for, such as are valid."""
+    """Invented records; with identities, only valid ones."""
     now, found, seed = _now(), 0, 2
     while found < count:
         for body in bodies(invented(count, seed=seed)):
@@ -157,7 +157,7 @@ def _identity(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Maker:
-    """Makes customers, what they will send, and what is kept of them already."""
+    """Creates customers, their requests, and their stored rows."""
 
     def __init__(self, linker: Linker, vault: Vault, caller: Caller) -> None:
         self._linker = linker
@@ -168,12 +168,12 @@ class _Maker:
         self.identities: list[IdentityRow] = []
 
     def alone(self, body: Mapping[str, Any], number: int) -> tuple[dict[str, Any], _Customer]:
-        """Somebody of whom the client sends signals alone, and a reference of its own."""
+        """A customer whose requests hold only signals and a reference of the client."""
         request = {"subjectId": f"customer-{number}", "signals": body["signals"]}
         return request, self._customer({"subjectId": request["subjectId"], **_dotted(body["signals"])})
 
     def identified(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], _Customer]:
-        """Somebody with an identity that is valid."""
+        """A customer with a valid identity."""
         now = _now()
         values = parse_identity(_identity(body), now)
         status, errors = assess(values, now)
@@ -191,7 +191,7 @@ class _Maker:
     def _customer(self, values: Mapping[str, object]) -> _Customer:
         links = self._linker.link(self._caller.history_scope, self._caller.client, values)
         if links.person is None:
-            raise RuntimeError("a customer is somebody")
+            raise RuntimeError("a customer has no person")
         return _Customer(person=links.person, hashes=tuple(value for _, value in links.hashes))
 
     def _key(self, person: bytes, now: int) -> DataKey:
@@ -206,7 +206,7 @@ def _dotted(signals: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _history(customers: Sequence[_Customer], hot: bytes, count: int) -> Iterator[LinkRow]:
-    """Rows in the order of their key: visits of the customers, and others under the hot hash."""
+    """Rows in the order of their key: visits of the customers, and further rows under the hot hash."""
     rng = np.random.default_rng(3)
     end = _now()
     others = round(count * HOT_SHARE)
@@ -219,7 +219,7 @@ def _history(customers: Sequence[_Customer], hot: bytes, count: int) -> Iterator
     events += [(hot, instant, rng.bytes(16)) for instant in rng.integers(end - SPAN, end, others).tolist()]
     before, latest = b"", 0
     for value, instant, person in sorted(events):
-        # Two events of a hash never share an instant.
+        # Two events of a hash must not share an instant.
         latest = max(instant, latest + 1) if value == before else instant
         before = value
         yield LinkRow(value, latest, person, None)
@@ -228,7 +228,7 @@ def _history(customers: Sequence[_Customer], hot: bytes, count: int) -> Iterator
 def _visits(
     customers: Sequence[_Customer], rng: np.random.Generator, end: int, *, events: int
 ) -> Iterator[tuple[_Customer, int]]:
-    """Let customers come, one after the other and all again, until they have left more than so many events."""
+    """Cycle through the customers until they have left more than the given number of events."""
     left = 0
     while left < events:
         for customer, instant in zip(
@@ -239,7 +239,7 @@ def _visits(
 
 
 async def insert(url: str, kind: type[Row], rows: Iterable[Row]) -> None:
-    """Insert many rows past the store."""
+    """Insert many rows directly into the database."""
     if url.startswith("sqlite"):
         places = ", ".join("?" * len(kind._fields))
         statement = f"INSERT INTO {TABLES[kind]} ({', '.join(kind._fields)}) VALUES ({places})"
@@ -256,7 +256,7 @@ async def insert(url: str, kind: type[Row], rows: Iterable[Row]) -> None:
 
 
 async def rows_of(url: str, statement: str) -> list[tuple[Any, ...]]:
-    """Run a query past the store."""
+    """Run a query directly on the database."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as connection:
             return connection.execute(statement).fetchall()
@@ -268,7 +268,7 @@ async def rows_of(url: str, statement: str) -> list[tuple[Any, ...]]:
 
 
 async def _settle(url: str) -> None:
-    """Let the database tidy up before anything is measured."""
+    """Run the database's maintenance before measuring."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,7 +1,7 @@
 """Count the functions of the project that one `POST /verifications` calls, from the socket to the answer.
 
-Run as ``python benchmarks/functions_of_a_request.py BUNDLE``. Functions of other packages and anonymous ones do not
-count. The request brings signals and an idempotency key; the service runs on a new SQLite database.
+Run as ``python benchmarks/functions_of_a_request.py BUNDLE``. It does not count functions of other packages
+and anonymous functions. The request brings signals and an idempotency key; the service runs on a new SQLite database.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ BODY: Final = json.dumps({"signals": {"deviceId": "d", "vpn": True}, "subjectId"
 
 
 class Recorder:
-    """Notes the functions of the project that are called while it is on."""
+    """Records the functions of the project that are called while it is active."""
 
     def __init__(self) -> None:
         self.on = False
@@ -73,7 +73,7 @@ async def _record(bundle: Path, url: str, recorder: Recorder) -> None:
         "x-client-id": client.client_id,
         "x-api-key": client.api_key,
     }
-    for number in range(3):  # what is done once, such as reading credentials, is done by the first ones
+    for number in range(3):  # the first requests do one-time work, such as reading credentials
         recorder.on = number == 2
         answer = await _post(listener.getsockname()[1], {**headers, "idempotency-key": str(number)})
         recorder.on = False
@@ -85,7 +85,7 @@ async def _record(bundle: Path, url: str, recorder: Recorder) -> None:
 
 
 def main() -> None:
-    """Print how many there are, and their names by file."""
+    """Print the number of functions, and their names by file."""
     recorder = Recorder()
     threading.setprofile(recorder)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""A client that does harm to deliveries: 50 webhooks, the events of 2,500 requests, and receivers of several kinds."""
+"""A client that harms deliveries: 50 webhooks, the events of 2,500 requests, and receivers of several kinds."""
 
 import asyncio
 import os
@@ -19,11 +19,11 @@ from scoring_model.service.keys.keyring import Keyring
 from webhook_receiver import hang, rough
 
 HARMS: Final = ("backlog", "hanging receivers", "hanging names")
-"""Receivers that are quick, so that there is only much to do; that never answer; and names that never resolve."""
+"""Receivers that are quick but many, receivers that never answer, and names that never resolve."""
 
 WEBHOOKS: Final = 50
 EVENTS: Final = 5_000
-"""A request makes two: created and validated, or completed and its outcome."""
+"""Events per request: created and validated, or completed and its outcome."""
 
 _RESOLVER: Final = """
 import socket, time
@@ -37,7 +37,7 @@ socket.getaddrinfo = getaddrinfo
 
 
 def resolving(folder: Path) -> Mapping[str, str]:
-    """Variables under which names of ``.example`` lead to this machine, or hang for 30 s."""
+    """Environment variables that resolve names of ``.example`` to this machine, or let them hang for 30 s."""
     (folder / "sitecustomize.py").write_text(_RESOLVER, encoding="utf-8")
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -45,7 +45,7 @@ def resolving(folder: Path) -> Mapping[str, str]:
 
 @contextmanager
 def harmful(harm: str, url: str, keyring: Keyring, *, receiver: str, secret: str) -> Iterator[None]:
-    """Write such a client into a database; its receivers run as long as the context.
+    """Write a harmful client into a database; its receivers run until the context ends.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def harmful(harm: str, url: str, keyring: Keyring, *, receiver: str, secret: str
         Of the database.
     keyring : Keyring
     receiver : str
-        Base URL of one that is quick.
+        Base URL of the quick receiver.
     secret : str
-        With which all is signed.
+        Signs all deliveries.
     """
 
     async def write(port: int | None, domain: str) -> None:

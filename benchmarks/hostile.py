@@ -1,9 +1,10 @@
-"""What a hostile network costs others: memory of the service, and latency of an honest client beside each attack.
+"""Cost of a hostile network: memory of the service, and latency of an honest client during each attack.
 
-Run as ``python benchmarks/hostile.py``. The service, of one process on SQLite, has one core, and all clients the
-other; everything stays on this machine. The honest client makes a connection of its own for each request. Ends with 1
-if the service ever holds more than 400 MiB, if its p99 reaches 1 s beside an attack that needs no credentials, if any
-of its requests fails, or if the service does not end within its grace. Takes about `--seconds` for each attack.
+Run as ``python benchmarks/hostile.py``. The service, one process on SQLite, has one core and all clients have the
+other; everything stays on this machine. The honest client opens a new connection for each request. Exits with 1 if the
+service ever holds more than 400 MiB, if the honest client's p99 reaches 1 s during an attack that needs no credentials,
+if any of its requests fails, or if the service does not stop within its grace period. Each attack takes about
+`--seconds`.
 """
 
 import argparse
@@ -42,7 +43,7 @@ Attack = Callable[[Streams, bytes], Awaitable[None]]
 
 
 async def trailers(streams: Streams, _: bytes) -> None:
-    """Never end the trailers of a body."""
+    """Send the trailers of a body without end."""
     streams[1].write(POST + b"transfer-encoding: chunked\r\n\r\n0\r\n")
     while True:
         streams[1].write(PIECE)
@@ -50,7 +51,7 @@ async def trailers(streams: Streams, _: bytes) -> None:
 
 
 async def unread_responses(streams: Streams, _: bytes) -> None:
-    """Ask for the longest page again and again, and read nothing."""
+    """Request the longest page repeatedly and read nothing."""
     streams[1].transport.pause_reading()  # type: ignore[attr-defined]
     while True:
         streams[1].write(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n" * 500)
@@ -58,7 +59,7 @@ async def unread_responses(streams: Streams, _: bytes) -> None:
 
 
 async def silence(streams: Streams, _: bytes) -> None:
-    """Say nothing."""
+    """Send nothing."""
     await streams[0].read()
 
 
@@ -68,17 +69,17 @@ async def trickled_heads(streams: Streams, _: bytes) -> None:
 
 
 async def trickled_bodies(streams: Streams, _: bytes) -> None:
-    """Send a byte of a body now and then, though the answer is there."""
+    """Send a byte of a body now and then, although the answer was sent."""
     await _trickle(streams, POST + b"content-length: 250000\r\n\r\n")
 
 
 async def large_heads(streams: Streams, _: bytes) -> None:
-    """Send all of a head but its end."""
+    """Send a head without its end."""
     await _trickle(streams, b"GET / HTTP/1.1\r\nHost: a\r\nx: " + b"x" * 65_000)
 
 
 async def wrong_credentials(streams: Streams, _: bytes) -> None:
-    """Try one pair after the other."""
+    """Try one pair after another."""
     number = 0
     while True:
         number += 1
@@ -88,7 +89,7 @@ async def wrong_credentials(streams: Streams, _: bytes) -> None:
 
 
 async def quadratic_bodies(streams: Streams, credentials: bytes) -> None:
-    """Send long runs of combining marks, with good credentials."""
+    """Send long runs of combining marks, with valid credentials."""
     text = "a" + "\u0301" * 65_400 + "\u0316" * 65_400
     body = json.dumps({"externalId": text}, ensure_ascii=False).encode()[: 256 * 1024]
     while True:
@@ -107,7 +108,7 @@ ATTACKS: Final[Mapping[str, tuple[Attack, int, bool]]] = {
     "wrong credentials": (wrong_credentials, 100, True),
     "quadratic bodies": (quadratic_bodies, 4, False),
 }
-"""What each connection does, how many there are, and whether the latency of others has a bound."""
+"""By name: what each connection does, the number of connections, and whether others' latency has a bound."""
 
 
 async def _trickle(streams: Streams, beginning: bytes) -> None:
@@ -125,7 +126,7 @@ async def _answer(streams: Streams) -> None:
 
 
 async def _one(attack: Attack, port: int, credentials: bytes) -> None:
-    """Attack on one connection, and on another one whenever it is cut."""
+    """Attack on one connection; open another whenever it is cut."""
     while True:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             streams = await asyncio.open_connection("127.0.0.1", port)
@@ -151,14 +152,14 @@ def attack_for_ever(name: str, port: int, credentials: bytes, is_under_way: Even
 
 @contextlib.contextmanager
 def attacked(name: str, port: int, credentials: bytes) -> Iterator[None]:
-    """Attack from a process of its own as long as the context lasts."""
+    """Attack from a separate process until the context ends."""
     context = multiprocessing.get_context("spawn")
     is_under_way = context.Event()
     process = context.Process(target=attack_for_ever, args=(name, port, credentials, is_under_way))
     process.start()
     try:
         if not is_under_way.wait(60):
-            raise SystemExit(f"{name}: the attack does not begin")
+            raise SystemExit(f"{name}: the attack did not start")
         yield
     finally:
         process.kill()
@@ -166,7 +167,7 @@ def attacked(name: str, port: int, credentials: bytes) -> Iterator[None]:
 
 
 def beside(service: Running, client: OutsideClient, seconds: float) -> tuple[list[float], float]:
-    """Ask honestly for a while: the seconds of each request, and the most MiB that the service held."""
+    """Send honest requests for a while; returns their seconds and the largest memory of the service in MiB."""
     took, most, end = [], 0.0, time.monotonic() + seconds
     while time.monotonic() < end:
         began = time.monotonic()
@@ -181,7 +182,7 @@ def beside(service: Running, client: OutsideClient, seconds: float) -> tuple[lis
 
 
 def measure(name: str, service: Running, client: OutsideClient, seconds: float) -> bool:
-    """Print what one attack costs; whether all bounds hold."""
+    """Print the cost of one attack; return True if all bounds hold."""
     credentials = b"".join(f"{key}: {value}\r\n".encode() for key, value in client.credentials.items())
     with attacked(name, client.port, credentials):
         took, most = beside(service, client, seconds)
@@ -197,11 +198,11 @@ def measure(name: str, service: Running, client: OutsideClient, seconds: float) 
 
 
 def main() -> None:
-    """Make all attacks in turn on one service, then stop it in the middle of one."""
+    """Run all attacks in turn on one service, then stop it during one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0, help="of each attack")
     parser.add_argument("--attack", choices=ATTACKS, action="append", help="by default all")
-    parser.add_argument("--bundle", type=Path, help="by default one is trained")
+    parser.add_argument("--bundle", type=Path, help="bundle; by default one is trained")
     options = parser.parse_args()
     server_core, client_core = two_cores()
     with tempfile.TemporaryDirectory() as text:

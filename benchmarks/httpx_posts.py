@@ -1,4 +1,4 @@
-"""The peer of deliveries: a loop that posts with httpx and keeps nothing.
+"""The peer of deliveries: a loop that posts with httpx and stores nothing.
 
 Run as ``python benchmarks/httpx_posts.py URL CONCURRENCY``; each line of standard input is a JSON list of headers and
 body. Prints the posts per second and the microseconds of CPU that each took.
@@ -14,7 +14,7 @@ import httpx
 
 
 async def post_all(url: str, posts: Iterator[tuple[dict[str, str], str]], concurrency: int) -> None:
-    """Post one after the other, so many at a time."""
+    """Post all bodies with the given concurrency."""
     limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
     async with httpx.AsyncClient(limits=limits, timeout=15, trust_env=False) as client:
 
@@ -27,7 +27,7 @@ async def post_all(url: str, posts: Iterator[tuple[dict[str, str], str]], concur
 
 
 def main() -> None:
-    """Read, post, and report how fast."""
+    """Read the bodies, post them, and report the rate."""
     import uvloop
 
     url, concurrency = sys.argv[1], int(sys.argv[2])

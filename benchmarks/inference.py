@@ -1,7 +1,7 @@
-"""Law 4 on a million hostile rows, then the speed of one row, of a million rows and of reasons, beside LightGBM.
+"""Check law 4 on a million hostile rows, then compare speed with LightGBM: one row, a million rows, and reasons.
 
-Run as ``python benchmarks/inference.py``. Ratios are medians of runs in pairs, each of the project right after
-its peer, since the machine may be busy.
+Run as ``python benchmarks/inference.py``. Ratios are medians of paired runs, the project's right after its
+peer's, because the machine may be busy.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def check_margins(booster: lgb.Booster, session: MarginSession, rows: FloatArray) -> None:
-    """Compare margins bit by bit; refuse to time anything if one differs."""
+    """Compare margins bit by bit; exit if one differs."""
     differing = 0
     for start in range(0, len(rows), CHUNK):
         chunk = rows[start : start + CHUNK]
@@ -75,7 +75,7 @@ def time_one_row(booster: lgb.Booster, session: MarginSession, rows: FloatArray,
 
 
 def time_many_rows(booster: lgb.Booster, session: MarginSession, rows: FloatArray, pairs: int) -> None:
-    """Time all rows on the same cores, in pairs."""
+    """Time all rows on the same cores, in paired runs."""
     ratios = []
     for _ in range(pairs):
         peer = seconds(lambda: booster.predict(rows, raw_score=True, num_threads=THREADS))

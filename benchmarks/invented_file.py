@@ -1,4 +1,4 @@
-"""Invented records for benchmarks, kept under the directory of temporary files for the next time."""
+"""Invented records for benchmarks, cached in the directory of temporary files."""
 
 import tempfile
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Final
 from scoring_model import synthetic
 
 UNSEEN: Final = 8
-"""Seed of records on which searches are judged: the points that ours starts from were chosen on others."""
+"""Seed of the records that judge searches: our starting points were chosen on other records."""
 
 
 def invented_file(records: int, *, seed: int = 7) -> Path:
-    """The file of so many records, made where it is not yet."""
+    """File of the given number of records, created if missing."""
     folder = Path(tempfile.gettempdir()) / "scoring-model-benchmark"
     folder.mkdir(exist_ok=True)
     path = folder / f"invented-{records}-{seed}.parquet"

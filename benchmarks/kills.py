@@ -1,14 +1,14 @@
-"""Whether anything is lost when processes of the service are killed at random instants under load.
+"""Check that nothing is lost when processes of the service are killed at random instants under load.
 
-Run as ``python benchmarks/kills.py --kills 100 --store both``: so many kills (SIGKILL) for each store. On SQLite a
-service of one process is under load; on PostgreSQL one of two workers and one of a single process; a deliverer of its
-own on both. Killed are workers, first processes, all of a service, starts, deliverers, processes of PostgreSQL, and
-PostgreSQL.
-Clients send each request again under its idempotency key until it is answered. At the end every identity and
-verification that was acknowledged has to be there, once, and completed; every event with its change, without gaps, and
-at its webhook; every key has to give its first answer; every verdict has to be decided again with the same bits.
+Run as ``python benchmarks/kills.py --kills 100 --store both``: that many kills (SIGKILL) for each store. On SQLite the
+load goes to a service of one process; on PostgreSQL to one of two workers and one of a single process; both have a
+separate deliverer. It kills workers, parent processes, whole services, starting services, deliverers, processes of
+PostgreSQL, and PostgreSQL.
+Clients repeat each request under its idempotency key until it is answered. At the end every acknowledged identity and
+verification must exist once and be completed; every event must exist with its change, without gaps, and have reached
+its webhook; every key must return its first answer; every verdict must be reproduced bit for bit.
 
-Exit codes: 0 nothing was lost; 1 something was, and is named.
+Exit codes: 0 nothing was lost; 1 something was lost, which is listed.
 """
 
 import argparse
@@ -35,12 +35,12 @@ from scoring_model.service.store import migrate
 
 STORES: Final = ("sqlite", "postgresql")
 SHOWN: Final = 50
-"""So many losses are named."""
+"""Number of losses that are listed."""
 
 
 @contextmanager
 def _store(name: str, folder: Path) -> Iterator[tuple[str, Server | None, Callable[[Site], Fleet]]]:
-    """A database with all tables, its server if it has one, and the processes that serve it."""
+    """A database with all tables, its server if any, and the processes that serve it."""
     if name == "sqlite":
         url = f"sqlite:///{folder / 'scoring.db'}"
         asyncio.run(migrate(url))
@@ -51,7 +51,7 @@ def _store(name: str, folder: Path) -> Iterator[tuple[str, Server | None, Callab
 
 
 def _bundle(folder: Path) -> Path:
-    """A small bundle: what is tested is not how good it is."""
+    """A small bundle; its quality does not matter here."""
     invented = folder / "invented.parquet"
     synthetic.write(invented, records=24_000, seed=7)
     bundle = folder / "bundle"
@@ -85,13 +85,13 @@ def _tell(name: str, kills: Counter[str], audit: Audit, seconds: float) -> None:
 
 
 def main() -> int:
-    """Kill, and report what was lost."""
+    """Kill processes and report losses."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kills", type=int, default=100, help="for each store")
     parser.add_argument("--store", choices=(*STORES, "both"), default="both")
-    parser.add_argument("--seed", type=int, default=1, help="of instants, victims and load")
+    parser.add_argument("--seed", type=int, default=1, help="seed of instants, victims and load")
     options = parser.parse_args()
     losses = 0
     with tempfile.TemporaryDirectory(prefix="kills-") as text:

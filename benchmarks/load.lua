@@ -1,5 +1,5 @@
--- Requests for wrk: the bodies of a file, one after the other, each under an idempotency key of its own where asked to.
--- Arguments: file of bodies, one a line; file for samples of answers; every how many answers one is kept; "keys" or "";
+-- Requests for wrk: the bodies of a file in turn, each optionally under its own idempotency key.
+-- Arguments: file of bodies, one a line; file for sampled answers; sampling interval in answers; "keys" or "";
 -- file for the result.
 
 local threads = {}

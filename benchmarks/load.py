@@ -1,4 +1,4 @@
-"""Load on a server from another core, by wrk: what was answered, how fast, and some of the answers."""
+"""Load on a server from another core, by wrk: counts, latency, and a sample of the answers."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 CONNECTIONS: Final = 32
 KEPT: Final = 200
-"""About so many answers are kept of a run."""
+"""Approximate number of answers that a run keeps."""
 
 _SCRIPT: Final = Path(__file__).with_suffix(".lua")
 _SAMPLE_EVERY: Final = 11
@@ -20,12 +20,12 @@ _SAMPLE_EVERY: Final = 11
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Load:
-    """What came of a run.
+    """Result of a run.
 
     Parameters
     ----------
     requests : int
-        That were answered.
+        Answered requests.
     seconds : float
     p50, p99, longest : float
         Latency in milliseconds.
@@ -53,10 +53,10 @@ class Load:
 
 
 def require_wrk() -> str:
-    """Find the program that makes the load; end with what to install where it is missing."""
+    """Find wrk; exit with installation advice if it is missing."""
     found = shutil.which("wrk")
     if found is None:
-        raise SystemExit("this benchmark needs wrk on the path, which makes the load: apt-get install wrk")
+        raise SystemExit("this benchmark needs wrk on the path: apt-get install wrk")
     return found
 
 
@@ -71,7 +71,7 @@ def drive(
     keys: bool = False,
     kept: int = KEPT,
 ) -> Load:
-    """Send bodies, one after the other and from the start again, each connection as soon as it was answered.
+    """Send the bodies in a cycle; each connection sends the next one as soon as it is answered.
 
     Parameters
     ----------
@@ -79,18 +79,18 @@ def drive(
     bodies : iterable of mapping
     headers : mapping of str to str
     status : int
-        That every answer has to have.
+        Required of every answer.
     seconds : int
     connections : int
     keys : bool
-        Whether each request has an idempotency key of its own.
+        True to give each request its own idempotency key.
     kept : int
-        About how many answers are returned, of one in eleven at most.
+        Approximate number of answers to return, at most one in eleven.
 
     Raises
     ------
     SystemExit
-        If an answer has another status, or none came.
+        If an answer has another status, or none arrived.
     """
     with tempfile.TemporaryDirectory(prefix="load-") as name:
         folder = Path(name)
@@ -120,14 +120,14 @@ def drive(
 
 
 class Visits:
-    """Loads of which each goes on where the last one ended, so that visitors come back as late as they can.
+    """Loads that each continue where the last one ended, so that visitors return as late as possible.
 
     Parameters
     ----------
     bodies : iterable of mapping
     headers : mapping of str to str
     keys : bool
-        Whether each request has an idempotency key of its own.
+        True to give each request its own idempotency key.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Visits:
         self._keys = keys
 
     def drive(self, url: str, *, seconds: int, connections: int = CONNECTIONS, kept: int = KEPT) -> Load:
-        """Load for some time; see `drive`. Every answer is a 201."""
+        """Send load for some seconds; see `drive`. Every answer must be a 201."""
         load = drive(
             url,
             self._bodies,

@@ -1,9 +1,9 @@
 """The full feature matrix of a million records: from parsed records, from a file, twice as many, with a hot key.
 
-Run as ``python benchmarks/matrix.py``. Every table is made in a process of its own, so that its memory is known,
-and checked before its time counts: rows of a sample of records, made one by one with the law for one record, have
-the same bits. Times are of the clock and of the processors; the smaller clock of several rounds is judged. The
-invented records are kept under the directory of temporary files for the next time.
+Run as ``python benchmarks/matrix.py``. Each table is built in its own process, so that its memory is known, and
+checked before its time counts: a sample of its rows must equal, bit for bit, rows computed for one record at a time.
+Reports wall-clock and CPU times; the smallest wall-clock time of several rounds is judged. The invented records are
+cached in the directory of temporary files.
 """
 
 import argparse
@@ -40,7 +40,7 @@ CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
 FIFTH_KEY: Final = {"postal": ("address.postalCode", "address.country")}
 HOT_SHARE: Final = 0.2
 SAMPLE: Final = 300
-LATEST_OF_CAP: Final = 4  # more than a window sees, ties of the last one included
+LATEST_OF_CAP: Final = 4  # more than a window sees, including ties of the last record
 BURN_IN: Final = 0.1
 GIGABYTE: Final = 1e9
 MOST_SECONDS, MOST_SECONDS_OF_FILE, MOST_GIGABYTES = 25.0, 45.0, 6.0
@@ -49,16 +49,16 @@ MOST_FOR_TWICE, MOST_FOR_HOT = 2.2, 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What one process took.
+    """Time and memory of one process.
 
     Parameters
     ----------
     records, features : int
         Shape of the matrix.
     reading, matrix : float
-        Seconds of the clock, from the file to parsed records and from these to the matrix.
+        Wall-clock seconds, from the file to parsed records and from these to the matrix.
     cpu : float
-        Seconds of the processors for the matrix.
+        CPU seconds for the matrix.
     peak : float
         Largest resident memory of the process, gigabytes.
     """
@@ -72,12 +72,12 @@ class Measured:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Read the last line of what a process printed."""
+        """Read the last line that a process printed."""
         return cls(**json.loads(text.splitlines()[-1]))
 
 
 def settings_of_five_keys() -> FeatureSettings:
-    """The default use with a fifth link key; five windows are the default."""
+    """The default configuration with a fifth link key; it has five windows by default."""
     settings = load_configuration(CONFIGURATION).feature_settings
     links = LinkSettings(keys={**settings.links.keys, **FIFTH_KEY}, windows=settings.links.windows)
     return replace(settings, links=links)
@@ -93,7 +93,7 @@ def with_hot_device(table: RecordTable) -> RecordTable:
 
 
 class Pasts:
-    """What a table holds before its records, the keys of all records made once.
+    """Past events of records in a table; the keys of all records are computed once.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Pasts:
         self._codes = {key.name: key_codes(table, key) for key in matrix.link_keys}
 
     def counts(self, place: int) -> dict[str, Counts]:
-        """Count the past of one record by the law for one record."""
+        """Count the past of one record by the definition for a single record."""
         times, at = self._table.event_times, int(self._table.event_times[place])
         counts = {}
         for name, codes in self._codes.items():
@@ -125,12 +125,12 @@ class Pasts:
 
 
 def check(matrix: FeatureMatrix, table: RecordTable, rows: FloatArray) -> None:
-    """Make rows of a sample alone; end if a bit differs."""
+    """Compute the rows of a sample one by one; exit if a bit differs."""
     pasts = Pasts(matrix, table)
     places = np.random.default_rng(1).choice(len(table), SAMPLE, replace=False)
     for place in places.tolist():
         if matrix.row(record_at(table, place), pasts.counts(place)).tobytes() != rows[place].tobytes():
-            raise SystemExit("a record alone has not its row of the table: nothing is timed")
+            raise SystemExit("the row of a record alone differs from its row of the table: nothing is timed")
 
 
 def measure(path: Path, *, hot: bool, checked: bool) -> Measured:
@@ -145,7 +145,7 @@ def measure(path: Path, *, hot: bool, checked: bool) -> Measured:
     settings = settings_of_five_keys()
     burn_in = np.argsort(table.event_times, kind="stable")[: int(len(table) * BURN_IN)]
     matrix = FeatureMatrix(settings, fit_state(table.take(burn_in), settings))
-    matrix.rows(table.take(burn_in[:1000]))  # compiles the sweep, or loads what was compiled
+    matrix.rows(table.take(burn_in[:1000]))  # compiles the sweep, or loads it from the cache
     start, cpu = time.perf_counter(), time.process_time()
     rows = matrix.rows(table)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
@@ -157,7 +157,7 @@ def measure(path: Path, *, hot: bool, checked: bool) -> Measured:
 
 
 def measured_apart(path: Path, *, hot: bool, rounds: int) -> Measured:
-    """Measure in processes of their own, and give the round with the smallest clock; the first is checked."""
+    """Measure in separate processes; return the round with the smallest wall-clock time; check the first."""
     found = []
     for number in range(rounds):
         flags = [*(["--hot"] if hot else []), *(["--check"] if number == 0 else [])]
@@ -173,19 +173,19 @@ def report(name: str, one: Measured) -> None:
     """Print one measurement."""
     print(
         f"{name:<28} {one.records:>9,} x {one.features}: read {one.reading:5.1f} s, matrix {one.matrix:5.1f} s "
-        f"(processors {one.cpu:5.1f} s), peak {one.peak:.1f} GB",
+        f"(CPU {one.cpu:5.1f} s), peak {one.peak:.1f} GB",
         flush=True,
     )
 
 
 def judged(name: str, value: float, most: float) -> bool:
-    """Print a figure beside its bound."""
+    """Print a figure with its bound."""
     print(f"{name:<28} {value:6.2f} (at most {most})")
     return value <= most
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the four tables, or, as a process of one measurement, one of them."""
+    """Measure the four tables, or one of them in the process of a measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000, help="invented records")
     parser.add_argument("--rounds", type=int, default=3, help="processes for each table")
@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     report("a device on a fifth of them", hot)
     double = measured_apart(twice, hot=False, rounds=options.rounds)
     report("twice as many", double)
-    print(f"{SAMPLE} rows of each were made alone: the same bits")
+    print(f"{SAMPLE} rows of each were computed one by one: the same bits")
     kept = [
         judged("matrix, seconds", plain.matrix, MOST_SECONDS),
         judged("file and matrix, seconds", plain.reading + plain.matrix, MOST_SECONDS_OF_FILE),

@@ -1,8 +1,8 @@
-"""The HTTP side over a service that keeps everything in memory: parse, features, model, answer, and nothing else.
+"""The HTTP layer over a service in memory: parse, features, model, answer, and nothing else.
 
-What a bundle costs to serve without what a bank needs of a service: no encryption, no events, nothing survives. For
-`benchmarks/signals_only.py`, which starts it as a program: ``python benchmarks/memory_service.py BUNDLE``. It prints a
-line of JSON with its address and the headers of its one client.
+Measures the cost of serving a bundle without encryption, events and durability. `benchmarks/signals_only.py` starts it
+as a program: ``python benchmarks/memory_service.py BUNDLE``. It prints a line of JSON with its address and the headers
+of its only client.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class _Asked(NamedTuple):
 
 
 class MemoryService:
-    """Verifications of signals alone, each seen by those after it.
+    """Verifications of signals only; later ones see earlier ones in their history.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class MemoryService:
         self._latest = 0
 
     async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
-        """The one client there is."""
+        """The only client."""
         same = hmac.compare_digest(key_digest(api_key), self._digest)
         return self._caller if same and client_id == CLIENT else None
 
@@ -86,7 +86,7 @@ class MemoryService:
         """Admit every request."""
 
     def leave(self, client: int) -> None:
-        """Nothing was counted."""
+        """Do nothing: nothing is counted."""
 
     async def take_token(self, _caller: Caller) -> Bucket:
         """Spend one request."""
@@ -96,7 +96,7 @@ class MemoryService:
     async def create(
         self, caller: Caller, body: Mapping[str, object], _request: IdempotentRequest | None
     ) -> Answer[Verification]:
-        """Score together what has come together."""
+        """Score waiting requests in one batch."""
         context = VerificationContext(self._scorer.contents.schema.signals)
         request = VerificationInput.parse(body, context)
         values = request.values()
@@ -109,7 +109,7 @@ class MemoryService:
         return Answer(await asked.answer)
 
     async def get(self, _caller: Caller, resource: bytes) -> Verification:
-        """Find one again."""
+        """Find a verification."""
         if resource not in self._kept:
             raise NotFound
         return self._kept[resource]

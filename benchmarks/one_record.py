@@ -1,8 +1,8 @@
-"""What one record costs, step by step, as a service takes them: parse, start, count, finish, margin, reasons.
+"""Cost of one record in each step of the service: parse, start, count, finish, margin, reasons.
 
-Run as ``python benchmarks/one_record.py``. First every step is checked: records that are parsed one by one and
-counted against pasts in the form of a store have the rows of the table, bit for bit. Times are of the
-processor, so that a busy machine disturbs them less; each is a median.
+Run as ``python benchmarks/one_record.py``. It first checks every step: records that are parsed one by one
+and counted against pasts as a store returns them must have the rows of the table, bit for bit. Times are CPU times,
+which a busy machine disturbs less; each is a median.
 """
 
 import argparse
@@ -47,7 +47,7 @@ TIMED: Final = 200
 HOT: Final = 256
 
 Events = list[tuple[int, bytes, bytes | None]]
-"""Time, person and packed labels, the latest first."""
+"""Time, person and packed labels, latest first."""
 
 
 def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,13 +61,13 @@ def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Pasts:
-    """All events by link key, as a store would hand them over.
+    """All events by link key, as a store returns them.
 
     Parameters
     ----------
     matrix : FeatureMatrix
     table : RecordTable
-        Holds the labels.
+        Source of the labels.
     records : sequence of Record
         The same records, parsed one by one.
     """
@@ -98,7 +98,7 @@ class Pasts:
 
 
 def check(matrix: FeatureMatrix, table: RecordTable, records: Sequence[Record], pasts: Pasts) -> None:
-    """Compare rows one by one with the rows of the table; refuse to time anything if a bit differs."""
+    """Compare single rows with the rows of the table; exit if a bit differs."""
     rows = matrix.rows(table)
     places = np.random.default_rng(1).choice(len(records), min(CHECKED, len(records)), replace=False).tolist()
     differing = sum(
@@ -107,11 +107,11 @@ def check(matrix: FeatureMatrix, table: RecordTable, records: Sequence[Record], 
     )
     print(f"records that differ from their row of the table in a bit: {differing:,} of {len(places):,}")
     if differing:
-        raise SystemExit("one record is not one of many: nothing is timed")
+        raise SystemExit("a record alone differs from its row of the table: nothing is timed")
 
 
 def train_as_served(prepared: Prepared) -> tuple[MarginSession, Contributions]:
-    """Train 300 trees of up to 31 leaves, and make ready what serves them."""
+    """Train 300 trees of up to 31 leaves, and prepare to serve them."""
     booster = fit(
         prepared.rows[prepared.split.train],
         prepared.split.train_targets,
@@ -135,7 +135,7 @@ def train_as_served(prepared: Prepared) -> tuple[MarginSession, Contributions]:
 
 
 def microseconds(step: str, calls: Sequence[Callable[[], object]]) -> None:
-    """Time some calls and print the median of their means over several rounds."""
+    """Time some calls; print the median over several rounds of their means."""
     rounds = []
     for _ in range(41):
         start = time.process_time_ns()
@@ -146,7 +146,7 @@ def microseconds(step: str, calls: Sequence[Callable[[], object]]) -> None:
 
 
 def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Mapping[str, Any]]) -> None:
-    """Time what needs no model, on pasts of several sizes."""
+    """Time the steps without the model, on pasts of several sizes."""
     records = [parse_record(body, schema) for body in bodies]
     microseconds("parse", [partial(parse_record, body, schema) for body in bodies])
     microseconds("start", [partial(matrix.start, record.values) for record in records])
@@ -154,7 +154,7 @@ def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Ma
     microseconds("keys, hashed", [partial(linker.link, "pool", 1, record.values) for record in records])
     whole = [partial(_without_history, matrix, linker, record) for record in records]
     microseconds("all features and keys", whole)
-    print(f"{'  median record (80 asked for)':<44} {_median_record(whole):7.1f} us")
+    print(f"{'  median record (target 80)':<44} {_median_record(whole):7.1f} us")
     started, at, others = matrix.start(records[0].values), records[0].event_time, len(matrix.link_keys) - 1
     for name, sizes in {
         "no past": [0] * (others + 1),
@@ -167,7 +167,7 @@ def time_record(matrix: FeatureMatrix, schema: RecordSchema, bodies: Sequence[Ma
 
 
 def _median_record(calls: Sequence[Callable[[], object]]) -> float:
-    """The microseconds of the record in the middle, each taken at its median over several rounds."""
+    """Microseconds of the median record; each record counts with its median over several rounds."""
     taken = np.empty((41, len(calls)))
     for round_ in taken:
         for place, call in enumerate(calls):
@@ -178,7 +178,7 @@ def _median_record(calls: Sequence[Callable[[], object]]) -> float:
 
 
 def _without_history(matrix: FeatureMatrix, linker: Linker, record: Record) -> FloatArray:
-    """Everything that a service does for a row but ask for its history."""
+    """Every step of the service for a row, except reading its history."""
     linker.link("pool", 1, record.values)
     return matrix.finish(matrix.start(record.values), record.event_time, {})
 
@@ -196,7 +196,7 @@ def _past(at: int, size: int, span: int) -> Events:
 def time_model(
     session: MarginSession, contributions: Contributions, reasons: FactualReasons, rows: FloatArray
 ) -> None:
-    """Time what needs the model alone."""
+    """Time the steps that need only the model."""
     explained = [contributions.explain(row) for row in rows]
     microseconds("margin", [partial(session.margin, row) for row in rows])
     microseconds("contributions", [partial(contributions.explain, row) for row in rows])
@@ -205,7 +205,7 @@ def time_model(
 
 
 def main() -> None:
-    """Check one record against many, then time the steps on the default configuration."""
+    """Check single records against the table, then time the steps on the default configuration."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=60_000, help="invented records to train and check on")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
-"""Load over many connections that keeps coming whether or not a server answers, or that obeys `Retry-After`.
+"""Load over many connections, as an open loop that ignores answers or one that obeys `Retry-After`.
 
-Costs a client about 30 us a request, so that one core can send several times what a service on the other one answers.
+A request costs the client about 30 us, so one core can send several times the load that a service on the other answers.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 TICK: Final = 0.002
-"""Seconds between two looks at which requests are due."""
+"""Seconds between two checks for due requests."""
 
 _SETTLED_SECONDS: Final = 60.0
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
@@ -24,16 +24,16 @@ _RETRY: Final = re.compile(rb"\r\nretry-after: (\d+)", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answered:
-    """What came of some requests.
+    """Results of some requests.
 
     Parameters
     ----------
     seconds : float
-        For which they were sent.
+        Duration of sending.
     latencies : dict of int to list of float
-        By status, in seconds, each from the instant at which the request was due.
+        By status, in seconds from the instant at which each request was due.
     missing : int
-        Requests that had no answer, or found no connection.
+        Requests without an answer or a free connection.
     """
 
     seconds: float
@@ -42,15 +42,15 @@ class Answered:
 
     @property
     def goodput(self) -> float:
-        """201 a second."""
+        """Answers with 201 per second."""
         return self.count(201) / self.seconds
 
     def count(self, status: int) -> int:
-        """Answers of a status."""
+        """Number of answers with a status."""
         return len(self.latencies.get(status, []))
 
     def p99(self, status: int) -> float:
-        """Seconds within which 99 % of the answers of a status came; NaN where there are none."""
+        """Seconds within which 99 % of the answers with a status arrived; NaN if there are none."""
         found = self.latencies.get(status)
         return float(np.percentile(found, 99)) if found else float("nan")
 
@@ -76,7 +76,7 @@ class _Connection(asyncio.Protocol):
         self.transport = transport  # type: ignore[assignment]
 
     def connection_lost(self, _: Exception | None) -> None:
-        """End; what is under way is never answered."""
+        """End; a request under way stays unanswered."""
         self.transport = None
 
     def send(self, request: bytes, due: float) -> None:
@@ -86,7 +86,7 @@ class _Connection(asyncio.Protocol):
             self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; report the answer once it is whole."""
+        """Take received bytes; report the answer once it is complete."""
         self._received = data = self._received + data
         end = data.find(b"\r\n\r\n")
         if end < 0:
@@ -100,13 +100,13 @@ class _Connection(asyncio.Protocol):
 
 
 class OpenLoad:
-    """Connections of one client to one server. To be used within one event loop.
+    """Connections of one client to one server. Use it within one event loop.
 
     Parameters
     ----------
     url : str
     requests : iterator of bytes
-        Whole requests; at least as many as are sent.
+        Complete requests, at least as many as are sent.
     """
 
     def __init__(self, url: str, requests: Iterator[bytes]) -> None:
@@ -135,13 +135,13 @@ class OpenLoad:
                 connection.transport.abort()
 
     async def at_rate(self, rate: float, seconds: float, *, whole: bool = False) -> Answered:
-        """Send so many requests a second, each when it is due; those that find no idle connection are missing.
+        """Send requests at a rate, each when it is due; those without an idle connection count as missing.
 
         Parameters
         ----------
         rate, seconds : float
         whole : bool
-            Whether answers count that come later; else those that come in time, whenever they were asked for.
+            True to count late answers too; False to count the answers that arrive in time, whenever requested.
         """
         self._begin()
         began, sent, missing = time.monotonic(), 0, 0
@@ -159,14 +159,14 @@ class OpenLoad:
         return self._end(taken, missing)
 
     async def obeying(self, connections: int, seconds: float) -> Answered:
-        """Send again on each connection as soon as it was answered, or as `Retry-After` says."""
+        """Send again on each connection as soon as it is answered, or when `Retry-After` allows."""
         loop = asyncio.get_running_loop()
         return await self._closed(
             connections, seconds, lambda connection, retry: loop.call_later(retry, self._send_now, connection)
         )
 
     async def flooding(self, connections: int, seconds: float) -> Answered:
-        """Send again on each connection as soon as it was answered."""
+        """Send again on each connection as soon as it is answered."""
         return await self._closed(connections, seconds, lambda connection, _: self._send_now(connection))
 
     async def _closed(
@@ -181,7 +181,7 @@ class OpenLoad:
         return self._end(time.monotonic() - began, 0)
 
     async def settle(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until no request is under way."""
         async with asyncio.timeout(_SETTLED_SECONDS):
             while len(self._idle) < sum(connection.transport is not None for connection in self._all):
                 await asyncio.sleep(TICK)

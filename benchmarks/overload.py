@@ -1,26 +1,26 @@
-"""The service under more load than it can serve: what it still does, whom it refuses, and what a refusal costs.
+"""The service under overload: its goodput, which clients it refuses, and the cost of a refusal.
 
 Run as ``python benchmarks/overload.py --store sqlite``. The service has one core; the load, and PostgreSQL, have the
-other. Capacity is what a closed loop of `CONNECTIONS` gets in the same run. Then come, one after the other:
+other. Capacity is the rate of a closed loop of `CONNECTIONS` in the same run. Then follow, in this order:
 
 twice, four times
     An open loop of one client at two and four times the capacity, which ignores `Retry-After`. Capacity, both of them
-    and `obeying` are measured in rounds, since a shared machine is not equally fast for long; medians are quoted.
+    and `obeying` are measured in rounds, because the speed of a shared machine varies; medians are reported.
 obeying
     Ten times the connections, which obey `Retry-After`.
 flood
     One client keeps `FLOOD` connections busy within its quota, while another one sends a few requests a second.
 held
     The lock of the client's history scope (PostgreSQL) or of the database (SQLite) is held for a little more than two
-    seconds at half the capacity, so that nothing waits before: what has waited for two seconds when the lock is free is
-    answered with 202.
+    seconds at half the capacity, so that the queue is empty before: requests that have waited for two seconds when the
+    lock becomes free are answered with 202.
 pending
-    The lock is held for longer under half as much again as the capacity. The PENDING verifications that this leaves
-    get a tenth of the capacity while that load goes on.
+    The lock is held for longer under half as much again as the capacity. The remaining PENDING verifications get a
+    tenth of the capacity while that load continues.
 refusal
     CPU time of the application for one refused request, beyond parsing, in this process.
 
-Ends with 1 when a bound is missed.
+Exits with 1 when a bound is missed.
 """
 
 import argparse
@@ -71,7 +71,7 @@ REFUSED: Final = 10_000
 
 ROUNDS: Final = 3
 OVERLOADS: Final = {"twice": (2, 0.8), "four times": (4, 0.6)}
-"""Times the capacity, and the share of it that is still served."""
+"""Offered load as a multiple of the capacity, and the share of the capacity that must be served."""
 
 OBEYING: Final = 0.8
 _OBEYING: Final = "obeying"
@@ -79,14 +79,14 @@ REFUSAL_MICROSECONDS: Final = 60.0
 HONEST_SECONDS: Final = 0.5
 ACCEPTED_SECONDS: Final = 2.5
 FINISHED: Final = 0.08
-"""Of the verifications that are scored while PENDING ones wait: a tenth, less what is not decided in a window."""
+"""Minimum share of PENDING verifications among those scored: a tenth, less those not decided in a window."""
 
 Verdict = tuple[bool, str]
 Connect = Callable[[], AbstractAsyncContextManager[OpenLoad]]
 
 
 def requests(filled: Filled, headers: Mapping[str, str], url: str) -> Iterator[bytes]:
-    """Requests of all customers, one after the other and from the start again."""
+    """Requests of all customers, in a cycle."""
     head = _head("POST", url, {"Content-Type": "application/json", **headers})
     whole = []
     for body in filled.bodies:
@@ -118,7 +118,7 @@ async def connected(
 
 @asynccontextmanager
 async def held(url: str, pool: str) -> AsyncIterator[None]:
-    """Hold the lock that the client's changes need."""
+    """Hold the lock that changes of the client need."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -134,21 +134,21 @@ async def held(url: str, pool: str) -> AsyncIterator[None]:
 
 
 async def pending(url: str) -> int:
-    """How many verifications are PENDING."""
+    """Number of PENDING verifications."""
     return int((await rows_of(url, "SELECT count(*) FROM verifications WHERE status = 'PENDING'"))[0][0])
 
 
 async def overload(connect: Connect, seconds: float) -> tuple[float, list[Verdict]]:
-    """Measure the capacity, then offer more, in rounds; returns the capacity and what came of it, both medians."""
+    """Measure the capacity, then offer more, in rounds; return the median capacity and the judged medians."""
     capacities = []
     shares: dict[str, list[float]] = {name: [] for name in (*OVERLOADS, _OBEYING)}
     for _ in range(ROUNDS):
-        async with connect() as load:  # anew: the service closes what idles
+        async with connect() as load:  # new connections: the service closes idle ones
             await load.obeying(CONNECTIONS, 2.0)
             capacity = _shown("capacity", await _phase(load, load.obeying(CONNECTIONS, seconds))).goodput
             capacities.append(capacity)
             for name, (times, _) in OVERLOADS.items():
-                await load.at_rate(times * capacity, 2.0)  # until the queue is as long as it gets
+                await load.at_rate(times * capacity, 2.0)  # until the queue has its full length
                 found = _shown(name, await _phase(load, load.at_rate(times * capacity, seconds)))
                 shares[name].append(found.goodput / capacity)
             found = _shown(_OBEYING, await _phase(load, load.obeying(10 * CONNECTIONS, 2 * seconds)))
@@ -164,7 +164,7 @@ async def overload(connect: Connect, seconds: float) -> tuple[float, list[Verdic
 
 
 async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdict]:
-    """Let one client keep many connections busy while another one sends a few requests."""
+    """One client keeps many connections busy while another sends a few requests."""
     flooding = asyncio.create_task(load.flooding(FLOOD, seconds + 1.0))
     await asyncio.sleep(1.0)
     found = _shown("honest", await honest.at_rate(HONEST_RATE, seconds, whole=True))
@@ -178,7 +178,7 @@ async def flood(load: OpenLoad, honest: OpenLoad, seconds: float) -> list[Verdic
 
 
 async def accepted(load: OpenLoad, url: str, pool: str, capacity: float, seconds: float) -> list[Verdict]:
-    """Hold the lock under load, and see what becomes of the verifications that are PENDING then."""
+    """Hold the lock under load, and judge how the PENDING verifications are finished."""
     found = await _during_hold(load, url, pool, 0.5 * capacity, HELD_SECONDS)
     verdict = _at_most(
         f"p99 of {found.count(202)} answers with 202, seconds", found.p99(202), ACCEPTED_SECONDS
@@ -196,7 +196,7 @@ async def accepted(load: OpenLoad, url: str, pool: str, capacity: float, seconds
 
 
 async def _during_hold(load: OpenLoad, url: str, pool: str, rate: float, seconds: float) -> Answered:
-    """Hold the lock for some seconds of a load that goes on for two more."""
+    """Hold the lock for some seconds of a load that continues for two more."""
     loading = asyncio.create_task(load.at_rate(rate, seconds + 2.0))
     await asyncio.sleep(0.5)
     async with held(url, pool):
@@ -228,7 +228,7 @@ class _Refusing:
 
 
 async def refusal(filled: Filled) -> Verdict:
-    """CPU time of one refusal, its line of log included."""
+    """CPU time of one refusal, including its log line."""
     app = create_app(cast(Any, _Refusing(filled.caller)), HttpSettings(access_log=True), clock=SystemClock())
     given = {"host": "127.0.0.1", "content-type": "application/json", "content-length": "2", **filled.headers}
     headers = [(name.encode(), value.encode()) for name, value in given.items()]
@@ -243,7 +243,7 @@ async def refusal(filled: Filled) -> Verdict:
 
     taken = []
     for _ in range(REFUSED // AT_ONCE):
-        await asyncio.sleep(2 * AT_ONCE / PER_SECOND)  # until so many may pass again
+        await asyncio.sleep(2 * AT_ONCE / PER_SECOND)  # until the limit allows as many again
         began = time.thread_time()
         for _ in range(AT_ONCE):
             await refuse()
@@ -299,14 +299,14 @@ async def _measured(
 
 
 def print_verdicts(verdicts: Sequence[Verdict]) -> bool:
-    """Print what was found; whether all is good."""
+    """Print the findings; return True if all are good."""
     for good, text in verdicts:
         print(f"{'good' if good else 'BAD '}  {text}")
     return all(good for good, _ in verdicts)
 
 
 def main() -> None:
-    """Measure the stores that were asked for, and end with 1 when a bound is missed."""
+    """Measure the chosen stores; exit with 1 when a bound is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

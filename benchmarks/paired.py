@@ -1,8 +1,8 @@
-"""Two systems on the same records: how far apart they rank them, with paired intervals.
+"""Difference in ranking between two systems on the same records, with paired intervals.
 
 An interval comes from a bootstrap (Efron and Tibshirani, 1993, doi 10.1201/9780429246593, chapter 13): persons are
-drawn with replacement, each with all of their records, and every ranking is measured on the same draws, so that what
-makes a draw easy for both cancels.
+drawn with replacement, each with all of their records, and every ranking is measured on the same draws, so that the
+common difficulty of a draw cancels.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,12 +22,12 @@ CONFIDENCE: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much better the first is than the second.
+    """Difference of the first minus the second.
 
     Parameters
     ----------
     value, low, high : float
-        In [-1, 1]: the difference on the records as they are, and its 95 % interval.
+        In [-1, 1]: the difference on the original records, and its 95 % interval.
     """
 
     value: float
@@ -39,7 +39,7 @@ class Difference:
 
 
 def measures_of(ranking: Ranking) -> list[float]:
-    """Measure a ranking as in `MEASURES`; what needs a class that is absent is 0."""
+    """Measure a ranking as in `MEASURES`; a measure that needs an absent class is 0."""
     recalls = [ranking.recall_at_fpr(limit) for limit in FALSE_POSITIVE_RATES]
     return [one or 0.0 for one in (ranking.average_precision(), *recalls)]
 
@@ -51,21 +51,21 @@ def draw_measures(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> FloatArray:
-    """Measure rankings on the records as they are, and on the same draws of persons.
+    """Measure rankings on the original records and on the same draws of persons.
 
     Parameters
     ----------
     rankings : sequence of Ranking
         Of the same records.
     persons : ndarray of shape (n,), int64
-        Whose record each is.
+        Person of each record.
     draws : int
     seed : int
 
     Returns
     -------
     ndarray of shape (1 + draws, rankings, 3)
-        The records as they are come first.
+        The original records come first.
     """
     drawn = (
         [measures_of(ranking.weighted(weights)) for ranking in rankings]
@@ -88,7 +88,7 @@ def paired(first: FloatArray, second: FloatArray) -> list[Difference]:
     Parameters
     ----------
     first, second : ndarray of shape (1 + draws, 3)
-        Of the same draws, the records as they are first.
+        Of the same draws, original records first.
 
     Returns
     -------
@@ -103,13 +103,13 @@ def paired(first: FloatArray, second: FloatArray) -> list[Difference]:
 def pooled(first: FloatArray, second: FloatArray, *, seed: int = 0) -> list[Difference]:
     """Compare the means over the seeds of two systems.
 
-    Each draw of persons also draws the seeds of each system, with replacement: the interval says what other records
-    and other seeds would give. The seeds of two systems have nothing in common, so they are drawn apart.
+    Each draw of persons also draws the seeds of each system, with replacement: the interval covers other records
+    and other seeds. The seeds of two systems are unrelated, so they are drawn independently.
 
     Parameters
     ----------
     first, second : ndarray of shape (1 + draws, seeds, 3)
-        Of the same draws of persons, the records as they are first.
+        Of the same draws of persons, original records first.
     seed : int
 
     Returns
@@ -124,6 +124,6 @@ def pooled(first: FloatArray, second: FloatArray, *, seed: int = 0) -> list[Diff
 def _of_drawn_seeds(measured: FloatArray, random: np.random.Generator) -> FloatArray:
     seeds = measured.shape[1]
     chosen = random.integers(seeds, size=(len(measured), seeds))
-    chosen[0] = np.arange(seeds)  # the records as they are keep all seeds
+    chosen[0] = np.arange(seeds)  # the original records keep all seeds
     means: FloatArray = np.take_along_axis(measured, chosen[:, :, None], axis=1).mean(axis=1)
     return means

@@ -1,9 +1,9 @@
-r"""Features of payments on invented ones: what each family of features adds, week by week.
+r"""Gain of each family of payment features on invented payments, week by week.
 
-The payments are of customers with habits, at terminals. Frauds are of three kinds: a terminal goes bad for four weeks,
-and most of what is paid there is fraud; a customer's usual amount is exceeded several times over; a card is stolen, and
-is used for two weeks at places and for amounts that are not the customer's. Each is known seven days later. Only raw
-columns are given.
+Customers with habits pay at terminals. Frauds are of three kinds: a terminal is compromised for four weeks, and most
+payments there are fraud; a payment is several times the customer's usual amount; a card is stolen and used for two
+weeks at places and for amounts unusual for the customer. Each becomes known seven days later. The file has only raw
+columns.
 
     python benchmarks/payments.py [--config configs/transactions.yaml] [--days 150] [--seeds 3]
 """
@@ -31,7 +31,7 @@ DAY: Final = 86_400_000_000
 CUSTOMERS: Final = 1_500
 TERMINALS: Final = 3_000
 NEAR: Final = 60
-"""Terminals that a customer uses."""
+"""Number of terminals that a customer uses."""
 DELAY: Final = 7
 """Days until a fraud is known."""
 BAD: Final = 28
@@ -95,13 +95,13 @@ def payments(days: int, seed: int) -> Payments:
 
 
 def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float) -> list[tuple[int, float]]:
-    """Whom something befalls, and from when on."""
+    """Affected customers or terminals, and when it starts."""
     n = draw.poisson(per_day * days)
     return list(zip(draw.integers(0, many, n).tolist(), draw.uniform(-14, days, n).tolist(), strict=True))
 
 
 def table_of(found: Payments, configuration: Configuration) -> RecordTable:
-    """The payments as records of the use; what it has no column for is left out."""
+    """The payments as records of the configuration, without columns that it does not use."""
     device = found.customers * 3 + found.terminals % 2
     columns: dict[str, Any] = {
         "transactionId": [f"t{place}" for place in range(len(found.days))],
@@ -121,7 +121,7 @@ def table_of(found: Payments, configuration: Configuration) -> RecordTable:
 
 
 def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]:
-    """Train on what lies before the test and is known by then; the average precision of each test week."""
+    """Train on labels known before the test; return the average precision of each test week."""
     rows, times = matrix.rows(table), table.event_times
     targets = (table.labels == 1).astype(np.int8)
     end = int(times.max())
@@ -141,7 +141,7 @@ def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]
 
 
 def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
-    """The configuration and, family by family, what it would be without; first of all the features of before."""
+    """The configuration, and the same without each family; the earlier features come first."""
     links = settings.links
     before = LinkSettings(
         keys=links.keys,
@@ -167,7 +167,7 @@ def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
 
 
 def main() -> None:
-    """Measure, and print a table in Markdown."""
+    """Measure and print a table in Markdown."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,7 +1,7 @@
-"""Other servers of models, each in an environment of its own: what is installed, started, asked, and answered.
+"""Other model servers, each in its own environment: installation, start, request and answer.
 
-Each serves one LightGBM model, one row a request, with one worker, as its own documentation says. None of them parses
-records, makes features, explains or stores: they are given the row and give the margin.
+Each serves one LightGBM model, one row per request, with one worker, as its documentation says. None of them parses
+records, computes features, explains or stores: they take a feature row and return the margin.
 """
 
 import json
@@ -85,23 +85,23 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """A server of models.
+    """A model server.
 
     Parameters
     ----------
     name : str
     requirements : tuple of str
-        Exact versions, the server's own first.
+        Exact versions, the server first.
     files : mapping of str to str
-        What stands beside ``model.txt``, with PORT and SECOND for free ports.
+        Files beside ``model.txt``, with PORT and SECOND for free ports.
     command : tuple of str
-        Program of the environment and its arguments; runs where the files are.
+        Program of the environment and its arguments; runs in the folder of the files.
     path : str
         Of the URL.
     body : callable
-        From a row to the body of a request.
+        Makes the body of a request from a row.
     margin : callable
-        From the answer to the margin.
+        Reads the margin from the answer.
     """
 
     name: str
@@ -124,7 +124,7 @@ def _tensor(row: Sequence[float]) -> dict[str, Any]:
 
 
 def _logit(answer: Any) -> float:
-    """Its runtime for LightGBM gives probabilities alone."""
+    """Its LightGBM runtime returns only probabilities."""
     probability = answer["outputs"][0]["data"][0]
     return math.log(probability) - math.log1p(-probability)
 
@@ -161,18 +161,18 @@ PEERS: Final = (
 
 
 def install(peer: Peer, folder: Path) -> Path:
-    """Make the environment of a peer, or complete one that is there.
+    """Create the environment of a peer, or complete an existing one.
 
     Parameters
     ----------
     peer : Peer
     folder : Path
-        Of all environments.
+        Folder of all environments.
 
     Returns
     -------
     Path
-        Its programs.
+        Its folder of programs.
     """
     return install_environment(folder / peer.title.replace(" ", "-").lower(), peer.requirements)
 
@@ -181,26 +181,26 @@ def install(peer: Peer, folder: Path) -> Path:
 def serving_peer(
     peer: Peer, programs: Path, folder: Path, *, core: int, model: str, row: Sequence[float]
 ) -> Iterator[str]:
-    """Start a peer and wait until it answers; it ends with the context.
+    """Start a peer and wait until it answers; stop it when the context ends.
 
     Parameters
     ----------
     peer : Peer
     programs : Path
-        Of its environment.
+        Programs of its environment.
     folder : Path
-        Empty.
+        Empty folder.
     core : int
-        That it runs on.
+        Core that it runs on.
     model : str
-        LightGBM's text.
+        Model in LightGBM's text format.
     row : sequence of float
-        Asked until it is answered.
+        Sent until it is answered.
 
     Yields
     ------
     str
-        The URL to ask.
+        The URL for requests.
     """
     port, second = _free_ports()
     (folder / "model.txt").write_text(model, encoding="utf-8")
@@ -246,7 +246,7 @@ def _await(peer: Peer, process: "subprocess.Popen[bytes]", url: str, row: Sequen
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End it with all that it started, which is a group of its own."""
+    """End a peer with all processes of its group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

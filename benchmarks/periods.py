@@ -1,4 +1,4 @@
-"""Labelled histories cut by time: what systems are given, and what judges them afterwards."""
+"""Labelled histories split by time: data for training and the test period that judges it."""
 
 import hashlib
 import sys
@@ -28,16 +28,16 @@ CONFIGS: Final = Path(__file__).parents[1] / "configs"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Period:
-    """A test period, and the task that it judges.
+    """A test period and its training task.
 
     Parameters
     ----------
     name : str
     task : Task
     targets : ndarray of shape (m,), int8, 1 fraud, 0 genuine
-        Of the test.
+        Targets of the test period.
     persons : ndarray of shape (m,), int64
-        Whose record of the test each is.
+        Person of each test record.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Period:
 
     @property
     def digest(self) -> str:
-        """Of all that a system is given."""
+        """Digest of all data that a system gets."""
         task = self.task
         content = hashlib.sha256(repr((task.names, task.categorical, task.monotone)).encode())
         for array in (task.rows, task.targets, task.event_times, task.test):
@@ -63,7 +63,7 @@ class Period:
 
 
 def signup_period(path: Path) -> Period:
-    """The sign-up file, cut as `benchmarks.signup` cuts it."""
+    """The sign-up file, split as in `benchmarks.signup`."""
     configuration = load_configuration(CONFIGS / "signup.yaml")
     table = read_records(path, configuration.schema, labelled=True).table
     sides = sides_of(table, configuration)
@@ -84,7 +84,7 @@ def signup_period(path: Path) -> Period:
 
 
 def synthetic_period(records: int) -> Period:
-    """Invented records, cut as a training cuts them; what validates a training goes unused."""
+    """Invented records, split as a training splits them; the validation part stays unused."""
     configuration = load_configuration(CONFIGS / "identity.yaml")
     table = read_records(invented_file(records, seed=UNSEEN), configuration.schema, labelled=True).table
     prepared = prepare(table, configuration)

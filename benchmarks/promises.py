@@ -1,10 +1,10 @@
-"""Laws 6 and 7 in simulation: how often what is promised on a sample does not hold in its population.
+"""Laws 6 and 7 in simulation: how often a promise certified on a sample fails in its population.
 
-In every draw the scale is fitted anew, the thresholds are certified on the same records, and every certified threshold
-is held against the population: a draw counts as broken if any of them breaks its bound, whichever pair is chosen. At a
+In every draw the scale is fitted again, the thresholds are certified on the same records, and every certified threshold
+is compared with the population: a draw counts as broken if any of them breaks its bound, whichever pair is chosen. At a
 confidence of 95 % at most 5 % of the draws may be broken (7 % with rings of ten), and fresh records may lie outside of
 their two-sample interval in at most 5 % of the draws, each within the error of the simulation. Otherwise the exit code
-is 1. Worlds marked so are there to compare with: they break the conditions of the promise.
+is 1. Worlds marked "to compare with" break the conditions of the promise.
 
 Run as ``python benchmarks/promises.py [--draws N]``.
 """
@@ -37,19 +37,19 @@ COMPARED: Final = {
 
 
 def share_text(count: int, draws: int) -> str:
-    """Write a share of the draws with its exact 95 % interval."""
+    """Format a share of the draws with its exact 95 % interval."""
     share = exact_share(count, draws)
     return f"{share.share:6.2%} ({share.low:.2%} to {share.high:.2%})"
 
 
 def surely_above(count: int, draws: int, limit: float) -> bool:
-    """Whether a share of the draws exceeds a limit by more than the simulation's error."""
+    """Return True if a share of the draws exceeds a limit by more than the simulation error."""
     low = exact_share(count, draws).low
     return low is not None and low > limit
 
 
 def report_world(name: str, world: World, *, draws: int, judged: bool) -> bool:
-    """Simulate one world and print what was broken; whether it kept its promises."""
+    """Simulate one world and print the broken bounds; return True if it kept its promises."""
     tally = simulate(world, draws=draws, seed=SEED)
     print(f"\n{name}{'' if judged else ' (to compare with)'}: {tally.infeasible} draws promised nothing")
     for what, count in tally.broken.items():
@@ -62,7 +62,7 @@ def report_world(name: str, world: World, *, draws: int, judged: bool) -> bool:
 
 
 def report_fresh(*, draws: int, records: int) -> bool:
-    """Hold scales against fresh records and print how often they disagree; whether they agree."""
+    """Compare scales with fresh records and print how often they disagree; return True if they agree."""
     print(f"\nfresh records outside of the two-sample interval at 95 %, {records} records each")
     agreed = True
     for score, (outside, extrapolated) in fresh_shares_outside(

@@ -1,9 +1,8 @@
-"""Whether what is said of records is true: every reason of 100,000 invented records, judged by its words.
+"""Check that reasons are true: every reason of 100,000 invented records, judged by its words.
 
 Run as ``python benchmarks/reasons_audit.py``. A model is trained on the records; then the reasons of each record are
-chosen as if it had not passed, and every sentence is judged on the values that were given and on the records before
-it, without the feature row. The table counts stated and untrue reasons by code. It ends with exit code 1 if any is
-untrue.
+chosen as if it had not passed, and every sentence is judged on the record's values and on earlier records, without the
+feature row. The table counts stated and untrue reasons by code. Exits with 1 if any is untrue.
 """
 
 import argparse
@@ -38,7 +37,7 @@ CONFIGURATION: Final = Path(__file__).parents[1] / "configs" / "identity.yaml"
 
 
 def explain(prepared: Prepared, rounds: int) -> Contributions:
-    """Train a model of the default use; give what explains it."""
+    """Train a model of the default configuration; return its explainer."""
     booster = fit(
         prepared.rows[prepared.split.train],
         prepared.split.train_targets,
@@ -52,7 +51,7 @@ def explain(prepared: Prepared, rounds: int) -> Contributions:
 
 
 def history_of(configuration: Configuration, table: RecordTable, values: list[Values]) -> History:
-    """All records as later ones may know them."""
+    """All records as later ones see them."""
     titles = {signal.title: name for name, signal in configuration.signals.items() if signal.title}
     history = History(configuration.links.link_keys, titles)
     for place in np.argsort(table.event_times, kind="stable").tolist():

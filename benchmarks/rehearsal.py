@@ -1,4 +1,4 @@
-"""A short run of the load, so that the policy that is served steps up the share that it steps up in real life."""
+"""A short run of the load that sets the policy, so that a realistic share is stepped up."""
 
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ WARM_SECONDS: Final = 3
 def rehearsed(
     bundle: Bundle, visits: Visits, folder: Path, core: int, *, database: str, master_key: str
 ) -> Path:
-    """Serve a bundle for a moment, and save it under a policy that suits what it was asked.
+    """Serve a bundle briefly, and save it under a policy that suits its scores.
 
     Parameters
     ----------
@@ -24,16 +24,16 @@ def rehearsed(
     visits : Visits
         The load to come.
     folder : Path
-        Of the service; the bundle appears in ``bundles/served``.
+        Folder of the service; the bundle is written to ``bundles/served``.
     core : int
-        On which it is served.
+        Core of the service.
     database, master_key : str
-        URL, and source of the keys.
+        URL of the database, and source of the master keys.
 
     Returns
     -------
     Path
-        Of the bundle to be measured.
+        Path of the bundle to measure.
     """
     path = bundle.save(folder / "bundles" / "trained")
     with serving(folder, core, bundle=path, database=database, master_key=master_key) as running:

@@ -1,14 +1,14 @@
-"""The search for parameters beside plain Optuna, on the same folds of the same records.
+"""Compare the parameter search with plain Optuna, on the same folds of the same records.
 
 The peer is Optuna with its defaults (TPE, median pruning), 40 trials that each train on everything; ours gets a third
 of its time. Both have two threads, one binned dataset, one search space and one measure: the mean over the folds of the
-smoothed recall after training on everything. What a search says that its parameters are worth is computed again, by
-the peer's code, before its time counts. Judged is the time at which ours first reached what the peer found at best,
-over the time of the peer; besides it says what both sets of parameters are worth on the validation part, which no
+smoothed recall after training on everything. The peer's code computes the reported value
+of our parameters again before the time counts. The judged ratio is the time at which ours first reached the peer's best
+value, over the time of the peer; it also reports the value of both sets of parameters on the validation part, which no
 search saw.
 
 Run as ``python benchmarks/search.py [--records N] [--seeds N] [--results FILE]``. With a file of results an interrupted
-run goes on after the last seed that was over. Ends with 1 when the median over the seeds is more than a third.
+run resumes after the last finished seed. Exits with 1 when the median over the seeds is more than a third.
 """
 
 import argparse
@@ -51,19 +51,19 @@ LIMITS: Final = TuningSettings()
 
 @dataclass(frozen=True, kw_only=True)
 class Seed:
-    """What one seed gave.
+    """Result of one seed.
 
     Parameters
     ----------
     seed : int
     plain_seconds, plain_value, plain_validation : float
-        Of the peer: all of its trials, the best of their values, and what its parameters are worth afterwards.
+        Of the peer: time of all trials, their best value, and the value of its parameters on the validation part.
     ours_value, ours_validation : float
-        Of ours, when its time was over.
+        Of ours, at the end of its time.
     trials, complete : int
         Of ours.
     reached : float or None
-        Seconds after which ours had a trial of at least the peer's best value; None if it never had.
+        Seconds until ours had a trial of at least the peer's best value; None if it never had one.
     """
 
     seed: int
@@ -78,7 +78,7 @@ class Seed:
 
     @property
     def ratio(self) -> float:
-        """Time that ours needed, over that of the peer."""
+        """Time of ours over the time of the peer."""
         return float("inf") if self.reached is None else self.reached / self.plain_seconds
 
 
@@ -121,13 +121,13 @@ def folds_of(prepared: Prepared, fixed: Mapping[str, object], seed: int) -> list
 
 
 def fixed_of(prepared: Prepared, seed: int) -> dict[str, object]:
-    """What nobody chooses, the same for both."""
+    """Fixed parameters, the same for both."""
     monotone = list(prepared.feature_options["monotone"])
     return {**fixed_params(seed=seed, threads=THREADS), "monotone_constraints": monotone}
 
 
 def plain(prepared: Prepared, seed: int) -> tuple[optuna.Study, float, list[Fold]]:
-    """Search as a tutorial of Optuna does; its study, the seconds it took, and its folds."""
+    """Search as an Optuna tutorial does; return the study, its seconds, and its folds."""
     started = time.monotonic()
     fixed = fixed_of(prepared, seed)
     folds = folds_of(prepared, fixed, seed)
@@ -152,7 +152,7 @@ def plain(prepared: Prepared, seed: int) -> tuple[optuna.Study, float, list[Fold
 
 
 def ours(prepared: Prepared, seed: int, seconds: float, journal: Path) -> tuple[Tuning, float]:
-    """Search as a training does; what came of it, and the instant when it began."""
+    """Search as a training does; return the result and the start time."""
     train = prepared.split.train
     began = time.time()
     tuning = tune(
@@ -184,7 +184,7 @@ def reached_at(journal: Path, value: float, began: float) -> float | None:
 
 
 def on_validation(prepared: Prepared, params: Mapping[str, float | int], rounds: int, seed: int) -> float:
-    """Recall on the validation part of a model that trained on the whole training part."""
+    """Recall on the validation part of a model trained on the whole training part."""
     booster = fit(
         prepared.rows[prepared.split.train],
         prepared.split.train_targets,
@@ -199,7 +199,7 @@ def on_validation(prepared: Prepared, params: Mapping[str, float | int], rounds:
 
 
 def measure(prepared: Prepared, seed: int) -> Seed:
-    """Search in both ways and check what ours says of itself."""
+    """Search in both ways and check the value that ours reports."""
     study, seconds, folds = plain(prepared, seed)
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / "journal"
@@ -208,7 +208,7 @@ def measure(prepared: Prepared, seed: int) -> Seed:
     fixed = fixed_of(prepared, seed)
     again = statistics.fmean(value_of(fold, {**tuning.params, **fixed})[0] for fold in folds)
     if abs(again - tuning.value) > 1e-9:
-        raise SystemExit(f"the search says {tuning.value}, its parameters give {again}")
+        raise SystemExit(f"the search reports {tuning.value}, its parameters give {again}")
     best = suggest(optuna.trial.FixedTrial(study.best_params))
     rounds = [
         value_of(fold, {**best, **fixed})[1] * np.sqrt(len(prepared.split.train) / fold.size)
@@ -228,20 +228,20 @@ def measure(prepared: Prepared, seed: int) -> Seed:
 
 
 def prepared_of(records: int) -> Prepared:
-    """Invented records as a training sees them."""
+    """Invented records, prepared as for a training."""
     configuration = load_configuration(CONFIGURATION)
     table = read_records(invented_file(records, seed=UNSEEN), configuration.schema, labelled=True).table
     return prepare(table, configuration)
 
 
 def main() -> None:
-    """Measure every seed that is not yet among the results, print all, judge."""
+    """Measure the seeds missing from the results, print all, and judge."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", type=int, default=500_000)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--results", type=Path, help="file of results, a line for each seed")
+    parser.add_argument("--results", type=Path, help="file of results, one line per seed")
     options = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     lines = options.results.read_text().splitlines() if options.results and options.results.exists() else []
@@ -271,7 +271,7 @@ def main() -> None:
         )
         print(f"{one.ours_value:8.4f}{one.ours_validation:8.4f}{reached:>11}{one.ratio:7.2f}")
     ratio = statistics.median(one.ratio for one in done)
-    print(f"median ratio {ratio:.2f}, asked for: at most {MOST:.2f}")
+    print(f"median ratio {ratio:.2f}, target: at most {MOST:.2f}")
     sys.exit(0 if ratio <= MOST else 1)
 
 

@@ -1,9 +1,9 @@
 """One search by one system on one matrix: the same file in the environment of each.
 
-Run as ``python searches.py SYSTEM TASK OUT --seconds 300 --seed 1`` in an empty directory, where systems leave what
-they like. It needs numpy and the system alone. The clock runs from the matrix in memory to a model that predicts;
-imports, files and the prediction are not counted. What a system is given is what its documentation advises a user with
-records of a period, a rare class and this much time; of what was tried, each peer has what served it best.
+Run as ``python searches.py SYSTEM TASK OUT --seconds 300 --seed 1`` in an empty directory, where systems may
+leave files. It needs only numpy and the system. The clock runs from the matrix in memory to a model that predicts;
+imports, files and the prediction are not counted. Each system has the settings that its documentation advises for
+records of a period, a rare class and this much time; each peer has the best of the settings that were tried.
 """
 
 import argparse
@@ -21,34 +21,34 @@ from numpy.typing import NDArray
 
 Rows: TypeAlias = NDArray[np.float64]
 Predict: TypeAlias = Callable[[Rows], Rows]
-"""From rows to probabilities of fraud."""
+"""Function from rows to probabilities of fraud."""
 
 THREADS: Final = 2
 AVERAGED: Final = 8
-"""Boosters of ours whose average is the model (`training.seeds`), as many as AutoGluon has in a bag."""
+"""Number of averaged boosters in our model (`training.seeds`), as many as AutoGluon has in a bag."""
 SEARCH_SHARE: Final = 0.85
-"""Of our time goes to the search; the rest is for the trial that it ends in, and for the fit."""
+"""Share of our time for the search; the rest is for its last trial and the fit."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """What a system is given.
+    """Data and settings for a system.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
-        To search and fit on, ascending in time; NaN is missing.
+        Rows for search and fit, ascending in time; NaN is missing.
     targets : ndarray of shape (n,), int8, 1 fraud, 0 genuine
     event_times : ndarray of shape (n,), int64, microseconds
     test : ndarray of shape (m, d), float64
-        To be scored.
+        Rows to score.
     names : tuple of d str
     categorical : tuple of int
         Columns that hold codes.
     monotone : tuple of d int
-        1 where more means more fraud, -1 where it means less, 0 otherwise. Peers have no use for it.
+        1 where more means more fraud, -1 where it means less, 0 otherwise. Peers do not use it.
     configuration : str
-        Name of ours in configs/, which says how to search and fit.
+        Name of our configuration in configs/, with the settings of search and fit.
     """
 
     rows: Rows
@@ -62,7 +62,7 @@ class Task:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read what `write` wrote."""
+        """Read a task that `write` wrote."""
         described = json.loads((folder / "columns.json").read_text(encoding="utf-8"))
         return cls(
             **{name: np.load(folder / f"{name}.npy") for name in _ARRAYS},
@@ -73,7 +73,7 @@ class Task:
         )
 
     def write(self, folder: Path) -> None:
-        """Write it into a folder that is there."""
+        """Write the task into an existing folder."""
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name))
         described = {name: getattr(self, name) for name in _DESCRIBED}
@@ -87,7 +87,7 @@ Search: TypeAlias = Callable[[Task], Predict]
 
 
 def prepare_ours(seconds: float, seed: int) -> Search:
-    """The project's search and fit, as a training with ``--budget`` does them."""
+    """Search and fit of the project, as in a training with ``--budget``."""
     from dataclasses import replace
 
     from scoring_model.configuration import Tuned, load_configuration
@@ -134,8 +134,8 @@ def prepare_ours(seconds: float, seed: int) -> Search:
 def prepare_flaml(seconds: float, seed: int) -> Search:
     """FLAML with LightGBM alone.
 
-    Judged by the area under the ROC curve it found worse models on both periods, judged on shuffled records worse
-    ones on sign-ups and no better ones on invented records.
+    With the area under the ROC curve as its metric it found worse models on both periods; with shuffled validation
+    records worse ones on sign-ups and no better ones on invented records.
     """
     from flaml import AutoML  # type: ignore[import-not-found]
 
@@ -149,7 +149,7 @@ def prepare_flaml(seconds: float, seed: int) -> Search:
             metric="ap",
             eval_method="holdout",
             split_type="time",
-            retrain_full="budget",  # otherwise it fits once more when the time is over
+            retrain_full="budget",  # otherwise it fits once more after its time
             time_budget=seconds,
             n_jobs=THREADS,
             seed=seed,
@@ -161,15 +161,15 @@ def prepare_flaml(seconds: float, seed: int) -> Search:
 
 
 def prepare_autogluon(seconds: float, seed: int) -> Search:
-    """AutoGluon with LightGBM alone: bags of its portfolio, as its best quality has them.
+    """AutoGluon with LightGBM only: bags of its portfolio, as in its best-quality preset.
 
-    Stacking is off since its trial of stacks takes a fourth of the time. The same portfolio on one holdout by time
-    was as good within the noise, its own random search worse on invented records.
+    Stacking is off because trying it takes a fourth of the time. The same portfolio on one holdout by time was as
+    good within the noise; its own random search was worse on invented records.
     """
     from autogluon.tabular import TabularPredictor  # type: ignore[import-not-found]
 
     def search(task: Task) -> Predict:
-        order = np.random.default_rng(seed).permutation(len(task.rows))  # it has no seed but for its models
+        order = np.random.default_rng(seed).permutation(len(task.rows))  # only its models take a seed
         records = _frame(task, task.rows[order]).assign(**{_TARGET: task.targets[order]})
         found = TabularPredictor(
             _TARGET, problem_type="binary", eval_metric="average_precision", path="models", verbosity=0
@@ -201,7 +201,7 @@ SYSTEMS: Final[Mapping[str, Callable[[float, int], Search]]] = {
 
 
 def _frame(task: Task, rows: Rows) -> Any:
-    """The rows as a data frame of named columns, codes as categories; one that did not train is missing."""
+    """The rows as a data frame with codes as categories; a category without training rows is missing."""
     import pandas as pd
 
     frame = pd.DataFrame(rows, columns=list(task.names))
@@ -214,7 +214,7 @@ def _frame(task: Task, rows: Rows) -> Any:
 
 
 def main() -> None:
-    """Search, predict the test, and write both."""
+    """Search, predict the test, and write scores and times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("system", choices=SYSTEMS)
     parser.add_argument("task", type=Path)
@@ -224,7 +224,7 @@ def main() -> None:
     options = parser.parse_args()
     task = Task.read(options.task)
     search = SYSTEMS[options.system](options.seconds, options.seed)
-    warnings.simplefilter("ignore")  # of the peers, which warn of each category at each fit
+    warnings.simplefilter("ignore")  # peers warn of each category at each fit
     begun, used = time.monotonic(), _processor_seconds()
     predict = search(task)
     seconds, processors = time.monotonic() - begun, _processor_seconds() - used
@@ -232,7 +232,7 @@ def main() -> None:
 
 
 def _processor_seconds() -> float:
-    """What this process and those that it has ended have used."""
+    """CPU time of this process and its ended children."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in spent)
 

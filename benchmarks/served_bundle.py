@@ -1,6 +1,6 @@
 """The bundle of the service's benchmarks: 300 trees of up to 31 leaves on the default catalogue and one more link key.
 
-The further key is the network that a request came from. One network is that of a fifth of all records: a hot key.
+The additional key is the network of a request. A fifth of all records share one network: a hot key.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ _SEED: Final = 1
 
 
 def invented(records: int, *, seed: int) -> pa.Table:
-    """Invent records and say of each which network it came from.
+    """Invent records with the network of each.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def invented(records: int, *, seed: int) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        As `synthetic.generate` gives it, with a column ``signals.network``.
+        As from `synthetic.generate`, with a column ``signals.network``.
     """
     table = pa.Table.from_batches(generate(records=records, seed=seed))
     rng = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def invented(records: int, *, seed: int) -> pa.Table:
 
 
 def bodies(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Shape rows like the bodies of requests, without what a file alone has."""
+    """Shape rows like the bodies of requests, without columns that only a file has."""
     for row in table.to_pylist():
         body: dict[str, Any] = {}
         for name, value in row.items():
@@ -81,7 +81,7 @@ def with_step_up_from(bundle: Bundle, score: int) -> Bundle:
     ----------
     bundle : Bundle
     score : int
-        First score that is stepped up, 1 to 1001; the first that fails is not below it.
+        First score that is stepped up, 1 to 1001; the failing threshold is not below it.
     """
     contents = bundle.contents
     fail_from = max(score, contents.rules.policy.fail_from)
@@ -96,22 +96,22 @@ def with_step_up_from(bundle: Bundle, score: int) -> Bundle:
 
 
 def stepping_up(bundle: Bundle, scores: Sequence[int]) -> Bundle:
-    """The bundle under a policy that steps up about six in a hundred of these scores."""
+    """The bundle under a policy that steps up about 6 % of these scores."""
     for score in range(1, 1001):
         if sum(found >= score for found in scores) <= STEPPED_UP * len(scores):
             return with_step_up_from(bundle, score)
-    raise SystemExit("so many score 1000 that no policy steps up six in a hundred")
+    raise SystemExit("too many score 1000: no policy steps up 6 %")
 
 
 def served_bundle() -> Bundle:
-    """Train the bundle anew, so that it is one of this code."""
+    """Train the bundle again, so that it matches this code."""
     print(f"training {TREES} trees on {_TRAINED_ON:,} invented records", flush=True)
     configuration = _configuration()
     return run_training(_table(configuration), configuration, progress=False).bundle
 
 
 def booster_of(bundle: Bundle) -> lgb.Booster:
-    """LightGBM's own form of the model of `served_bundle`, checked to give the same margins bit for bit."""
+    """The LightGBM model of `served_bundle`, checked to give the same margins bit for bit."""
     configuration = _configuration()
     prepared = prepare(_table(configuration), configuration)
     tuned = configuration.training.tuned
@@ -131,7 +131,7 @@ def booster_of(bundle: Bundle) -> lgb.Booster:
     rows = bundle.contents.golden.rows
     served = MarginSession(bundle.contents.graph).margins(rows)
     if served.tobytes() != np.asarray(booster.predict(rows, raw_score=True)).tobytes():
-        raise SystemExit("LightGBM's model is not that of the bundle: nothing is timed")
+        raise SystemExit("LightGBM's model differs from that of the bundle: nothing is timed")
     return booster
 
 
@@ -151,6 +151,6 @@ def _configuration() -> Configuration:
             plain.training,
             tuned=Tuned(params={**AS_THE_PROJECT_TRAINS, "num_leaves": 31}, rounds=TREES),
         ),
-        # What is promised does not matter here: the policy is chosen for the share that it steps up.
+        # The promise does not matter here: the policy is chosen for the share that it steps up.
         policy=PolicySettings(max_false_reject=0.05, max_step_up=0.3),
     )

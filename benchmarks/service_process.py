@@ -1,4 +1,4 @@
-"""`scoring-model serve` as operators start it, on a core of its own."""
+"""`scoring-model serve` as operators start it, on its own core."""
 
 import sys
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ CREATE = "/scoring/v1/verifications"
 def serving(
     folder: Path, core: int, *words: object, bundle: Path, database: str, master_key: str
 ) -> Iterator[Running]:
-    """Serve until the end of the context, with all settings as they are by default but for those named.
+    """Serve until the end of the context, with default settings except those given.
 
     Parameters
     ----------
     folder : Path
-        For its log, which has a line for every request.
+        Folder of its log, which has a line for every request.
     core : int
     *words
         Further arguments of the command.

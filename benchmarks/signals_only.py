@@ -1,13 +1,13 @@
-"""Signals scored over HTTP beside other servers of the same model, on one core with one worker.
+"""Compare scoring of signals over HTTP with other servers of the same model, on one core with one worker.
 
-Ours twice, both times with credentials and under a limit. In memory: records are parsed, features made of signals and
-of what earlier records share with them, decided about, explained where the outcome needs it, and answered. And the
-service as it is sold, which also stores everything, encrypted, with its events, in a SQLite file; that file lies in
-memory where there is a place for it, as no peer waits for a disk. The peers are given a row of features and give the
-margin. All serve the same trees, each on one core; the load comes from another.
+Ours is measured twice, both times with credentials and a rate limit. In memory: it parses records, computes features of
+signals and of links to earlier records, decides, explains where the outcome needs it, and answers. The full service
+also stores everything, encrypted, with its events, in a SQLite file; where possible that file is in memory, because no
+peer waits for a disk. The peers take a feature row and return the margin. All serve the same trees, each on one core;
+the load comes from another.
 
-Run as ``python benchmarks/signals_only.py``. Needs wrk, uv and a package index. Nothing is timed before a peer's
-margins are LightGBM's and the service's answers are the scorer's own.
+Run as ``python benchmarks/signals_only.py``. Needs wrk, uv and a package index. Before timing it checks that a peer's
+margins equal LightGBM's and the service's answers equal the scorer's.
 """
 
 import argparse
@@ -55,18 +55,18 @@ CUSTOMERS: Final = 100_000
 CHECKED: Final = 200
 WARM_SECONDS: Final = 3
 TOLERANCE: Final = 1e-9
-"""Of margins that were probabilities on their way."""
+"""Tolerance for margins that were converted to probabilities and back."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """What the peers are asked, and what they have to answer.
+    """Requests for the peers and their expected answers.
 
     Parameters
     ----------
     values : ndarray of shape (n, d), float64
     margins : ndarray of shape (n,), float64
-        LightGBM's own.
+        LightGBM's margins.
     """
 
     values: FloatArray
@@ -74,14 +74,14 @@ class Rows:
 
 
 def rows_of(bundle: Bundle, booster: lgb.Booster) -> Rows:
-    """Rows of invented records; 0 stands where nothing is known, which JSON can't say."""
+    """Rows of invented records; 0 replaces missing values, which JSON cannot express."""
     records = read_records(invented(ROWS, seed=5), bundle.contents.schema, labelled=True).table
     values = np.nan_to_num(bundle.contents.features.rows(records))
     return Rows(values=values, margins=np.asarray(booster.predict(values, raw_score=True)))
 
 
 def measure(run: Callable[[int], Load], options: argparse.Namespace, title: str) -> Load:
-    """Warm up, load several times, and return the run of the median rate."""
+    """Warm up, send load several times, and return the run with the median rate."""
     run(WARM_SECONDS)
     found = sorted((run(options.seconds) for _ in range(options.repeats)), key=lambda load: load.rate)
     middle = found[len(found) // 2]
@@ -115,7 +115,7 @@ def measure_service(bundle: Bundle, options: argparse.Namespace) -> Load:
 
 
 def measure_in_memory(bundle: Bundle, options: argparse.Namespace) -> Load:
-    """Measure what it takes without a store, and check answers against the same records scored as a file."""
+    """Measure the service in memory, and check answers against the same records scored as a file."""
     serve_on, load_from = two_cores()
     bodies = [
         _signals_alone(body["signals"]) for body in _bodies(invented(CUSTOMERS, seed=11)) if "signals" in body
@@ -126,7 +126,9 @@ def measure_in_memory(bundle: Bundle, options: argparse.Namespace) -> Load:
             warm = Visits(bodies, headers=headers, keys=False).drive(url, seconds=WARM_SECONDS, kept=100_000)
         path = stepping_up(bundle, scores_of(warm)).save(Path(name) / "served")
         with _in_memory(path, serve_on) as (url, headers):
-            print(f"  {_check_as_file(url, headers, bodies, Scorer.load(path))} answers are those of a file")
+            print(
+                f"  {_check_as_file(url, headers, bodies, Scorer.load(path))} answers equal those of a file"
+            )
             visits = Visits(bodies, headers=headers, keys=False)
             return measure(lambda seconds: visits.drive(url, seconds=seconds), options, "ours, in memory")
 
@@ -147,7 +149,7 @@ def _in_memory(bundle: Path, core: int) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _check_as_file(url: str, headers: dict[str, str], bodies: list[dict[str, object]], scorer: Scorer) -> int:
-    """Send bodies one by one, score them as a file with the instants that they got, and compare."""
+    """Send bodies one by one, score them as a file with the same event times, and compare."""
     answers, records = [], []
     for body in bodies[:CHECKED]:
         asked = urllib.request.Request(
@@ -164,7 +166,7 @@ def _check_as_file(url: str, headers: dict[str, str], bodies: list[dict[str, obj
             row["scoringOutcome"],
             row["reasonCodes"],
         ):
-            raise SystemExit(f"{answer} is not what the same file gives: {row}")
+            raise SystemExit(f"{answer} differs from the same record in a file: {row}")
     return len(answers)
 
 
@@ -197,28 +199,28 @@ def drive_peer(url: str, bodies: list[dict[str, object]], seconds: int) -> Load:
 
 
 def check_alone(peer: Peer, url: str, rows: Rows) -> None:
-    """Ask for rows one by one; end if a margin is not LightGBM's."""
+    """Request rows one by one; exit if a margin differs from LightGBM's."""
     differing = sum(
         abs(ask(peer, url, row) - margin) > TOLERANCE
         for row, margin in zip(rows.values[:CHECKED].tolist(), rows.margins, strict=False)
     )
-    print(f"{peer.title}: margins that are not LightGBM's: {differing} of {CHECKED}")
+    print(f"{peer.title}: margins that differ from LightGBM's: {differing} of {CHECKED}")
     if differing:
         raise SystemExit("another model: nothing is timed")
 
 
 def check_loaded(peer: Peer, load: Load, rows: Rows) -> None:
-    """End if an answer under load is that of no row."""
+    """Exit if an answer under load belongs to no row."""
     for answer in load.answers:
         if np.abs(rows.margins - peer.margin(json.loads(answer))).min() > TOLERANCE:
-            raise SystemExit(f"{peer.title} answered under load what is the margin of no row")
+            raise SystemExit(f"{peer.title} answered under load with a margin of no row")
 
 
 def main() -> None:
-    """Measure the service and its peers in one go."""
+    """Measure the service and its peers in one run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=10, help="of one run")
-    parser.add_argument("--repeats", type=int, default=3, help="runs, of which the median counts")
+    parser.add_argument("--repeats", type=int, default=3, help="runs; the median counts")
     parser.add_argument("--disk", action="store_true", help="keep the service's database on the disk")
     parser.add_argument(
         "--peer", choices=[peer.name for peer in PEERS], action="append", help="by default all"
@@ -237,7 +239,7 @@ def main() -> None:
         ratio = own.rate / load.rate
         print(f"{title:<24}{load.rate:12,.0f}{load.p50:9.1f}{load.p99:9.1f}{ratio:17.2f}")
     median = statistics.median(own.rate / load.rate for load in peers.values())
-    print(f"median ratio to peers {median:.2f}; asked for in memory: 5,000 requests/s or more")
+    print(f"median ratio to peers {median:.2f}; target in memory: 5,000 requests/s or more")
     results = {title: load.rate for title, load in {**ours, **peers}.items()}
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "signals_only.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -1,11 +1,10 @@
-"""What links are worth on a public file of sign-ups, split by time, beside LightGBM's defaults on the raw columns.
+"""Gain from links on a public file of sign-ups, split by time, compared with LightGBM's defaults on raw columns.
 
 Run as ``python benchmarks/signup.py FILE``: the fraud e-commerce table (data/README.md says where it comes from),
-whole or in part. The first 80 % of the purchases train, the last 20 % test. A label counts from when
-configs/signup.yaml says that it is known, so the last days before the test teach nothing; its burn-in does not
-train either. With and without links the parameters are searched as a training does, with as many trials as the
-configuration says, over the training rows alone. It prints a table of medians over the seeds, and then what the
-file has to show: how well each column ranks the test on its own.
+whole or in part. The first 80 % of the purchases train, the last 20 % test. A label counts from the time
+that configs/signup.yaml defines, so the last days before the test have no labels; the burn-in does not train either.
+With and without links the parameters are searched as in a training, with the configured number of trials, over the
+training rows only. It prints a table of medians over the seeds, and then how well each column alone ranks the test.
 """
 
 import argparse
@@ -50,14 +49,14 @@ MEASURES: Final[Mapping[str, Callable[[Ranking], float | None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Who trains and who is judged.
+    """Training and test parts.
 
     Parameters
     ----------
     burn_in, train, test : ndarray of int64
         Rows of the table, ascending in time.
     targets : ndarray of shape (n,), int8
-        What is known of each record when the test begins; of the test itself, what became known at all.
+        Labels known when the test begins; for test records, the labels that became known at any time.
     """
 
     burn_in: IntArray
@@ -67,7 +66,7 @@ class Sides:
 
 
 def sides_of(table: RecordTable, configuration: Configuration) -> Sides:
-    """Cut the table: nothing that was not known when the test begins teaches anything."""
+    """Split the table; training uses only labels known when the test begins."""
     times = table.event_times
     order = np.argsort(times, kind="stable")
     begin = int(times[order[int(TRAIN * len(order))]])
@@ -88,7 +87,7 @@ def sides_of(table: RecordTable, configuration: Configuration) -> Sides:
 def of_the_project(
     table: RecordTable, configuration: Configuration, sides: Sides, *, links: bool
 ) -> Callable[[int], FloatArray]:
-    """A function of the seed: margins of the test by features, search and fit of the project."""
+    """Function from a seed to margins of the test, by features, search and fit of the project."""
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_state(table.take(sides.burn_in), settings))
     kept = [i for i, name in enumerate(matrix.names) if links or not name.startswith("link_")]
@@ -132,7 +131,7 @@ def of_the_project(
 
 
 def of_raw_columns(file: pa.Table, sides: Sides) -> Callable[[int], FloatArray]:
-    """A function of the seed: margins of the test by LightGBM's own parameters on the columns as they are."""
+    """Function from a seed to margins of the test, by LightGBM's default parameters on the raw columns."""
     codes = [pc.dictionary_encode(file.column(name)).combine_chunks().indices for name in RAW_CATEGORIES]
     columns = [*codes, *(file.column(name) for name in RAW_NUMBERS)]
     rows = np.stack([column.to_numpy().astype(np.float64) for column in columns], axis=1)
@@ -149,18 +148,18 @@ def of_raw_columns(file: pa.Table, sides: Sides) -> Callable[[int], FloatArray]:
 
 
 def check_no_future(table: RecordTable, configuration: Configuration, sides: Sides) -> None:
-    """Rows that train are the same bits without the test."""
+    """Check that training rows have the same bits without the test."""
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_state(table.take(sides.burn_in), settings))
     before: BoolArray = np.ones(len(table), dtype=np.bool_)
     before[sides.test] = False
     alone = matrix.rows(table.take(np.flatnonzero(before)))
     if alone.tobytes() != matrix.rows(table)[before].tobytes():
-        sys.exit("rows of the training change when the test is taken away")
+        sys.exit("training rows change when the test is removed")
 
 
 def tell_columns(table: RecordTable, configuration: Configuration, sides: Sides) -> None:
-    """Print how well single features rank the frauds of the training and of the test, the best of the test first."""
+    """Print the AUC of single features in training and test, best of the test first."""
     settings = configuration.feature_settings
     matrix = FeatureMatrix(settings, fit_state(table.take(sides.burn_in), settings))
     rows = np.nan_to_num(matrix.rows(table), nan=-1.0)
@@ -175,7 +174,7 @@ def tell_columns(table: RecordTable, configuration: Configuration, sides: Sides)
     for _, feature, in_training, in_test in sorted(found, reverse=True)[:8]:
         print(f"| `{feature}` | {in_training:.3f} | {in_test:.3f} |")
     fraud = sides.targets[sides.test] == 1
-    print(f"\ntest: {len(fraud):,} records, {fraud.sum():,} frauds; with a device that was seen before, in")
+    print(f"\ntest: {len(fraud):,} records, {fraud.sum():,} frauds; with a device seen before, in")
     for window in configuration.links.windows:
         span = format_duration(window)
         linked = rows[sides.test, matrix.names.index(f"link_device_{span}_records")] > 0
@@ -184,12 +183,12 @@ def tell_columns(table: RecordTable, configuration: Configuration, sides: Sides)
 
 
 def main() -> None:
-    """Measure, and print a table in Markdown."""
+    """Measure and print a table in Markdown."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("file", type=Path, help="the table, as Parquet")
-    parser.add_argument("--trials", type=int, help="of each search; by default as the configuration says")
+    parser.add_argument("file", type=Path, help="table as Parquet")
+    parser.add_argument("--trials", type=int, help="trials of each search; by default as configured")
     options = parser.parse_args()
     configuration = load_configuration(CONFIGURATION)
     if options.trials is not None:
@@ -198,9 +197,7 @@ def main() -> None:
     table = read_records(options.file, configuration.schema, labelled=True).table
     file = pq.read_table(options.file)
     if len(file) != len(table):
-        sys.exit(
-            f"{len(file) - len(table)} rows break the contract; raw columns would not be of the same rows"
-        )
+        sys.exit(f"{len(file) - len(table)} rows break the contract; raw columns would have other rows")
     sides = sides_of(table, configuration)
     check_no_future(table, configuration, sides)
     print(

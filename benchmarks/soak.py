@@ -1,9 +1,9 @@
-"""The service for half an hour at 80 % of what it can, with webhooks: nothing may grow, slow down or be left over.
+"""The service for half an hour at 80 % of its capacity, with webhooks: nothing may grow, slow down or stay undelivered.
 
 Run as ``python benchmarks/soak.py --minutes 30``. Needs wrk. The service has one core; the load, the receiver of the
-webhooks, and PostgreSQL have the other. Unless ``--rate`` gives it, capacity is measured first: the highest rate that
-is answered while no more than two seconds' worth of events and deliveries wait, in steps of a tenth down from what
-full load makes over the time until the last of its events is delivered too. Ends with 1 when any verdict is bad.
+webhooks, and PostgreSQL have the other. Without ``--rate`` the capacity is measured first: the highest rate at
+which at most two seconds' worth of events and deliveries wait. The search starts at the rate of full load, counted
+until its last event is delivered, and goes down in steps of a tenth. Exits with 1 when any verdict is bad.
 """
 
 import argparse
@@ -40,31 +40,31 @@ from scoring_model.service.keys.keyring import Keyring
 
 SHARE: Final = 0.8
 EVENT_TYPES: Final = ('["*"]', '["verification.stepped_up","verification.failed"]')
-"""Of the webhooks of the client: one gets the outcome of every verification, one what is not `PASSED`."""
+"""Events of the client's webhooks: one gets every outcome, one gets outcomes other than `PASSED`."""
 
 _SAMPLE_SECONDS: Final = 5.0
 _CAPACITY_SECONDS: Final = 10
 _STEP: Final = 0.9
 _SUSTAINED_SECONDS: Final = 15.0
-_ALLOWED_SECONDS: Final = 2.0  # of work that may wait
+_ALLOWED_SECONDS: Final = 2.0  # of waiting work
 _DRAIN_SECONDS: Final = 120.0
-_LOGGED: Final = 20  # lines of what the service says besides its requests: nothing when all is well
-_GROWTH: Final = 0.05  # of what it was, over the second half
+_LOGGED: Final = 20  # lines of log besides requests; none are expected
+_GROWTH: Final = 0.05  # allowed relative growth over the second half
 _LATER: Final = 0.25
 _NOISE_MS: Final = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What was seen at the end of a few seconds.
+    """Measurements of one short window.
 
     Parameters
     ----------
     window : Window
     resident, log : float
-        Mebibytes of the process, and of the write-ahead log.
+        Mebibytes of the process and of the write-ahead log.
     waiting : int
-        Events and deliveries that wait.
+        Waiting events and deliveries.
     """
 
     window: Window
@@ -74,7 +74,7 @@ class Sample:
 
 
 def requests(filled: Filled, url: str) -> Iterator[bytes]:
-    """Requests of all customers, one after the other and from the start again, each under a key of its own."""
+    """Requests of all customers in a cycle, each under its own idempotency key."""
     parts = urlsplit(url)
     named = {"Host": parts.netloc, "Content-Type": "application/json", **filled.headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
@@ -85,7 +85,7 @@ def requests(filled: Filled, url: str) -> Iterator[bytes]:
 
 
 async def log_mebibytes(url: str) -> float:
-    """How large the write-ahead log is."""
+    """Size of the write-ahead log."""
     if url.startswith("sqlite"):
         path = Path(url.removeprefix("sqlite:///") + "-wal")
         return path.stat().st_size / 2**20 if path.exists() else 0.0
@@ -93,7 +93,7 @@ async def log_mebibytes(url: str) -> float:
 
 
 async def drained(url: str) -> bool:
-    """Wait until nothing waits; whether that came."""
+    """Wait until nothing is left to deliver; return True if that happened."""
     end = time.monotonic() + _DRAIN_SECONDS
     while await waiting(url):
         if time.monotonic() > end:
@@ -103,7 +103,7 @@ async def drained(url: str) -> bool:
 
 
 def burst_rate(running: Running, here: World, filled: Filled) -> float:
-    """Verifications a second at full load, over the time until their last event is delivered."""
+    """Verifications per second at full load, counted until their last event is delivered."""
     visits = Visits(filled.bodies, headers=filled.headers, keys=True)
     visits.drive(running.url + CREATE, seconds=3)
     if not asyncio.run(drained(here.url)):
@@ -116,7 +116,7 @@ def burst_rate(running: Running, here: World, filled: Filled) -> float:
 
 
 async def capacity(running: Running, here: World, filled: Filled, rate: float) -> float:
-    """Verifications a second that can go on for ever: made, and labelled; at most a rate."""
+    """Sustainable verifications per second, labels included; at most a rate."""
     load = SteadyLoad(running.url, requests(filled, running.url + CREATE), status=201)
     await load.open()
     try:
@@ -133,7 +133,7 @@ async def capacity(running: Running, here: World, filled: Filled, rate: float) -
 
 
 async def soak(running: Running, here: World, filled: Filled, rate: float, minutes: float) -> list[Sample]:
-    """Load at a rate, and look every few seconds."""
+    """Send load at a rate, and measure every few seconds."""
     load = SteadyLoad(running.url, requests(filled, running.url + CREATE), status=201)
     await load.open()
     print(f"\n{'minute':>6}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}", end="")
@@ -158,7 +158,7 @@ async def soak(running: Running, here: World, filled: Filled, rate: float, minut
 
 
 def print_minute(samples: list[Sample], minute: float) -> None:
-    """One line of the table: the worst p99 of a few seconds, and what stood at the end."""
+    """One line of the table: the worst p99 of the windows, and the values at the end."""
     rate = np.mean([sample.window.rate for sample in samples])
     p50 = np.median([sample.window.p50 for sample in samples])
     p99 = max(sample.window.p99 for sample in samples)
@@ -168,9 +168,9 @@ def print_minute(samples: list[Sample], minute: float) -> None:
 
 
 def growth(values: list[float]) -> tuple[float, float]:
-    """By how much the second half grew, by the median of all slopes (Theil and Sen), and its median.
+    """Growth over the second half, by the median of all slopes (Theil and Sen), and its median.
 
-    A line of least squares follows the few seconds in which a checkpoint or another process had the disk.
+    Least squares would follow the few seconds in which a checkpoint or another process used the disk.
     """
     half = np.asarray(values[len(values) // 2 :])
     slope = scipy.stats.theilslopes(half).slope
@@ -178,7 +178,7 @@ def growth(values: list[float]) -> tuple[float, float]:
 
 
 def verdicts(samples: list[Sample], *, empty: bool, missing: int, rate: float) -> list[tuple[bool, str]]:
-    """Judge what was seen."""
+    """Judge the measurements."""
     found = []
     grown, level = growth([sample.resident for sample in samples])
     found.append((grown <= _GROWTH * level, f"memory: {grown:+.1f} of {level:.0f} MiB in the second half"))
@@ -192,7 +192,7 @@ def verdicts(samples: list[Sample], *, empty: bool, missing: int, rate: float) -
     held = float(np.mean([sample.window.rate for sample in samples]))
     found.append((held >= 0.98 * rate, f"{held:,.0f} of {rate:,.0f} requests/s were answered"))
     found.append((empty, "nothing waits at the end" if empty else "deliveries still wait at the end"))
-    found.append((missing == 0, f"{missing} deliveries are recorded and did not arrive, or the reverse"))
+    found.append((missing == 0, f"{missing} deliveries are recorded but did not arrive, or the reverse"))
     return found
 
 
@@ -229,7 +229,7 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
             if rate is None:
                 burst = burst_rate(running, here, filled)
                 most = asyncio.run(capacity(running, here, filled, burst))
-                print(f"bursts of {burst:,.0f} requests/s, {most:,.0f} for ever")
+                print(f"bursts of {burst:,.0f} requests/s, {most:,.0f} sustained")
                 rate = SHARE * most
             print(f"{options.store}: {rate:,.0f} requests/s for {options.minutes:g} minutes", flush=True)
             samples = asyncio.run(soak(running, here, filled, rate, options.minutes))
@@ -246,13 +246,15 @@ def measure(options: argparse.Namespace) -> list[tuple[bool, str]]:
 
 
 def main() -> None:
-    """Soak, and end with 1 when anything is not as it should be."""
+    """Soak, and exit with 1 when any verdict is bad."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--rate", type=float, help="requests a second, instead of 80 %% of what is measured")
+    parser.add_argument(
+        "--rate", type=float, help="requests per second, instead of 80 %% of the measured capacity"
+    )
     parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
     parser.add_argument("--customers", type=int, default=60_000, help="different bodies")
     options = parser.parse_args()

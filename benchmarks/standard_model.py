@@ -2,8 +2,8 @@
 
 The standard model has 300 trees of 31 leaves on 60 features, 5 of them categorical with up to 200 levels. It is
 trained as the project trains, with the second starting point of the search: a third of its splits are of
-categories, as many as in models of the default catalogue or more. LightGBM's own parameters take four splits
-out of five from the categories, however little they say: that is the harder model.
+categories, as many as in models of the default catalogue or more. With LightGBM's default parameters four
+splits out of five are of categories, even uninformative ones: that is the harder model.
 """
 
 from collections.abc import Collection
@@ -33,7 +33,7 @@ CATEGORICAL = tuple(range(FEATURES - len(LEVELS), FEATURES))
 
 
 def draw_rows(count: int, *, seed: int) -> FloatArray:
-    """Draw rows as a model meets them: heavy tails, counts, flags, missing values, categorical codes.
+    """Draw realistic rows: heavy tails, counts, flags, missing values, categorical codes.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def hostile_rows(forest: Forest, plain: FloatArray, *, categorical: Collection[i
     forest : Forest
         The model: its thresholds and their neighbours are among the values.
     plain : ndarray of shape (n, d), float64
-        Rows as the model meets them, in which half of the values are exchanged.
+        Realistic rows, in which half of the values are replaced.
     categorical : collection of int
         Columns of codes.
     seed : int
@@ -130,7 +130,7 @@ def train(
     trees, leaves : int
         Number of trees, and of leaves in each.
     features : int
-        How many of the 60 features the model is given, the first ones.
+        Number of features: the model gets the first ones of the 60.
     params : mapping
         Further parameters of LightGBM.
 

@@ -1,8 +1,7 @@
-"""How long `scoring-model serve` takes until it answers, and what it holds in memory then and after load.
+"""Start time of `scoring-model serve`, and its memory when ready and after load.
 
-Run as ``python benchmarks/start.py``. Needs wrk. Served is the standard bundle from a SQLite file with a history; a
-start counts until ``/health/ready`` says yes, and what the service answered under load is compared with the scorer's
-own decisions.
+Run as ``python benchmarks/start.py``. Needs wrk. It serves the standard bundle from a SQLite file with a history. A
+start lasts until ``/health/ready`` reports ready; answers under load are compared with the scorer's decisions.
 """
 
 import argparse
@@ -35,7 +34,7 @@ CUSTOMERS: Final = 10_000
 
 
 def await_ready(url: str) -> None:
-    """Ask until the service says that it is ready."""
+    """Poll until the service reports that it is ready."""
     end = time.monotonic() + 30
     while True:
         try:
@@ -49,7 +48,7 @@ def await_ready(url: str) -> None:
 
 
 def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
-    """Start several times; load the service of the last start."""
+    """Start several times; send load to the service of the last start."""
     serve_on, load_from = two_cores()
     add_master_key(folder / "master.key")
     source = f"file:{folder / 'master.key'}"
@@ -60,7 +59,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     path = bundle.save(folder / "bundles" / "served")
     seconds, idle = [], []
     with on_core(load_from):
-        # The first start copies the bundle and reads its files from the disk: it is shown, and not counted.
+        # The first start copies the bundle and reads its files from the disk: it is printed but not counted.
         for number in range(options.starts + 1):
             began = time.perf_counter()
             with serving(folder, serve_on, bundle=path, database=url, master_key=source) as service:
@@ -79,7 +78,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
                 )
                 loaded = resident_mebibytes(service.process.pid)
     compared, _ = asyncio.run(check_answers(filled, Scorer.load(path), keyring, load.answers))
-    print(f"{compared} answers are the scorer's own, of {load.requests:,}")
+    print(f"{compared} answers equal the scorer's, of {load.requests:,}")
     print(f"first start {seconds[0]:.2f} s; the others {', '.join(f'{s:.2f}' for s in seconds[1:])} s")
     return {
         "start_seconds": statistics.median(seconds[1:]),
@@ -91,7 +90,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
 def main() -> None:
     """Measure starts and memory."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--starts", type=int, default=7, help="starts, of which the median counts")
+    parser.add_argument("--starts", type=int, default=7, help="starts; the median counts")
     parser.add_argument("--rows", type=int, default=1_000_000, help="link records of the history")
     parser.add_argument("--seconds", type=int, default=20, help="of load")
     options = parser.parse_args()
@@ -102,7 +101,7 @@ def main() -> None:
         "ready after {start_seconds:.2f} s; resident {idle_mebibytes:.0f} MiB, "
         "{loaded_mebibytes:.0f} MiB after load".format(**found)
     )
-    print("asked for: ready within 2 s, at most 200 MB resident")
+    print("target: ready within 2 s, at most 200 MB resident")
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "start.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

@@ -1,7 +1,7 @@
-"""Load at a rate: requests are sent when they are due, whether or not those before were answered.
+"""Load at a rate: requests are sent when they are due, whether or not earlier ones were answered.
 
-A latency counts from the instant at which a request was due, so that a server that stands still is charged with all
-that it kept waiting.
+Latency counts from the instant at which a request was due, so that a stalled server is charged for every request that
+it delayed.
 """
 
 import asyncio
@@ -16,21 +16,21 @@ from urllib.parse import urlsplit
 import numpy as np
 
 _CONNECTIONS: Final = 64
-_LONGEST: Final = 30.0  # seconds that an answer may take
+_LONGEST: Final = 30.0  # longest wait for an answer, in seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """What came of a period of time.
+    """Results of a period of time.
 
     Parameters
     ----------
     requests : int
-        That were answered as they should be.
+        Requests with the expected answer.
     failures : Counter of str
-        What was answered otherwise, the first line and what problem the body names, or how a connection broke.
+        Other answers, by status line and problem of the body, or by the error of the connection.
     rate : float
-        Answers a second.
+        Answers per second.
     p50, p99 : float
         Latency in milliseconds.
     """
@@ -43,15 +43,15 @@ class Window:
 
 
 class SteadyLoad:
-    """Requests to one URL over connections that stay open.
+    """Requests to one URL over persistent connections.
 
     Parameters
     ----------
     url : str
     requests : iterator of bytes
-        Whole requests, headers included; at least as many as are sent.
+        Complete requests with headers, at least as many as are sent.
     status : int
-        That every answer has to have.
+        Required of every answer.
     """
 
     def __init__(self, url: str, requests: Iterator[bytes], *, status: int) -> None:
@@ -69,17 +69,17 @@ class SteadyLoad:
             self._idle.put_nowait(await asyncio.open_connection(*self._address))
 
     async def close(self) -> None:
-        """Close them. Nothing may be under way."""
+        """Close the connections. No request may be under way."""
         while not self._idle.empty():
             self._idle.get_nowait()[1].close()
 
     async def run(self, rate: float, seconds: float) -> Window:
-        """Send for some time and wait for the last answer.
+        """Send for some seconds and wait for the last answer.
 
         Parameters
         ----------
         rate : float
-            Requests a second.
+            Requests per second.
         seconds : float
         """
         self._took, self._failures = [], Counter()
@@ -104,7 +104,7 @@ class SteadyLoad:
 
     async def _send(self, due: float) -> None:
         connection = await self._idle.get()
-        if connection[0].at_eof():  # a server closes what was idle for long, as clients have to expect
+        if connection[0].at_eof():  # servers close idle connections
             connection[1].close()
             connection = await asyncio.open_connection(*self._address)
         try:
@@ -121,7 +121,7 @@ class SteadyLoad:
             self._failures[wrong] += 1
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str | None:
-        """Ask once; what is wrong with the answer."""
+        """Send one request; return what is wrong with the answer."""
         writer.write(next(self._requests))
         head = await reader.readuntil(b"\r\n\r\n")
         fields = (line.partition(b":") for line in head.split(b"\r\n"))

@@ -1,10 +1,10 @@
-"""What logging to MLflow adds to a training: to the file beside the bundle, and to a server.
+"""Time that logging to MLflow adds to a training: to the file beside the bundle, and to a server.
 
 Run as ``python benchmarks/tracking.py``. The search has a fixed time. A training without tracking is the same one up
 to the seal of its bundle, so the benchmark compares the seconds before and after that. MLflow is imported after the
-seal, and its seconds count. The server gets the same training, made again from its parameters in a process of its
-own, and its seconds are compared with those of the search too. First the benchmark checks that the runs are right:
-the alias gives the bundle byte for byte, and every trial is there.
+seal, and its seconds count. For the server the same training is repeated from its parameters in a separate
+process, and its seconds are also compared with those of the training with search. First the benchmark checks the runs:
+the alias must return the bundle byte for byte, and every trial must exist.
 """
 
 import argparse
@@ -37,16 +37,16 @@ START_SECONDS: Final = 120.0
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What one training took.
+    """Times of one training.
 
     Parameters
     ----------
     training, logging : float
-        Seconds until the bundle was sealed, and from then on.
+        Seconds until the bundle was sealed, and after it.
     trials : int
-        Of the search; 0 without one.
+        Trials of the search; 0 without one.
     uri : str
-        Where it was logged.
+        Tracking store of the run.
     """
 
     training: float
@@ -56,14 +56,14 @@ class Measured:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Read the last line of what a process printed."""
+        """Read the last line that a process printed."""
         return cls(**json.loads(text.splitlines()[-1]))
 
 
 def configured(minutes: float, parameters: Path | None) -> Configuration:
-    """The default use with so much time for its search, or with the parameters that one found.
+    """The default configuration with a time limit for the search, or with given parameters.
 
-    The bound on missed frauds is left out, since what a short search finds does not keep it.
+    It has no bound on missed frauds, which the result of a short search does not keep.
     """
     found = load_configuration(CONFIGURATION)
     tuning = replace(found.training.tuning, trials=None, budget=int(minutes * 60 * SECOND))
@@ -97,7 +97,7 @@ def measure(source: Path, configuration: Configuration, out: Path, uri: str | No
 
 
 def check(uri: str, run_id: str, name: str, bundle: Path) -> int:
-    """Fetch what was logged and end if it is not what was made; return the number of trials."""
+    """Fetch the logged run and exit if it differs from the training; return the number of trials."""
     from mlflow import MlflowClient
     from mlflow.artifacts import download_artifacts
 
@@ -106,7 +106,7 @@ def check(uri: str, run_id: str, name: str, bundle: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         fetched = Path(download_artifacts(artifact_uri=version.source, dst_path=folder, tracking_uri=uri))
         if version.run_id != run_id or contents(fetched) != contents(bundle):
-            raise SystemExit("the challenger is not the bundle that was sealed: nothing is timed")
+            raise SystemExit("the challenger differs from the sealed bundle: nothing is timed")
         if not any(file.path == "trials.json" for file in client.list_artifacts(run_id)):
             return 0
         table = json.loads(Path(client.download_artifacts(run_id, "trials.json", folder)).read_text())
@@ -120,7 +120,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
-    """A tracking server as the README starts it; where it is."""
+    """Start a tracking server as the README does; yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     uri = f"http://127.0.0.1:{port}"
@@ -144,7 +144,7 @@ def server(folder: Path) -> Iterator[str]:
 
 
 def await_answer(url: str) -> None:
-    """Ask until there is an answer."""
+    """Poll until the server answers."""
     end = time.monotonic() + START_SECONDS
     while True:
         try:
@@ -157,7 +157,7 @@ def await_answer(url: str) -> None:
 
 
 def measured_apart(*arguments: object) -> Measured:
-    """Train and log in a process of its own."""
+    """Train and log in a separate process."""
     command = [sys.executable, __file__, *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -173,7 +173,7 @@ def judged(name: str, logging: float, training: float) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure both stores, or, as a process of one measurement, one of them."""
+    """Measure both stores, or one of them in the process of a measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0, help="time of the search")
     parser.add_argument("--records", type=int, default=200_000, help="invented records")

@@ -1,9 +1,9 @@
-"""How much memory a training of a million records with 80 features takes, from the file to the sealed bundle.
+"""Peak memory of a training on a million records with 80 features, from the file to the sealed bundle.
 
-Run as ``python benchmarks/training_memory.py [--records N] [--features N]``. The default use with features taken evenly
-from all of them, without its bound on missed frauds, which so few may not keep; a search of a few trials, the first of
-which trains on everything, fit, calibration, thresholds and evaluation, in a process of its own. The sealed bundle is
-opened again, which checks its decisions. Ends with 1 above 4 gigabytes.
+Run as ``python benchmarks/training_memory.py [--records N] [--features N]``. It uses the default configuration
+with an even selection of its features and without its bound on missed frauds, which so few features may not keep. One
+process does a search of a few trials, the first of which trains on everything, then fit, calibration, thresholds and
+evaluation. The sealed bundle is opened again, which checks its decisions. Exits with 1 above 4 gigabytes.
 """
 
 import argparse
@@ -38,7 +38,7 @@ MOST: Final = 4.0
 
 
 def configuration_of(table: RecordTable, features: int) -> Configuration:
-    """The default use with so many features, and few trials."""
+    """The default configuration with a number of features and few trials."""
     whole = load_configuration(CONFIGURATION)
     first = table.take(np.arange(SAMPLE))
     names = FeatureMatrix(whole.feature_settings, fit_state(first, whole.feature_settings)).names
@@ -55,7 +55,7 @@ def configuration_of(table: RecordTable, features: int) -> Configuration:
 
 
 def measure(path: Path, features: int) -> dict[str, float]:
-    """Train in this process; seconds, gigabytes, and the shape of what was trained on."""
+    """Train in this process; return seconds, gigabytes, and the shape of the training data."""
     started = time.monotonic()
     table = read_records(path, load_configuration(CONFIGURATION).schema, labelled=True).table
     training = run_training(
@@ -69,13 +69,13 @@ def measure(path: Path, features: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / "bundle"
         training.bundle.save(bundle)
-        Scorer.load(bundle)  # decides about its golden rows, and refuses if that differs by a bit
+        Scorer.load(bundle)  # decides on its golden rows, and raises if a bit differs
     shape = {"records": len(table), "features": len(training.bundle.contents.features.features)}
     return {"seconds": seconds, "peak": peak, **shape}
 
 
 def main() -> None:
-    """Measure in a process of its own, and judge."""
+    """Measure in a separate process, and judge."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -99,7 +99,7 @@ def main() -> None:
     print(
         f"{found['records']:,} x {found['features']}: {found['seconds']:.0f} s, peak {found['peak']:.2f} GB"
     )
-    print(f"asked for: at most {MOST:g} GB")
+    print(f"target: at most {MOST:g} GB")
     sys.exit(0 if found["peak"] <= MOST else 1)
 
 

@@ -1,4 +1,4 @@
-"""A webhook and events that wait for it, written past the service."""
+"""A webhook and its waiting events, written directly into the database."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ async def new_webhook(
     Parameters
     ----------
     url : str
-        Of a database with all tables.
+        URL of a database with all tables.
     keyring : Keyring
     client : int
     destination, secret : str
@@ -71,7 +71,7 @@ async def new_webhook(
 
 
 async def write_waiting(url: str, *, client: int, count: int) -> None:
-    """Write events of verifications that wait."""
+    """Write waiting events of verifications."""
     now = time.time_ns() // 1000
     before = await rows_of(url, "SELECT coalesce(max(sequence), 0) FROM events")
     first = int(before[0][0]) + 1
@@ -79,20 +79,20 @@ async def write_waiting(url: str, *, client: int, count: int) -> None:
 
 
 async def waiting(url: str) -> int:
-    """How many events and deliveries wait."""
+    """Number of waiting events and deliveries."""
     (events,) = (await rows_of(url, "SELECT count(*) FROM events WHERE waiting = 1"))[0]
     (deliveries,) = (await rows_of(url, "SELECT count(*) FROM deliveries WHERE status = 'WAITING'"))[0]
     return int(events) + int(deliveries)
 
 
 async def delivered(url: str) -> int:
-    """How many deliveries are recorded as delivered at their first attempt."""
+    """Number of deliveries recorded as delivered at their first attempt."""
     statement = "SELECT count(*) FROM deliveries WHERE status = 'DELIVERED' AND attempts = 1"
     return int((await rows_of(url, statement))[0][0])
 
 
 async def kept(url: str) -> list[tuple[Any, ...]]:
-    """What became of all deliveries: status, answer, reason and how many."""
+    """All deliveries, counted by status, answer and reason."""
     words = "status, answered, excerpt"
     return await rows_of(url, f"SELECT {words}, count(*) FROM deliveries GROUP BY {words}")
 

@@ -1,4 +1,4 @@
-"""A use that sums a signal, from training to scored files: whole, in batches and one by one the same."""
+"""A configuration that sums a signal gives equal scores for whole files, batches and single records."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def scored(scorer: Scorer, table: pa.Table, folder: Path, *histories: pa.Table) 
 
 
 def test_sums_are_features_of_the_bundle(summing: Scorer, month: pa.Table) -> None:
-    """The columns are there, with values of more than one kind, and some of them stand in trees."""
+    """The columns exist with varied values, and some are used in trees."""
     rows = summing.matrix.rows(read_records(month, summing.contents.schema, labelled=False).table)
     places = [
         i for i, name in enumerate(summing.matrix.names) if name.endswith(("form_seconds_sum", "_mean"))

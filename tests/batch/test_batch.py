@@ -89,7 +89,7 @@ def test_an_empty_file_is_scored_to_an_empty_one(scorer: Scorer, table: pa.Table
 
 
 def test_an_ending_is_refused_before_reading(scorer: Scorer, tmp_path: Path) -> None:
-    """A path that names no format is refused though the source is not even there."""
+    """A path without a known format is refused before the source is opened."""
     with pytest.raises(ValueError, match=r"out\.txt: must end in"):
         score_file(scorer, tmp_path / "absent.parquet", tmp_path / "out.txt")
 
@@ -128,7 +128,7 @@ def test_csv_reads_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t.txt", "t", "t.csv.gz"])
 def test_other_endings_are_refused(name: str, tmp_path: Path) -> None:
-    """An ending that names no format is refused with those that do, before anything is written."""
+    """An unknown file ending is refused with a list of the known ones, before anything is written."""
     with pytest.raises(ValueError, match=f"{name}: must end in {', '.join(FORMATS)}"):
         write_table(TABLE, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
@@ -144,7 +144,7 @@ def test_a_missing_folder_is_named_first(tmp_path: Path) -> None:
 def test_a_writer_that_dies_leaves_what_was_there(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Interrupted half way, the old file stands as it was and nothing lies beside it."""
+    """After an interruption the old file is unchanged and no temporary file is left."""
     path = tmp_path / f"t{ending}"
     path.write_text("old")
 

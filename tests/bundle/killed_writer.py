@@ -71,7 +71,7 @@ def killed(out: Path, lines: int, *, replace: bool) -> bool:
 
 
 def standing(out: Path) -> str:
-    """Return the version of the whole, sound bundle at the path, or ``absent``."""
+    """Return the version of the complete, valid bundle at the path, or ``absent``."""
     try:
         return read_bundle(out).manifest.model_version
     except NotABundle:

@@ -46,7 +46,7 @@ def test_every_file_that_computes_is_part_of_the_version(training: Training, nam
 def test_equal_bundles_have_equal_bytes_and_none_is_replaced_unasked(
     training: Training, sealed: Path, tmp_path: Path
 ) -> None:
-    """Saved twice, the bytes are the same; a standing bundle goes only when that is asked for."""
+    """Saving twice gives the same bytes; an existing bundle is replaced only on request."""
     bundle: Bundle = training.bundle
     path = bundle.save(tmp_path / "again")
     for file in sealed.iterdir():

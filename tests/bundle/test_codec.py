@@ -85,7 +85,7 @@ def test_json_holds_plain_values_only(value: object) -> None:
     ],
 )
 def test_json_is_read_strictly(data: bytes) -> None:
-    """What is no JSON, repeats a name or holds no finite number is refused by name."""
+    """Invalid JSON, a repeated name or a non-finite number is refused by name."""
     with pytest.raises(ContentInvalid):
         read_json(data)
 
@@ -111,7 +111,7 @@ def test_arrays_read_back_exactly(named: dict[str, Any]) -> None:
 
 
 def test_array_bytes_depend_on_values_alone() -> None:
-    """Neither the clock, nor order of names, memory layout or byte order shows in the bytes."""
+    """The bytes do not depend on the clock, order of names, memory layout or byte order."""
     rows = np.arange(6.0).reshape(2, 3)
     expected = npz_bytes({"a": rows, "b": rows[0]})
     assert npz_bytes({"b": rows[0], "a": np.asfortranarray(rows).astype(">f8")}) == expected

@@ -1,4 +1,4 @@
-"""A real bundle: nothing in it can change, go or come without a refusal, and nothing in it is code."""
+"""A real bundle: every changed, missing or additional file is refused, and it contains no code."""
 
 import shutil
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def test_the_files_are_those_that_are_known(sealed: Path) -> None:
 
 @pytest.mark.parametrize("name", [*FILES, "manifest.json"])
 def test_one_byte_is_enough(copy: Path, name: str) -> None:
-    """A byte changed in the middle of any file is a refusal that names the file."""
+    """A byte changed in the middle of any file is refused with the name of the file."""
     content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 0x01
     (copy / name).write_bytes(content)
@@ -72,7 +72,7 @@ def test_one_byte_is_enough(copy: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FILES, "manifest.json"])
 def test_a_missing_file_is_named(copy: Path, name: str) -> None:
-    """A file that is gone is a refusal that names it."""
+    """A missing file is refused by name."""
     (copy / name).unlink()
     with pytest.raises((MissingFile, NotABundle), match=name):
         Scorer.load(copy)
@@ -162,7 +162,7 @@ def test_a_sealed_file_of_another_kind_is_named(sealed: Path, tmp_path: Path, na
 
 
 def test_a_cycle_in_sealed_trees_is_refused(sealed: Path, tmp_path: Path) -> None:
-    """Trees without an end are refused when the bundle is loaded, by file, tree and split."""
+    """Loading refuses trees with a cycle, by file, tree and split."""
     trees = read_npz(read_bundle(sealed).files["trees.npz"])
     inner = int(np.argmax(trees["right"] >= 0))
     right = trees["right"].copy()
@@ -206,7 +206,7 @@ def test_nothing_is_pickled(sealed: Path) -> None:
 
 
 def test_contents_round_trip(training: Training, sealed: Path) -> None:
-    """What is read from the files writes the same bytes again."""
+    """Files that are read and written again have the same bytes."""
     files = read_bundle(sealed).files
     again = Contents.of(read_bundle(sealed))
     assert again.to_files() == {name: files[name] for name in DECIDING}

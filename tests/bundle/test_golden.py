@@ -154,7 +154,7 @@ def test_chosen_rows_spread_over_the_margins() -> None:
 
 @given(st.integers(1, 30), st.integers(1, 40), st.integers(0, 30))
 def test_as_many_rows_are_chosen_as_there_are(size: int, count: int, missing: int) -> None:
-    """The number chosen is the one asked for or all, distinct and in order, with ties and missing values."""
+    """The requested number of rows, or all, is chosen, distinct and in order, with ties and missing values."""
     rows = np.zeros((size, 2))
     rows[:missing, 0] = np.nan
     chosen = choose_rows(rows, np.zeros(size), count=count)

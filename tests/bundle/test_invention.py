@@ -1,4 +1,4 @@
-"""Invented rows: nobody's, always the same, and as hostile as is needed."""
+"""Invented rows belong to no person, are reproducible, and contain hostile values."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_no_real_value_is_copied(rows: FloatArray, invented: FloatArray) -> None
 
 
 def test_features_are_drawn_apart(invented: FloatArray) -> None:
-    """Two features that always are equal in the real rows have nothing to do with each other."""
+    """Two features that are always equal in the real rows are independent in invented ones."""
     plain = invented[0::4]
     both = ~np.isnan(plain[:, :3]).any(axis=1)
     correlation = np.corrcoef(plain[both, 0], plain[both, 2])[0, 1]

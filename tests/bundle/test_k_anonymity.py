@@ -86,7 +86,7 @@ def test_a_rare_value_among_few_keeps_its_group() -> None:
 
 
 def test_no_unique_value_is_shown() -> None:
-    """Where each value is one person's own, none of them is a level."""
+    """A value of only one person is never a level."""
     values = np.random.default_rng(1).normal(size=2000)
     levels = k_anonymous_quantiles(values, np.arange(2000), most=64)
     assert levels.values.size == 64

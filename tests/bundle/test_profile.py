@@ -1,4 +1,4 @@
-"""The reference profile: true shares, an exact round trip, and nobody singled out."""
+"""The reference profile: true shares, an exact round trip, and k-anonymity."""
 
 import numpy as np
 import pytest
@@ -176,7 +176,7 @@ def test_misfits_are_refused() -> None:
     ],
 )
 def test_other_contents_are_refused(change: dict[str, object]) -> None:
-    """What is no profile is refused by name."""
+    """An invalid profile is refused by name."""
     profile = measure(np.zeros(9), np.zeros(9), np.zeros(9, dtype=np.int64), np.arange(9))
     document = read_json(profile.to_bytes())
     with pytest.raises(ContentInvalid):

@@ -1,4 +1,4 @@
-"""The reader: a bundle is exactly what was sealed, or refused by the name of what is wrong."""
+"""The reader returns a bundle exactly as sealed, or refuses it with the reason."""
 
 import os
 import shutil
@@ -102,7 +102,7 @@ def test_a_missing_file_is_refused(bundle: Path) -> None:
 
 @pytest.mark.parametrize("name", ["extra", ".hidden", "manifest.json.bak", "b\udcff"])
 def test_an_unexpected_file_is_refused(bundle: Path, name: str) -> None:
-    """A file that the manifest does not name is refused, be its name hidden or no text."""
+    """A file missing from the manifest is refused, even if its name is hidden or not text."""
     Path(os.fsdecode(os.fsencode(bundle / name))).touch()
     error = refusal(bundle)
     assert isinstance(error, UnexpectedFile)
@@ -180,13 +180,13 @@ def test_what_was_read_does_not_change(bundle: Path, files: dict[str, bytes]) ->
 
 @pytest.mark.parametrize("make", [Path.mkdir, Path.touch, lambda path: None])
 def test_what_is_no_bundle_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    """An empty directory, a file and nothing at all are no bundles."""
+    """An empty directory, a file and a missing path are not bundles."""
     make(tmp_path / "place")
     assert isinstance(refusal(tmp_path / "place"), NotABundle)
 
 
 def test_a_newer_protocol_is_refused(bundle: Path) -> None:
-    """A bundle of a later version is refused by that name, whatever files it holds."""
+    """A bundle of a later version is refused as such, whatever files it contains."""
     (bundle / "manifest.json").write_bytes(json_bytes({"protocol": PROTOCOL + 1, "layout": "new"}))
     (bundle / "extra").touch()
     assert isinstance(refusal(bundle), NewerProtocol)

@@ -1,4 +1,4 @@
-"""The public catalogue of reasons: whatever is said of a record is true of it."""
+"""The public catalogue of reasons: every stated reason is true of its record."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -78,7 +78,7 @@ def said_of_each_factor(
 
 
 def untrue(matrix: FeatureMatrix, drawn: Sequence[Drawn]) -> list[str]:
-    """Sentences that are not true of the record that they are said of."""
+    """Sentences that are untrue of their record."""
     table: RecordTable = table_of(
         [values for values, *_ in drawn],
         [time for _, time, *_ in drawn],
@@ -131,7 +131,7 @@ def test_without_a_column_that_shows_all_neither_is_claimed(left_out: str, code:
 
 
 def test_every_sentence_is_said_of_some_record() -> None:
-    """None of the catalogue is there for nothing, but for the one where nothing raised the score."""
+    """Every reason of the catalogue is used, except the one for an unraised score."""
     matrix = MATRIX
     reasons = FactualReasons(reason_factors(matrix, use=Use(), share=0.1), matrix.names)
     draw = np.random.default_rng(5)
@@ -206,7 +206,7 @@ def test_reasons_read_the_windows_that_count(
 
 
 def test_codes_that_collide_are_refused() -> None:
-    """Two signals, or a key and the frauds of another one, whose code is the same are named."""
+    """Two signals, or a key and the frauds of another key, with the same code are reported."""
     number = SignalSettings(type=SignalType.NUMBER)
     signals = FeatureSettings(signals={"email-age": number, "email_age": number}, families=("signals",))
     with pytest.raises(ValueError, match="SIGNAL_EMAIL_AGE: rename"):
@@ -218,6 +218,6 @@ def test_codes_that_collide_are_refused() -> None:
 
 @pytest.mark.parametrize("words", [{"event": "Payment"}, {"subject": "a{b}"}, {"event": ""}])
 def test_words_of_a_use_are_plain(words: dict[str, str]) -> None:
-    """Capitals, signs and no word at all are refused by name."""
+    """Capitals, signs and empty words are refused by name."""
     with pytest.raises(ValueError, match=f"^{next(iter(words))}: must be"):
         Use(**words)

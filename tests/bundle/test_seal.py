@@ -57,7 +57,7 @@ def test_generated_keys_fit_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("standing", ["private.pem", "public.pem"])
 def test_a_key_is_never_replaced(tmp_path: Path, standing: str) -> None:
-    """Where either file stands nothing is written."""
+    """If either file exists, nothing is written."""
     (tmp_path / standing).write_text("mine")
     with pytest.raises(KeyInvalid, match="never replaced"):
         generate_key_pair(tmp_path / "private.pem", tmp_path / "public.pem")
@@ -119,7 +119,7 @@ def test_keys_of_another_kind_are_named(tmp_path: Path) -> None:
 
 
 def test_key_errors_hold_no_key(tmp_path: Path) -> None:
-    """The text of an error does not quote what stands in the file."""
+    """The error does not quote the content of the file."""
     path = tmp_path / "key.pem"
     path.write_text("-----BEGIN PRIVATE KEY-----\nCanary\n-----END PRIVATE KEY-----\n")
     with pytest.raises(KeyInvalid) as caught:

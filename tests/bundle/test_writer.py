@@ -1,4 +1,4 @@
-"""The writer: all of a bundle or nothing of it, whatever happens meanwhile."""
+"""The writer writes a complete bundle or nothing, whatever happens meanwhile."""
 
 import errno
 import itertools
@@ -64,7 +64,7 @@ def test_same_inputs_give_the_same_bytes(
 
 
 def test_a_bundle_is_not_replaced_unasked(bundle: Path, write: Callable[..., Path]) -> None:
-    """What stands stays as it is unless replacing is asked for."""
+    """An existing bundle is unchanged unless replacement is requested."""
     before = contents(bundle)
     with pytest.raises(BundleExists):
         write(bundle, model_version="other")
@@ -115,7 +115,7 @@ def _newer(place: Path) -> None:
 def test_nothing_but_a_bundle_is_replaced(
     tmp_path: Path, write: Callable[..., Path], make: Callable[[Path], None], refusal: type[BundleError]
 ) -> None:
-    """A directory of something else, a file and a link stay, whatever was asked for."""
+    """Another directory, a file and a link are never replaced."""
     place = tmp_path / "place"
     make(place)
     before = os.lstat(place).st_ino
@@ -126,7 +126,7 @@ def test_nothing_but_a_bundle_is_replaced(
 
 
 def test_a_bundle_with_more_in_it_is_not_replaced(bundle: Path, write: Callable[..., Path]) -> None:
-    """Notes that somebody left beside the files of a bundle are not lost."""
+    """Additional files in a bundle's directory are not lost."""
     (bundle / "notes.txt").write_text("do not lose")
     with pytest.raises(UnexpectedFile, match=r"notes\.txt"):
         write(bundle, replace=True)
@@ -135,7 +135,7 @@ def test_a_bundle_with_more_in_it_is_not_replaced(bundle: Path, write: Callable[
 
 @pytest.mark.parametrize("change", [{"name": "a/b"}, {"files": {"../x": b""}}, {"files": {}}])
 def test_an_unsound_bundle_is_not_written(tmp_path: Path, write: Callable[..., Path], change: Any) -> None:
-    """What a reader would refuse is refused before anything is written."""
+    """Content that a reader would refuse is refused before anything is written."""
     with pytest.raises(ManifestInvalid):
         write(tmp_path / "bundle", **change)
     assert os.listdir(tmp_path) == []
@@ -144,7 +144,7 @@ def test_an_unsound_bundle_is_not_written(tmp_path: Path, write: Callable[..., P
 def test_a_leftover_does_not_disturb(
     tmp_path: Path, bundle: Path, write: Callable[..., Path], files: Any
 ) -> None:
-    """What a killed writer left is neither read, nor reused, nor removed."""
+    """Remains of a killed writer are neither read, nor reused, nor removed."""
     leftover = tmp_path / ".bundle.0123456789abcdef.partial"
     leftover.mkdir()
     (leftover / "model.onnx").write_bytes(b"half")
@@ -226,7 +226,7 @@ def test_everything_is_synced_before_it_is_named(
 def test_of_two_writers_one_gives_way(
     tmp_path: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A writer that finds another's bundle at the last moment leaves it and says so."""
+    """A writer that finds another's bundle at the last moment leaves it and reports it."""
 
     def overtaken(path: Path) -> None:
         monkeypatch.setattr(writer, "sync_directory", durable.sync_directory)

@@ -1,4 +1,4 @@
-"""The program: every command, its exit codes, and what its errors name."""
+"""The program: every command, its exit codes, and its errors."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def test_wrong_usage_is_code_2(capsys: Captured, sealed: Path, tmp_path: Path) -
 
 
 def test_a_process_ends_with_the_code(sealed: Path, few: Path, tmp_path: Path) -> None:
-    """The installed program does what `main` does: 0, 1 and 2, results and errors on streams of their own."""
+    """The installed program behaves like `main`: exit codes 0, 1 and 2, results and errors on separate streams."""
     program = Path(sys.executable).with_name("scoring-model")
     endings: dict[int, list[object]] = {
         0: ["score", sealed, few, "--out", tmp_path / "out.jsonl"],
@@ -363,7 +363,7 @@ def test_score_prints_its_result_as_json(
 
 
 def test_a_master_key_is_made_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The file holds one key and is its owner's alone; a second time nothing is changed."""
+    """The file has one key and only its owner can read it; a second call changes nothing."""
     path = tmp_path / "master.key"
     assert run(capsys, "keys", "generate-master", path)[0] == 0
     text = path.read_text()

@@ -1,4 +1,4 @@
-"""Nothing personal leaves: canaries put into a training are found in nothing that it writes or says."""
+"""No output, file or log of a training contains a canary of its records."""
 
 import json
 from collections.abc import Iterator
@@ -136,7 +136,7 @@ def test_a_file_without_a_header_reveals_nothing(
 
 
 def test_an_invalid_record_reveals_nothing(data: pa.Table, scorer: Scorer) -> None:
-    """An error about a record names fields and rules, never what stands in them."""
+    """An error about a record names fields and rules, never values."""
     for body in bodies(data.slice(1200, 8)):
         wrong = {
             **body,

@@ -104,7 +104,7 @@ def test_a_record_comes_from_standard_input(
 def test_what_is_no_record_is_refused_without_repeating_it(
     capsys: Captured, sealed: Path, tmp_path: Path, text: str, message: str
 ) -> None:
-    """The error names the rule, all problems at once, and nothing of what the record holds."""
+    """The error lists all broken rules and no values of the record."""
     path = tmp_path / "r.json"
     path.write_text(text, encoding="utf-8")
     code, said, error = run(capsys, "explain-record", sealed, path)

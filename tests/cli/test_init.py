@@ -93,7 +93,7 @@ def test_a_configuration_is_replaced_only_if_asked(
 def test_an_export_is_trained_on_by_configuration_alone(
     capsys: pytest.CaptureFixture[str], export: Path, tmp_path: Path
 ) -> None:
-    """What `init` wrote passes `check`, trains and evaluates, with the decisions made that it names."""
+    """The output of `init` passes `check`, trains and evaluates once its listed decisions are made."""
     config, out = tmp_path / "mine.yaml", tmp_path / "bundle"
     assert run(capsys, "init", export, "--out", config)[0] == 0
     text = config.read_text()
@@ -130,7 +130,7 @@ def test_an_export_is_trained_on_by_configuration_alone(
 def test_what_init_cannot_know_is_left_to_a_person(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Without times and labels there is a configuration all the same, which says what is missing."""
+    """Without times and labels the configuration is still written and states what is missing."""
     path, out = tmp_path / "people.csv", tmp_path / "people.yaml"
     path.write_text("given_name,surname,note\n" + "".join(f"Ann{i},Lee,{i} x\n" for i in range(50)))
     code, said, _ = run(capsys, "init", path, "--out", out)

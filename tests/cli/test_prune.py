@@ -1,4 +1,4 @@
-"""The command that deletes what is kept no longer, on a real SQLite database."""
+"""The command that deletes expired data, on a real SQLite database."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ def run(capsys: Captured, *words: str) -> tuple[int, str, str]:
 
 
 def pruned(capsys: Captured, *words: str) -> dict[str, Any]:
-    """What the command counts, as JSON says it."""
+    """The counts of the command, as JSON."""
     code, said, error = run(capsys, "--json", *words)
     assert code == 0, error
     found: dict[str, Any] = json.loads(said)
@@ -105,7 +105,7 @@ def test_by_default_what_was_over_30_days_ago_goes(capsys: Captured) -> None:
 
 
 def test_each_age_is_an_option(capsys: Captured) -> None:
-    """An event stays as long as its delivery, whatever its own age."""
+    """An event stays as long as its delivery, at any age."""
     write_to(URL, *outbox(10))
     assert pruned(capsys, "--events-after", "1h")["pruned"] == {**NOTHING, "signals": None}
     assert pruned(capsys, "--delivered-after", "10d")["pruned"]["deliveries"] == 2

@@ -44,14 +44,14 @@ def service(sealed: Path, folder: Path) -> Iterator[Running]:
 
 
 def done(capsys: Captured, *arguments: object) -> str:
-    """Run what must succeed on the database; its standard output."""
+    """Run a command that must succeed on the database; return its standard output."""
     code, said, error = run(capsys, *arguments, "--database", URL)
     assert code == 0, error
     return said
 
 
 def refused(capsys: Captured, *arguments: object) -> str:
-    """Run what must fail on the database; its error."""
+    """Run a command that must fail on the database; return its error."""
     return program.refused(capsys, *arguments, "--database", URL)
 
 
@@ -70,7 +70,7 @@ def scored(service: Running, client: dict[str, str]) -> str:
 
 
 def is_refused(service: Running, client: dict[str, str]) -> bool:
-    """Whether the credentials of a client are good for nothing."""
+    """Return True if the credentials of a client are refused."""
     try:
         service.request("GET", "/scoring/v1/webhooks", headers=client)
     except urllib.error.HTTPError as error:
@@ -79,7 +79,7 @@ def is_refused(service: Running, client: dict[str, str]) -> bool:
 
 
 def test_migrating_again_changes_nothing(capsys: Captured, folder: Path) -> None:
-    """The first call makes the tables, the second leaves what is in them."""
+    """The first call creates the tables, the second keeps their content."""
     assert "up to date" in done(capsys, "database", "migrate")
     new_client(capsys)
     before = done(capsys, "clients", "list")

@@ -1,4 +1,4 @@
-"""`train` as people meet it: what it shows of the split, and what it refuses."""
+"""`train` for users: its report of the split, and its refusals."""
 
 import csv
 import json

@@ -45,14 +45,14 @@ def run(capsys: Captured, *words: object) -> tuple[int, str, str]:
 
 
 def done(capsys: Captured, *words: object) -> str:
-    """What a command that must succeed prints as JSON."""
+    """JSON output of a command that must succeed."""
     code, said, error = run(capsys, *words, "--json")
     assert code == 0, error
     return said
 
 
 def refused(capsys: Captured, *words: object) -> str:
-    """The error of what must fail for its input."""
+    """Error of a command that must fail on its input."""
     return program.refused(capsys, *words, "--database", URL)
 
 

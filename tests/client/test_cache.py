@@ -40,7 +40,7 @@ def test_what_is_old_is_asked_for_by_its_etag(client: Either, peer: Peer, time: 
 
 
 def test_switched_off_everything_is_asked_for(opened: Opened, peer: Peer) -> None:
-    """Without entries nothing is kept and no ETag is sent."""
+    """With a cache of size 0 nothing is stored and no ETag is sent."""
     client = opened(cache_entries=0)
     identity = client.do(lambda c: c.identities.create())
     for _ in range(3):
@@ -62,7 +62,7 @@ def test_the_least_used_answer_makes_room(opened: Opened, peer: Peer) -> None:
 
 
 def test_a_pending_verification_is_never_kept(client: Either, peer: Peer) -> None:
-    """`no-store` is asked for every time."""
+    """A `no-store` answer is requested every time."""
     peer.polls = 10
     found = client.do(lambda c: c.verifications.create(signals={}))
     for _ in range(3):
@@ -92,7 +92,7 @@ def test_erased_signals_are_forgotten_here_as_well(client: Either) -> None:
 
 @pytest.mark.parametrize("fault", [Response(status_code=500), None])
 def test_a_change_is_read_after_it(fault: Response | None, client: Either, peer: Peer) -> None:
-    """What was changed, or may have been, is read anew."""
+    """A resource that was or may have been changed is read again."""
     hook = client.do(lambda c: c.webhooks.create(destination_url="https://x.example"))
     client.do(lambda c: c.webhooks.get(hook.id))
     if fault is not None:

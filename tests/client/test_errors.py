@@ -1,4 +1,4 @@
-"""What a refusal becomes: one tree of exceptions, whatever stands in the answer."""
+"""Every error answer becomes an exception of one hierarchy, whatever its content."""
 
 import json
 import logging
@@ -54,7 +54,7 @@ CANARY = "Canaria"
 
 
 def refusal(client: Either, peer: Peer, answer: Response) -> ApiError:
-    """What an identity's creation comes to when it is answered so."""
+    """Result of creating an identity with a given answer."""
     peer.faults.append(answer)
     with pytest.raises(ApiError) as caught:
         client.do(lambda c: c.identities.create(first_name=CANARY))
@@ -116,7 +116,7 @@ def test_errors_beyond_the_listed_ones_are_counted(
     ],
 )
 def test_errors_that_are_malformed_keep_their_status(body: bytes, client: Either, peer: Peer) -> None:
-    """What can't be read is left out."""
+    """Unreadable members are left out."""
     error = refusal(client, peer, Response(body, 422, media_type="application/problem+json"))
     assert type(error) is Invalid
     assert (str(error), error.code, error.errors) == ("422", None, ())
@@ -192,7 +192,7 @@ def test_errors_survive_pickling(error: ScoringError) -> None:
 
 
 def test_all_errors_have_one_base() -> None:
-    """One `except` catches whatever a request can come to."""
+    """One `except` catches every error of a request."""
     errors = [
         thing for thing in vars(package).values() if isinstance(thing, type) and issubclass(thing, Exception)
     ]

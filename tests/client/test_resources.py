@@ -1,4 +1,4 @@
-"""What is sent and what is read, for every operation."""
+"""Requests and results of every operation."""
 
 import asyncio
 import json
@@ -134,7 +134,7 @@ def test_a_page_that_leads_nowhere_is_an_error(link: str, client: Either, peer: 
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_health_is_true_or_false(ready: bool, client: Either, peer: Peer) -> None:
-    """A service that is not ready is no error, and is asked once."""
+    """A service that is not ready is not an error, and is requested once."""
     peer.ready = peer.ready if ready else None
     assert client.do(lambda c: c.health.live())
     assert client.do(lambda c: c.health.ready()) is ready
@@ -164,7 +164,7 @@ def test_unknown_fields_and_values_are_no_error(client: Either, peer: Peer) -> N
 def test_a_broken_promise_names_its_field(
     change: dict[str, object], why: str, client: Either, peer: Peer
 ) -> None:
-    """An answer that is not what the interface promises is an error of its own, without the value."""
+    """An answer that violates the interface raises a specific error, without the value."""
     peer.changes.append(change)
     with pytest.raises(UnreadableAnswer, match=why) as caught:
         client.do(lambda c: c.verifications.create(signals={}))
@@ -186,14 +186,14 @@ def test_no_repr_shows_a_person_or_a_secret(client: Either, peer: Peer) -> None:
 
 @pytest.mark.parametrize("id", ["", "..", "a/b", "a?b", "a b", "é", "a\n", "a" * 129])
 def test_an_identifier_cannot_change_the_path(id: str, client: Either, peer: Peer) -> None:  # noqa: A002
-    """What is no identifier is refused before anything is sent."""
+    """An invalid identifier is refused before anything is sent."""
     with pytest.raises(ValueError, match="identifier must be"):
         client.do(lambda c: c.identities.get(id))
     assert peer.seen == []
 
 
 def test_numbers_that_are_not_json_are_refused_unsent(client: Either, peer: Peer) -> None:
-    """NaN is none of JSON."""
+    """NaN is refused, because JSON has no NaN."""
     with pytest.raises(ValueError, match="JSON"):
         client.do(lambda c: c.verifications.create(signals={"a": float("nan")}))
     assert peer.seen == []

@@ -92,7 +92,7 @@ def test_without_a_readable_retry_after_it_backs_off(
 
 
 def test_attempts_are_bounded(opened: Any, peer: Peer, time: Time) -> None:
-    """The last error is reported, with what the service advised."""
+    """The last error is raised, with the delay advised by the service."""
     client = opened(retry=RetryPolicy(attempts=3))
     peer.faults.extend(refused(429, "2", "rate_limited") for _ in range(9))
     with pytest.raises(RateLimited) as caught:
@@ -112,7 +112,7 @@ def test_the_total_time_is_bounded(opened: Any, peer: Peer, time: Time) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 501, 301])
 def test_other_errors_are_final(status: int, opened: Any, peer: Peer) -> None:
-    """What would fail again is not sent again, and no redirect is followed."""
+    """Permanent errors are not retried, and no redirect is followed."""
     peer.faults.append(Response(status_code=status, headers={"Location": "/elsewhere", "Retry-After": "1"}))
     client = opened()
     with pytest.raises(Exception, match=str(status)):

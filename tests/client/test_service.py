@@ -1,4 +1,4 @@
-"""Both clients against a real service: what the reference promises is what the client does."""
+"""Both clients conform to the reference against a real service."""
 
 import sqlite3
 import threading

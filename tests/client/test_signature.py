@@ -121,7 +121,7 @@ def test_a_delivery_must_be_of_now(shift: int) -> None:
 
 
 def test_no_time_at_all_fits_nothing() -> None:
-    """A clock that gives no number accepts nothing."""
+    """If the clock returns no number, nothing is accepted."""
     with pytest.raises(InvalidWebhook, match="tolerance"):
         verify_webhook(RAW, signed(RAW, NEW), NEW, now=float("nan"))
 

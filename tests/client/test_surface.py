@@ -1,4 +1,4 @@
-"""What a program sees of the client: both of one mould, light, and with nothing of the model in it."""
+"""The public interface of the clients: both alike, light, and without code of the model."""
 
 import inspect
 import json

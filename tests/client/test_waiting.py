@@ -8,7 +8,7 @@ from scoring_peer import Peer, Time, problem
 
 
 def pending(client: Either, peer: Peer, polls: int) -> Verification:
-    """A verification that is PENDING for so many polls."""
+    """A verification that stays PENDING for a number of polls."""
     peer.polls = polls
     found = client.do(lambda c: c.verifications.create(signals={}))
     assert isinstance(found, Verification)
@@ -30,7 +30,7 @@ def test_it_is_read_until_it_is_finished(
 
 
 def test_what_is_finished_is_not_asked_for(client: Either, peer: Peer) -> None:
-    """A completed verification comes back at once."""
+    """A completed verification is returned immediately."""
     found = client.do(lambda c: c.verifications.create(signals={}))
     assert client.do(lambda c: c.verifications.wait(found)) is found
     assert peer.of("GET") == []

@@ -1,4 +1,4 @@
-"""Configurations: what is refused, by name and all at once, and what is read."""
+"""Reading of configurations: all violations are reported together, by name."""
 
 import time
 from collections.abc import Callable
@@ -228,7 +228,7 @@ def test_thirty_thousand_problems_are_counted_in_a_second(
 
 
 def test_patterns_leave_out_every_feature_that_they_match(tmp_path: Path) -> None:
-    """A pattern stands for the names that it matches; the settings of the features hold names alone."""
+    """A pattern is replaced by the matching names; the feature settings contain only names."""
     text = "name: x\nlinks: {windows: [1h, 1d]}\nfeatures: {families: [dates], exclude: [event_hour, 'link_*_1h_*']}"
     exclude = load_configuration(written(tmp_path, text)).feature_settings.exclude
     assert exclude[0] == "event_hour"

@@ -17,7 +17,7 @@ ODD = [*"aé각가ᾂẗ \u1100\u1161\u11a8\u212b\u2126\u0958\u0f73\u0f75\u0f81\
 
 @given(st.lists(st.sampled_from(ODD), max_size=120).map("".join) | st.text(max_size=120))
 def test_it_is_the_normal_form_of_unicode(text: str) -> None:
-    """Whatever the order of the marks, the result is what the standard library gives."""
+    """The result equals that of the standard library for any order of marks."""
     assert normal_form(text) == normalize("NFC", text)
 
 

@@ -76,7 +76,7 @@ def test_a_name_that_shrinks_in_normal_form_may_be_longer_before() -> None:
     [rule for field, rule in rules.IDENTITY_RULES.items() if field != "imageUrls"] + [rules.signal_text],
 )
 def test_lone_surrogates_are_no_text(rule: Callable[[object], object | None]) -> None:
-    """What no UTF-8 can hold is refused in every field of text."""
+    """Text that UTF-8 cannot encode is refused in every text field."""
     assert broken(rule, "a\ud800b") is Rule.LONE_SURROGATE
 
 
@@ -212,7 +212,7 @@ def test_types_of_signals_are_not_guessed(rule: Callable[[object], object | None
 
 
 def test_no_detail_holds_the_value() -> None:
-    """What an error says of a value is its shape."""
+    """An error describes only the shape of a value."""
     secret = "Sørensen-1234567"
     for rule in (rules.birth_date, rules.country, rules.document_type, rules.number, instant):
         with pytest.raises(RuleError) as caught:

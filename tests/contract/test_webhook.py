@@ -35,7 +35,7 @@ def errors_of(body: dict[str, object], *, development: bool = False) -> list[tup
 
 
 def codes_of(url: object, *, development: bool = False) -> list[str]:
-    """What is wrong with a destination."""
+    """Errors of a destination."""
     errors = errors_of({"destinationUrl": url, "active": True}, development=development)
     assert {pointer for pointer, _ in errors} == {"/destinationUrl"}
     return [code for _, code in errors]

@@ -35,7 +35,7 @@ def small() -> Forest:
 
 
 def test_arrays_survive_a_file_without_pickle() -> None:
-    """What a file of arrays gives back is the same forest, array by array."""
+    """A forest read from a file of arrays is equal, array by array."""
     file = io.BytesIO()
     np.savez(file, **small().to_arrays())  # type: ignore[arg-type] # its stub takes the names for options
     file.seek(0)

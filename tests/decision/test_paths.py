@@ -29,7 +29,7 @@ def numeric(threshold: float, missing: Missing, default_left: bool) -> Forest:
 
 
 def goes_left(forest: Forest, value: float) -> bool:
-    """Find which way a value goes at the only split."""
+    """Find the side that a value takes at the only split."""
     return bool(SplitDecisions(forest).left(np.array([value]))[0])
 
 

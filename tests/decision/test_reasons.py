@@ -27,7 +27,7 @@ def summed(pairs: Sequence[tuple[float, str]]) -> tuple[str, ...]:
 
 
 def given_or_not(name: str) -> Factor:
-    """A factor of one feature that says whether it was given."""
+    """A factor of one feature that states whether it was given."""
     fact = Fact(rule=Rule.PRESENT, columns=(name,))
     return Factor(
         features=(name,),
@@ -48,7 +48,7 @@ def chosen(contributions: Sequence[float], *, row: Sequence[float] | None = None
 
 @given(parts)
 def test_older_reasons_are_the_positive_sums_by_code(pairs: list[tuple[float, str]]) -> None:
-    """Codes whose contributions sum to more than zero, strongest first, equal ones by name, five at most."""
+    """At most five codes with positive contributions, strongest first, equal ones by name."""
     totals: dict[str, float] = {}
     for value, code in pairs:
         totals[code] = totals.get(code, 0.0) + value
@@ -93,7 +93,7 @@ def test_no_decision_is_without_a_reason() -> None:
 
 
 def test_an_absence_is_said_under_its_own_code() -> None:
-    """What was not given is never said to have counted, and infinities were given."""
+    """Missing values are never given as a reason; infinities count as given."""
     assert chosen([2.0, 1.0, 1.5], row=[MISSING, np.inf, -np.inf]) == ("NO_A", "C", "B")
 
 

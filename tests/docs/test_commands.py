@@ -35,7 +35,7 @@ COMMANDS: Final = dict(commands(PROGRAM))
 
 
 def section(name: str) -> str:
-    """What the page says of a command: the section of that name."""
+    """The page's section of a command."""
     found = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     return found[1] if found else ""
 
@@ -59,7 +59,7 @@ def test_exactly_the_options_that_exist_are_described(name: str) -> None:
 
 
 def test_options_of_the_program_are_described() -> None:
-    """What stands before every command is described before all sections."""
+    """Common options are described before all sections."""
     shown = {word for word in options(PROGRAM) if not word.startswith("--no-")}
     assert shown == {"--debug", "--version", "--install-completion", "--show-completion"}
     assert all(f"`{word}`" in PAGE[: PAGE.index("\n## ")] for word in shown)

@@ -27,7 +27,7 @@ def code_cells(notebook: Any) -> list[Any]:
 
 
 def test_it_defines_nothing(notebook: Any) -> None:
-    """No function and no class: what can be reused is in the package."""
+    """The notebook has no function and no class: reusable code is in the package."""
     definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
     tree = ast.parse("\n".join(cell.source for cell in code_cells(notebook)))
     assert not [node for node in ast.walk(tree) if isinstance(node, definitions)]

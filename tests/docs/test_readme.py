@@ -58,7 +58,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_commands_run_in_sequence(checkout: Path) -> None:
-    """Every command of the README ends well, and what they say they write is there."""
+    """Every command of the README succeeds and writes its documented files."""
     written = set(re.findall(r"runs/[a-z.]+", "".join(blocks("bash"))))
     assert len(written) == 7
     assert all((checkout / name).exists() for name in written)

@@ -125,6 +125,6 @@ def test_interval_holds_the_share_and_stays_in_the_unit_interval(pair: tuple[int
 
 
 def test_share_of_nothing_is_none() -> None:
-    """Without records there is neither a share nor an interval."""
+    """Without records there is no share and no interval."""
     nothing = share_of(0, 0)
     assert (nothing.share, nothing.low, nothing.high) == (None, None, None)

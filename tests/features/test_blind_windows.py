@@ -79,7 +79,7 @@ def test_the_delay_is_that_of_the_records_or_else_the_configured_one(
 
 
 def test_windows_longer_than_the_delay_are_not_blind(table: RecordTable, identity: Configuration) -> None:
-    """Nothing is warned of where every window is longer."""
+    """There is no warning if every window is longer."""
     settings = with_windows(identity, 100 * DAY, 200 * DAY)
     assert find_blind_windows(table, settings, configured_delay=DAY) is None
 

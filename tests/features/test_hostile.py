@@ -1,4 +1,4 @@
-"""Value functions on whatever text there may be: numbers or nothing, and views that lose nothing."""
+"""Value functions on arbitrary text return numbers or missing, and views lose nothing."""
 
 import math
 from collections.abc import Callable
@@ -37,14 +37,14 @@ _SPECIAL: dict[str, st.SearchStrategy[object]] = {
 
 
 def arguments(group: Group) -> st.SearchStrategy[tuple[object, ...]]:
-    """Anything that the contract lets through, or nothing, for each input of a group."""
+    """Any value that the contract accepts, or a missing one, for each input of a group."""
     values = [_SPECIAL.get(name, _text) for name in group.inputs]
     known = {"eventDay", "eventHour"}
     return st.tuples(*[v if n in known else st.none() | v for n, v in zip(group.inputs, values, strict=True)])
 
 
 def named(group: Group) -> str:
-    """What a group is called in a report."""
+    """Name of a group in a report."""
     return group.features[0].name
 
 
@@ -69,7 +69,7 @@ def viewed(view: Callable[..., object], value: object) -> object:
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_a_view_loses_nothing_that_the_function_sees(group: Group, data: st.DataObject) -> None:
-    """What stands for a value gives the same features, bit for bit."""
+    """The substitute of a value gives the same features, bit for bit."""
     values = data.draw(arguments(group))
     seen = [viewed(view, value) for view, value in zip(group.views, values, strict=True)]
     assert repr(group.function(*seen)) == repr(group.function(*values))

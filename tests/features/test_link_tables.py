@@ -1,4 +1,4 @@
-"""Links of whole files against plain loops over all their records, alone, split, and whatever comes later."""
+"""Links of whole files against plain loops over all records, singly, in parts, and with later records."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -126,7 +126,7 @@ def test_batches_with_what_came_before_are_the_whole(
 @given(file_rows)
 @example(group(60, seed=3))
 def test_a_store_that_grows_gives_the_rows_of_the_file(matrix: FeatureMatrix, rows: list[Row]) -> None:
-    """Law 3: one by one, seeing what was stored and reported before, records have the same bits as in the file."""
+    """Law 3: records processed singly with the stored history have the same bits as in the file."""
     table = read(rows)
     store: dict[object, list[tuple[int, tuple[Any, ...]]]] = {}
     found = np.empty((len(rows), len(matrix.names)))
@@ -149,7 +149,7 @@ def test_a_store_that_grows_gives_the_rows_of_the_file(matrix: FeatureMatrix, ro
 
 
 def stored_record(record: Record, matrix: FeatureMatrix) -> tuple[Any, ...]:
-    """What a store keeps of a record as it comes, before its label is reported."""
+    """Stored data of a new record, before its label is reported."""
     person = person_of(record.values) or ("nobody", record.record_id)
     return (record.event_time, person, None, *matrix.start(record.values).amounts)
 

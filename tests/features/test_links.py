@@ -1,4 +1,4 @@
-"""Link features of one record against those of a table, and what they are called."""
+"""Link features of one record against those of a table, and their names."""
 
 import math
 from collections.abc import Sequence

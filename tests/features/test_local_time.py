@@ -1,4 +1,4 @@
-"""Local time against the database of time zones, alone and in a table, and what of it travels in a bundle."""
+"""Local time against the time zone database, singly and in a table, and its data in a bundle."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

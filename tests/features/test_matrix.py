@@ -1,4 +1,4 @@
-"""Laws of the matrix: one record equals many, order is nothing, the future is unknown."""
+"""Laws of the matrix: single records equal tables, order does not matter, the future is unknown."""
 
 import dataclasses
 from random import Random
@@ -125,7 +125,7 @@ def test_there_are_at_least_60_features_of_the_record_and_each_is_described(matr
 
 
 def test_excluded_features_are_gone_and_unknown_ones_named() -> None:
-    """What is left out must exist, and so must the protected attributes that are named."""
+    """Excluded features and named protected attributes must exist."""
     without = FeatureMatrix(FeatureSettings(links=LINKS, exclude=("event_hour",)), STATE)
     assert "event_hour" not in without.names
     wrong = FeatureMatrix(

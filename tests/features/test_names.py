@@ -1,4 +1,4 @@
-"""Features of names on names whose answer is known."""
+"""Features of names, on names with known results."""
 
 import itertools
 import math
@@ -113,7 +113,7 @@ def test_names_are_compared_with_each_other() -> None:
     ],
 )
 def test_what_is_no_name_shows(first: str, last: str, feature: str) -> None:
-    """Titles, companies, what stands for a name, and characters that no name has."""
+    """Titles, companies, placeholders, and characters that no name has."""
     assert of(first, last)[feature] == 1.0
     assert of("Anna-María", "O’Neil")[feature] == 0.0
 
@@ -125,7 +125,7 @@ def test_missing_names_are_missing_values() -> None:
 
 @given(text)
 def test_every_name_has_numbers_in_range(name: str) -> None:
-    """Whatever the characters: counts are whole and shares lie in [0, 1]."""
+    """For any characters counts are integers and shares lie in [0, 1]."""
     found = of(name, name)
     counts = ("length", "tokens", "shortest_word", "consonant_run", "longest_run", "repeated_pairs")
     for feature in (*counts, "keyboard_walk"):
@@ -186,7 +186,7 @@ def test_numbers_are_those_of_the_definition(first: str, last: str) -> None:
 
 @given(st.text(max_size=60))
 def test_text_is_folded_as_a_whole_or_by_the_character(full: str) -> None:
-    """A table of single characters gives what Unicode gives for the text: no case, no accents."""
+    """A table of single characters gives the same as Unicode for the text: no case, no accents."""
     assert spelling.plain(full) == folded(full)
 
 

@@ -1,4 +1,4 @@
-"""Protected attributes: whoever exchanges their values one to one over a whole history changes nothing by default."""
+"""Protected attributes: a one-to-one exchange of their values over a whole history changes nothing by default."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What is fitted on a burn-in: nothing of few persons, and nothing lost on the way through JSON."""
+"""State fitted on a burn-in contains nothing of few persons and survives JSON unchanged."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_one_person_who_comes_often_is_one_person() -> None:
 @settings(max_examples=50, deadline=None)
 @given(tables())
 def test_state_survives_json(table: RecordTable) -> None:
-    """What is read back gives the same tables."""
+    """Reading back gives the same tables."""
     state = fit_state(table, SETTINGS)
     read = FittedState.from_json(json.loads(json.dumps(state.to_json())))
     assert read.to_json() == state.to_json()

@@ -1,4 +1,4 @@
-"""Value functions of dates, documents, addresses, images and categories on values whose answer is known."""
+"""Value functions of dates, documents, addresses, images and categories, on values with known results."""
 
 import math
 from datetime import date
@@ -67,7 +67,7 @@ def test_document_types_have_fixed_codes() -> None:
 
 
 def test_a_citizen_with_a_residence_permit_contradicts_himself() -> None:
-    """A permit is for those who are no citizens; unknown is missing."""
+    """A permit applies to non-citizens; unknown is missing."""
     assert documents.contradiction("RESIDENCE_PERMIT", "DE", "DE") == (1.0,)
     assert documents.contradiction("RESIDENCE_PERMIT", "FR", "DE") == (0.0,)
     assert documents.contradiction("PASSPORT", "DE", "DE") == (0.0,)
@@ -223,7 +223,7 @@ def test_image_references() -> None:
     ],
 )
 def test_hosts_of_images_are_of_kinds(url: str, public: float, bare: float) -> None:
-    """Hosts where anybody can put a picture, and hosts without a name of their own."""
+    """Public image hosts, and hosts without their own name."""
     found = of_images(url)
     assert (found["image_public_hosts"], found["image_bare_hosts"]) == (public, bare)
 

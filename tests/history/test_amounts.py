@@ -18,7 +18,7 @@ decimals = st.integers(0, 6)
 
 
 def table_of(values: list[float | None]) -> RecordTable:
-    """Records that hold nothing but the signal."""
+    """Records with only the signal."""
     distinct: dict[float, int] = {}
     codes = [-1 if value is None else distinct.setdefault(value, len(distinct)) for value in values]
     n = len(values)
@@ -65,18 +65,18 @@ def test_a_table_has_the_units_of_its_values(values: list[float | None]) -> None
 
 
 def test_a_table_without_the_signal_has_no_amounts() -> None:
-    """A source may lack the column: then nobody has an amount."""
+    """Without the column in the source no record has an amount."""
     table = table_of([1.0, 2.0])
     assert not table_amounts(table, Amount(signal="other", decimals=2)).present.any()
 
 
 def test_amounts_are_not_shown() -> None:
-    """What a person paid stands in no text of the arrays."""
+    """No text representation of the arrays contains an amount."""
     assert "199" not in repr(table_amounts(table_of([1.99]), CENTS))
 
 
 @pytest.mark.parametrize("places", [-1, 7])
 def test_units_out_of_range_are_refused(places: int) -> None:
-    """The error says the rule and what was given."""
+    """The error names the rule and the given value."""
     with pytest.raises(ValueError, match=f"decimals: must be 0 to 6, got {places}"):
         Amount(signal="paid", decimals=places)

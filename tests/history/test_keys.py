@@ -1,4 +1,4 @@
-"""Link keys alone and in a table, what their parts may be, and what they find of invented duplicates."""
+"""Link keys of single records and tables, their parts, and their recall on invented duplicates."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
@@ -79,7 +79,7 @@ keys = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4, unique=True).map
 
 
 def partition(ties: Sequence[Hashable | None]) -> list[list[int]]:
-    """Rows by what ties them; those that nothing ties are left out."""
+    """Rows grouped by key; rows without a key are left out."""
     groups: dict[Hashable, list[int]] = {}
     for row, tie in enumerate(ties):
         if tie is not None:
@@ -96,21 +96,21 @@ def in_table(rows: Sequence[Values], key: LinkKey) -> list[list[int]]:
 @settings(max_examples=300)
 @given(st.lists(records, min_size=1, max_size=20), keys)
 def test_records_alone_are_tied_as_in_a_table(rows: list[Values], key: LinkKey) -> None:
-    """Codes of a table are equal exactly where the keys of records alone are, whatever the parts."""
+    """Codes of a table are equal exactly where the keys of single records are, for any parts."""
     assert in_table(rows, key) == partition([key_of(row, key) for row in rows])
 
 
 @settings(max_examples=300)
 @given(st.lists(records, min_size=1, max_size=20), keys)
 def test_a_service_ties_records_as_a_table_does(rows: list[Values], key: LinkKey) -> None:
-    """The hashes of a service are equal exactly where the codes of a table are, whatever the parts."""
+    """The hashes of a service are equal exactly where the codes of a table are, for any parts."""
     linker = Linker(Secrets(bytes(32)), (key,))
     assert in_table(rows, key) == partition([dict(linker.link("1", 1, row).hashes).get("k") for row in rows])
 
 
 @given(records, st.sampled_from(JOINED))
 def test_values_of_joined_fields_may_change_places(row: Values, part: str) -> None:
-    """Whichever order the fields are named in, and whichever value stands in which, the key is one."""
+    """The key does not depend on the order of the fields, nor on which field has which value."""
     first, second, *_ = part.split(":")[0].split("+")
     turned = LinkKey(
         name="k", parts=(part.replace(first, "\0").replace(second, first).replace("\0", second),)
@@ -122,7 +122,7 @@ def test_values_of_joined_fields_may_change_places(row: Values, part: str) -> No
 
 
 def test_a_joined_part_is_of_what_is_there() -> None:
-    """A missing field is left out, one alone is not the same as twice, and nothing at all is no key."""
+    """A missing field is left out, one value differs from the same value twice, and no value gives no key."""
     key = LinkKey(name="k", parts=("firstName+lastName",))
     anna, bo = {"firstName": "Anna"}, {"lastName": "Bo"}
     assert key_of({**anna, "lastName": "-"}, key) == key_of(anna, key) == key_of({"lastName": "ANNA"}, key)
@@ -131,7 +131,7 @@ def test_a_joined_part_is_of_what_is_there() -> None:
 
 
 def test_texts_of_a_joined_part_do_not_run_into_each_other() -> None:
-    """Where one value ends and the next begins is part of the key, whatever a signal holds."""
+    """The boundaries of values are part of the key, whatever a signal contains."""
     key = LinkKey(name="k", parts=("signals.a+signals.b",))
     pairs = [("ab", "c"), ("a", "bc"), ("abc", None), ("1:ab", "c"), ("1:a1:b", "c"), ("a", "b1:c")]
     pairs += [("a", "b"), ("a:b", None), ("a:", "b"), ("a1:b", None)]
@@ -139,7 +139,7 @@ def test_texts_of_a_joined_part_do_not_run_into_each_other() -> None:
 
 
 def test_a_plain_part_is_the_normalised_value() -> None:
-    """Without encodings a key is what it always was: the normalised values, in their order."""
+    """Without encodings a key is the normalised values, in order."""
     row = {"lastName": "Núñez", "address.line1": "1 Main Street", "imageUrls": ("https://A.example/1?x",)}
     key = LinkKey(name="k", parts=("lastName", "address.line1", "imageUrls"))
     assert key_of(row, key) == ("nunez", "1 main st", "a.example/1")
@@ -147,7 +147,7 @@ def test_a_plain_part_is_the_normalised_value() -> None:
 
 
 def test_fields_of_a_key_are_named_once() -> None:
-    """What a key reads are fields, without what is taken away of them."""
+    """A key reads fields, named without their encodings."""
     key = LinkKey(name="k", parts=("lastName+firstName:phonetic", "signals.a", "firstName:start1"))
     assert key.fields == ("lastName", "firstName", "signals.a")
     assert LinkKey(name=PERSON, parts=()).fields == ()
@@ -157,7 +157,7 @@ def test_fields_of_a_key_are_named_once() -> None:
     "parts", [("externalId",), ("subjectId", "signals.a"), ("signals.a:letters", "externalId")]
 )
 def test_references_in_a_key_are_of_their_client(parts: tuple[str, ...]) -> None:
-    """A client's references say nothing to others of its pool, whatever stands beside them."""
+    """A client's references link no records of other clients in its history scope."""
     linker = Linker(Secrets(bytes(32)), (LinkKey(name="k", parts=parts),))
     row = {"externalId": "r1", "subjectId": "r1", "signals.a": "x"}
     assert linker.link("p", 1, row).hashes != linker.link("p", 2, row).hashes
@@ -239,7 +239,7 @@ def _word(random: Random, syllables: int) -> str:
 
 
 def invent(random: Random) -> dict[str, object]:
-    """A person with an address, nobody's."""
+    """An invented person with an address."""
     return {
         "firstName": _word(random, 2),
         "lastName": _word(random, 3),

@@ -1,4 +1,4 @@
-"""The sweep over a table against the law for one record, and what no order may change."""
+"""The sweep over a table against the definition for one record, and its independence of order."""
 
 from dataclasses import replace
 from random import Random
@@ -129,7 +129,7 @@ def one_by_one(table: list[Row], marked: list[Label], spec: WindowSpec = SPEC) -
 @settings(max_examples=400, deadline=None)
 @given(tables, specs)
 def test_sweep_equals_the_law_for_every_record(drawn: Drawn, spec: WindowSpec) -> None:
-    """Law 2 of counts: in one sweep every record has what the law says, word by word."""
+    """Law 2 of counts: one sweep gives every record the counts of the definition."""
     assert swept(*drawn, spec) == one_by_one(*drawn, spec)
 
 
@@ -186,7 +186,7 @@ def test_without_an_amount_nothing_is_summed() -> None:
 
 
 def test_running_totals_may_leave_64_bits() -> None:
-    """Sums are exact as long as they are of 64 bits themselves, whatever came before."""
+    """Sums are exact if they fit in 64 bits, whatever the earlier totals."""
     table: list[Row] = [(0, time, 0, (2**61 + 3 * time,)) for time in range(20)]
     spec = WindowSpec(windows=(3,), cap=9, amounts=AMOUNTS[:1])
     assert [counts.sums for counts in swept(table, [], spec)] == [c.sums for c in one_by_one(table, [], spec)]

@@ -54,7 +54,7 @@ def test_counts_are_those_of_the_definition(past: list[Event], at: int, spec: Wi
 @settings(max_examples=200, deadline=None)
 @given(pasts, st.integers(0, 65), specs)
 def test_what_the_longest_window_sees_is_enough(past: list[Event], at: int, spec: WindowSpec) -> None:
-    """A store may give the latest records before the event and before the delay alone, and nothing changes."""
+    """The latest records before the event and before the delay suffice for the same result."""
     whole = past_of(past)
 
     def latest(before: int, length: int) -> list[tuple[Any, ...]]:
@@ -80,7 +80,7 @@ def test_order_within_an_instant_changes_nothing(
 
 @given(pasts, st.integers(0, 65), specs)
 def test_without_an_amount_tuples_of_three_will_do(past: list[Event], at: int, spec: WindowSpec) -> None:
-    """Where nothing is summed a record has no need of an amount, and one that is there changes nothing."""
+    """Without sums a record needs no amount, and a present one changes nothing."""
     plain = WindowSpec(windows=spec.windows, cap=spec.cap)
     threes = [record[:3] for record in past_of(past)]
     assert count_before(threes, at=at, spec=plain) == count_before(past_of(past), at=at, spec=plain)
@@ -95,7 +95,7 @@ def test_a_torn_label_is_no_label() -> None:
 
 
 def test_nothing_before() -> None:
-    """Without a past everything is zero and there is no last record."""
+    """Without earlier records every count is zero and there is no last record."""
     assert counts([], 1000) == ([0, 0], [0, 0], [0, 0], NOTHING_BEFORE)
 
 
@@ -106,7 +106,7 @@ def test_window_is_closed_at_its_start_and_open_at_its_end() -> None:
 
 
 def test_persons_are_distinct() -> None:
-    """One person who comes twice is one person."""
+    """A person with two records counts once."""
     past = [(98, "a"), (99, "a"), (50, "b")]
     assert counts(past, 100)[1] == [1, 2]
 
@@ -118,7 +118,7 @@ def test_label_counts_strictly_after_it_became_known(known: int, frauds: int) ->
 
 
 def test_latest_known_label_counts() -> None:
-    """A withdrawn fraud is none, in any order of the reports."""
+    """A withdrawn fraud does not count, in any order of the reports."""
     withdrawn = ((96, True), (98, False))
     assert counts([(95, "a", withdrawn)], 100)[2] == [0, 0]
     assert counts([(95, "a", withdrawn[::-1])], 100)[2] == [0, 0]
@@ -132,7 +132,7 @@ def test_of_labels_known_at_one_instant_the_last_reported_counts() -> None:
 
 
 def test_cap_keeps_the_latest_and_the_ties_of_the_last() -> None:
-    """A window sees the latest three, and whoever shares the instant of the third."""
+    """A window sees the latest three records, and all ties of the third."""
     past = [(t, str(t)) for t in (60, 70, 80, 90, 95)] + [(80, "tie")]
     assert counts(past, 100)[0] == [2, 4]
 
@@ -177,6 +177,6 @@ def test_cap_counts_over_all_windows_alike() -> None:
     ],
 )
 def test_impossible_specifications_are_refused(windows: tuple[int, ...], cap: int, words: str) -> None:
-    """The error says which rule is broken."""
+    """The error names the broken rule."""
     with pytest.raises(ValueError, match=words):
         WindowSpec(windows=windows, cap=cap)

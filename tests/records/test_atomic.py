@@ -8,7 +8,7 @@ from scoring_model.records.atomic import atomic_file
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
-    """Nothing is at the path before the body has ended, and nothing else is left after it."""
+    """The path is empty until the body ends, and no other file is left."""
     path = tmp_path / "table.csv"
     with atomic_file(path) as partial:
         assert (partial.parent, partial.suffix) == (tmp_path, ".csv")
@@ -20,7 +20,7 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_failure_leaves_what_was_there(tmp_path: Path, error: type[BaseException]) -> None:
-    """Whatever ends the body, the old file stays and the new one is removed."""
+    """If the body fails in any way, the old file stays and the new one is removed."""
     path = tmp_path / "table.csv"
     path.write_text("old")
 

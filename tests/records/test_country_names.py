@@ -33,5 +33,5 @@ def test_every_country_has_a_name_and_a_longer_code() -> None:
 
 
 def test_other_text_stays_what_it_is() -> None:
-    """The rule of the field decides about codes of two letters and about what is no country."""
+    """The rule of the field applies to codes of two letters and to unknown countries."""
     assert [country_code(text) for text in ("de", "NA", "Atlantis", "")] == ["de", "NA", "Atlantis", ""]

@@ -18,7 +18,7 @@ FORMATS = (
 @pytest.mark.parametrize("text", FORMATS)
 @given(st.datetimes(datetime(1970, 1, 1), datetime(2068, 12, 31)))
 def test_formats_mean_what_they_mean_in_the_standard_library(text: str, moment: datetime) -> None:
-    """What `strftime` writes is read back."""
+    """Reading accepts the output of `strftime`."""
     whole = moment.replace(microsecond=0)
     assert DateFormat(text).read(whole.strftime(text)) == whole
 
@@ -42,7 +42,7 @@ def test_counts_since_1970_are_read(text: str, value: str) -> None:
     "value", ["31.02.2024", "1.13.2024", "1.1.24", "1.1.2024 ", "١.1.2024", "", "1.1.2024 10:00"]
 )
 def test_other_texts_are_not_read(value: str) -> None:
-    """Days that no calendar has, other forms and digits of other scripts give nothing."""
+    """Invalid days, other forms and digits of other scripts give no date."""
     assert DateFormat("%d.%m.%Y").read(value) is None
 
 
@@ -63,7 +63,7 @@ def test_formats_that_mean_no_day_are_refused(text: str, words: str) -> None:
 
 
 def test_the_first_format_that_fits_is_taken() -> None:
-    """Formats are tried in their order, so that they say what an ambiguous text means."""
+    """Formats are tried in order, which resolves ambiguous texts."""
     assert date_reader(("%d/%m/%Y", "%m/%d/%Y"))("1/2/2024") == datetime(2024, 2, 1)
     assert date_reader(("%m/%d/%Y", "%d/%m/%Y"))("1/2/2024") == datetime(2024, 1, 2)
     assert date_reader(("%m/%d/%Y", "%d/%m/%Y"))("13/2/2024") == datetime(2024, 2, 13)

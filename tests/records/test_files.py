@@ -54,13 +54,13 @@ def test_csv_is_what_the_standard_library_wrote(tmp_path: Path, rows: list[tuple
 
 
 def test_csv_cells_are_text_and_na_is_one(write: Write) -> None:
-    """No type is guessed: NA, null, 007 and 1e5 are what stands there."""
+    """No type is guessed: NA, null, 007 and 1e5 stay text."""
     sheet = file_sheet(write("a.csv", b"\xef\xbb\xbfa,b\r\nNA,007\r\nnull,1e5\r\n,\r\n"))
     assert cells(sheet) == {"a": ["NA", "null", None], "b": ["007", "1e5", None]}
 
 
 def test_ragged_csv_rows_are_problems_of_their_own(write: Write) -> None:
-    """A row of too many or too few cells has none; the rows around it keep their places."""
+    """A row with too many or too few cells has no cells; the rows around it keep their positions."""
     sheet = file_sheet(write("a.csv", b'a,b\n1\n2,"x\ny"\n\n3,4,5\n6,7\n8'))
     assert sheet.rows == 5
     assert cells(sheet) == {"a": [None, "2", None, "6", None], "b": [None, "x\ny", None, "7", None]}
@@ -73,7 +73,7 @@ def test_ragged_csv_rows_are_problems_of_their_own(write: Write) -> None:
 
 @pytest.mark.parametrize("header", [b"a,b", b"a,b\n", b"\na,b\n\n"])
 def test_a_csv_header_alone_has_no_rows(write: Write, header: bytes) -> None:
-    """The columns are known, and there are none of their cells."""
+    """A file with only a header has columns and no cells."""
     assert cells(file_sheet(write("a.csv", header))) == {"a": [], "b": []}
 
 
@@ -175,7 +175,7 @@ COMPRESSED = {
 
 @pytest.mark.parametrize(("ending", "compressed"), COMPRESSED.items())
 def test_text_may_be_compressed(write: Write, ending: str, compressed: Callable[[bytes], bytes]) -> None:
-    """Compressed CSV and JSON Lines hold what they held before."""
+    """Compressed CSV and JSON Lines read as uncompressed ones."""
     assert cells(file_sheet(write(f"a.CSV{ending}", compressed(b"a;b\n1;2\n")))) == {"a": ["1"], "b": ["2"]}
     assert cells(file_sheet(write(f"a.jsonl{ending}", compressed(b'{"a": 1}')))) == {"a": [1]}
 
@@ -189,7 +189,7 @@ def test_one_column_is_a_header_and_so_are_names_with_semicolons(write: Write) -
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson"])
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n"])
 def test_an_empty_text_file_is_an_empty_sheet(write: Write, name: str, content: bytes) -> None:
-    """A file of nothing has no rows and no columns."""
+    """An empty file has no rows and no columns."""
     assert file_sheet(write(name, content)) == Sheet(0, {})
 
 
@@ -206,7 +206,7 @@ objects = st.dictionaries(
 @given(st.lists(objects))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_json_lines_keep_every_type(tmp_path: Path, rows: list[dict[str, object]]) -> None:
-    """Types may change from row to row, and each cell is exactly what its line holds."""
+    """Types may change from row to row, and each cell has exactly the value of its line."""
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = cells(file_sheet(path))

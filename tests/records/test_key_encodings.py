@@ -137,7 +137,7 @@ def test_letters_and_digits_share_a_text_out(text: str) -> None:
 
 @given(texts, st.integers(1, 9))
 def test_start_keeps_first_characters(text: str, length: int) -> None:
-    """At most so many, from the left, blanks not counted."""
+    """At most the given number of characters from the left, not counting blanks."""
     found = reduced(text, f"start{length}") or ""
     assert len(found) <= length
     assert fold(text).replace(" ", "").startswith(found)

@@ -15,7 +15,7 @@ ENOUGH = ["eventTime", "birthday"]
 def found(
     columns: Collection[str], schema: RecordSchema = SCHEMA, *, labelled: bool = False
 ) -> tuple[str, ...]:
-    """List what is wrong with columns."""
+    """List the violations of columns."""
     with pytest.raises(MissingColumns) as caught:
         check_layout(columns, schema, labelled=labelled)
     return caught.value.problems
@@ -28,7 +28,7 @@ def test_an_event_time_and_one_value_are_enough() -> None:
 
 
 def test_labels_need_their_column_and_a_time() -> None:
-    """Asked for labels, a source must hold them and the time when they were known, unless the schema does."""
+    """If labels are required, the source must contain them and their known times, unless the schema sets these."""
     assert found(ENOUGH, labelled=True) == (
         "the column 'verdict' (to which columns maps label) is not in the source",
         "the column 'labelKnownAt' is not in the source, nor is a label delay set",
@@ -61,7 +61,7 @@ def test_names_that_differ_by_case_alone_may_be_mapped() -> None:
 
 
 def test_columns_that_hold_no_field_are_listed_in_order() -> None:
-    """What is mapped away from, and what nobody knows, is unused."""
+    """Columns replaced by a mapping and unknown columns are unused."""
     assert unused_columns(["z", "dob", "birthday", "signals.x", "eventTime"], SCHEMA) == (
         "z",
         "dob",

@@ -70,7 +70,7 @@ def test_what_makes_another_name_is_kept(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "12", "- '", "🎉"])
 def test_a_name_without_a_letter_is_none(text: str) -> None:
-    """A key that says nothing ties nobody together."""
+    """An empty key links no records."""
     assert normalise_name(text) is None
 
 
@@ -114,7 +114,7 @@ def test_a_url_is_its_host_and_path(host: str, path: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.text(min_size=1))
 def test_signals_are_distinguished(value: str | float) -> None:
-    """Text stays as it is and a number survives its text."""
+    """Text is unchanged, and a number survives conversion to text."""
     text = normalise_signal(value)
     assert text is not None
     assert (text if isinstance(value, str) else float(text)) == value

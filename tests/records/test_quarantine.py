@@ -21,7 +21,7 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def with_violations(violations: Any, **fields: Any) -> Reading:
-    """A reading of nothing but violations."""
+    """A reading with only violations."""
     return replace(reading_of(), violations=violations, **fields)
 
 

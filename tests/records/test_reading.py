@@ -308,7 +308,7 @@ def test_parts_that_are_no_objects_are_problems_of_their_rows(tmp_path: Path) ->
 
 
 def test_a_malformed_row_has_no_other_problem(tmp_path: Path) -> None:
-    """Of a row that could not be taken apart there is nothing more to say."""
+    """A row that cannot be parsed has no further violations."""
     path = tmp_path / "a.csv"
     path.write_text(f"recordId,eventTime,firstName\na,{TIME},Ann\nb\nc,{TIME},Cid\n")
     reading = read_records(path, SCHEMA, labelled=False)
@@ -379,7 +379,7 @@ def test_a_label_needs_a_time_at_which_it_was_known() -> None:
 
 
 def test_labels_that_nobody_asked_for_are_read_when_there() -> None:
-    """`labelled` says whether labels must be there, not whether they are read."""
+    """`labelled` requires labels; they are read in any case."""
     row = {"eventTime": TIME, "firstName": "Ann"}
     assert read([row]).table.labels.tolist() == [-1]
     assert read([{**row, "label": True, "labelKnownAt": TIME}]).table.labels.tolist() == [1]

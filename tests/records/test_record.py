@@ -59,7 +59,7 @@ def test_a_record_is_canonical_and_holds_what_is_there() -> None:
 
 
 def test_all_problems_come_at_once_in_the_order_of_the_fields() -> None:
-    """One error names every field that is wrong, whatever the order in the body."""
+    """One error names every wrong field, in any order of the body."""
     body = {
         "nonsense": 1,
         "signals": {"risk": "high", "other": [1]},
@@ -108,7 +108,7 @@ def test_nobody_is_born_after_the_event() -> None:
     ],
 )
 def test_a_record_says_something(body: Mapping[str, object]) -> None:
-    """References, blanks, nulls and signals that nobody reads make no record."""
+    """References, blanks, nulls and unused signals make no record."""
     assert found(body, now=0) == [("", Rule.EMPTY_RECORD)]
 
 
@@ -156,7 +156,7 @@ def test_nested_and_dotted_bodies_are_the_same(
 
 
 def test_null_parts_are_missing_and_others_are_refused() -> None:
-    """Null is an empty object; text, numbers and lists are none."""
+    """Null is an empty object; text, numbers and lists are refused."""
     assert flatten({"address": None, "signals": {}}) == ({}, [])
     flat, violations = flatten({"address": "Main St 1", "signals": [1]})
     assert flat == {}

@@ -82,7 +82,7 @@ def test_forms_that_are_read(text: str, expected: int) -> None:
     ],
 )
 def test_text_that_is_no_instant_is_refused(text: str) -> None:
-    """Other forms, days that are not, and what leaves the years 1 to 9999 in UTC are no instants."""
+    """Other forms, invalid days, and times outside the years 1 to 9999 in UTC are not instants."""
     with pytest.raises(ValueError, match=r"form|day|years|month"):
         microseconds(text)
 
@@ -132,7 +132,7 @@ def test_durations_are_written_in_the_largest_unit() -> None:
 
 @pytest.mark.parametrize("text", ["", "d", "1", "1w", "-1d", "1.5h", "1 d", "1d ", "1234567s", "１d"])
 def test_text_that_is_no_duration_is_refused(text: str) -> None:
-    """A duration is digits and one known unit, nothing else."""
+    """A duration is digits and one known unit."""
     with pytest.raises(ValueError, match="a duration is"):
         parse_duration(text)
 
@@ -185,7 +185,7 @@ def test_instants_are_dates_or_times() -> None:
     ],
 )
 def test_anything_else_is_refused_by_field(plain: dict[str, object]) -> None:
-    """What is neither is an error of its field, not an accident."""
+    """Any other value is an error of its field, not a crash."""
     with pytest.raises(ValidationError) as caught:
         ADAPTER.validate_python(plain)
     assert {error["loc"][0] for error in caught.value.errors()} == set(plain)

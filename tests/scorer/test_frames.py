@@ -52,14 +52,14 @@ def test_a_data_frame_keeps_its_index(scorer: Scorer, table: pa.Table) -> None:
 
 
 def test_a_frame_without_a_good_row(scorer: Scorer, table: pa.Table) -> None:
-    """All rows refused is no error: there is a problem for each and no score."""
+    """If all rows are refused, each has a problem and no score, and nothing is raised."""
     found = scorer.score(spoiled(table, *range(40)))
     assert found.column("scoringScore").null_count == 40
     assert found.column("problems").null_count == 0
 
 
 def test_a_frame_without_a_row(scorer: Scorer, table: pa.Table) -> None:
-    """Nothing in, nothing out, with the same columns."""
+    """Empty input gives empty output with the same columns."""
     found = scorer.score(table.slice(0, 0))
     assert len(found) == 0
     assert found.schema == scorer.score(table).schema

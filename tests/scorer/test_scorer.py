@@ -44,12 +44,12 @@ def records(dense: pa.Table, identity: Configuration) -> RecordTable:
 
 @pytest.fixture(scope="module")
 def scored(scorer: Scorer, records: RecordTable) -> Scored:
-    """What is decided about the records as one table."""
+    """Decisions on the records as one table."""
     return score_table(scorer, records)
 
 
 def decision_at(scored: Scored, row: int) -> tuple[Any, ...]:
-    """What is decided about one record of a table."""
+    """The decision on one record of a table."""
     d = scored.decisions
     outcome = OUTCOMES[int(d.outcomes[row])]
     margin, probability = float(d.margins[row]).hex(), float(d.probabilities[row]).hex()

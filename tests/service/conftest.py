@@ -1,4 +1,4 @@
-"""Databases for everything that stores, a file of SQLite and one of a PostgreSQL that the tests start; and a bundle."""
+"""Databases for tests of storage, on SQLite and on a PostgreSQL that the tests start; and a bundle."""
 
 import asyncio
 import shutil
@@ -16,14 +16,14 @@ from scoring_model.service.store import Reader, Store, migrate, open_store
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Databases]:
-    """A PostgreSQL, started when the first test asks for it."""
+    """A PostgreSQL, started for the first test that needs it."""
     with running_server() as server:
         yield Databases(server)
 
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of SQLite with all tables: making them takes longer than most tests."""
+    """A file of SQLite with all tables: creating them takes longer than most tests."""
     path = tmp_path_factory.mktemp("migrated") / "scoring.db"
     asyncio.run(migrate(f"sqlite:///{path}"))
     return path
@@ -37,7 +37,7 @@ def sqlite_url(migrated: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def postgres_url(postgres: Databases) -> Iterator[str]:
-    """The URL of a database of PostgreSQL with all tables, which stay as they are."""
+    """The URL of a database of PostgreSQL with all tables, which tests do not change."""
     with postgres.emptied() as url:
         yield url
 
@@ -65,7 +65,7 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def reader(store: Store) -> AsyncIterator[Reader]:
-    """What has been committed to `store`."""
+    """Committed rows of `store`."""
     async with store.reading() as reader:
         yield reader
 

@@ -1,4 +1,4 @@
-"""The shelf of bundles: what is kept stays, and what is missing is named."""
+"""The shelf of bundles: kept bundles stay, and missing ones are reported."""
 
 import shutil
 from pathlib import Path
@@ -34,7 +34,7 @@ def written(source: Path, out: Path, *, policy_version: str) -> Path:
 
 
 def test_a_kept_bundle_is_a_copy_under_its_versions(sealed: Path, manifest: Manifest, tmp_path: Path) -> None:
-    """It is sound, byte for byte the same, found by its versions, and outlives what was copied."""
+    """A kept bundle is valid, identical byte for byte, found by its versions, and outlives its source."""
     source = shutil.copytree(sealed, tmp_path / "source")
     shelf = BundleShelf(tmp_path / "new" / "shelf")
     kept = shelf.keep(source)
@@ -51,7 +51,7 @@ def test_a_kept_bundle_is_a_copy_under_its_versions(sealed: Path, manifest: Mani
 
 
 def test_keeping_again_changes_nothing(sealed: Path, tmp_path: Path) -> None:
-    """A second copy is not made, and the first one is not touched."""
+    """Keeping a bundle again makes no second copy and leaves the first unchanged."""
     shelf = BundleShelf(tmp_path)
     kept = shelf.keep(sealed)
     before = kept.stat().st_ino
@@ -60,7 +60,7 @@ def test_keeping_again_changes_nothing(sealed: Path, tmp_path: Path) -> None:
 
 
 def test_what_a_training_may_replace_is_copied(sealed: Path, manifest: Manifest, tmp_path: Path) -> None:
-    """A bundle that stands on the shelf under another name is kept under its own, and found when that name is gone."""
+    """A bundle on the shelf under another name is kept under its own, and found after that name is removed."""
     named = shutil.copytree(sealed, tmp_path / "first")
     shelf = BundleShelf(tmp_path)
     assert shelf.find(manifest.model_version) == named
@@ -86,7 +86,7 @@ def test_signatures_are_kept_and_asked_for(sealed: Path, tmp_path: Path) -> None
 
 
 def test_one_model_under_two_policies(sealed: Path, manifest: Manifest, tmp_path: Path) -> None:
-    """Both are kept, each is found by both versions, and the model alone finds either."""
+    """Two policies of one model are both kept; both versions find each, the model version finds either."""
     shelf = BundleShelf(tmp_path / "shelf")
     other = shelf.keep(written(sealed, tmp_path / "other", policy_version="other"))
     kept = shelf.keep(sealed)
@@ -97,7 +97,7 @@ def test_one_model_under_two_policies(sealed: Path, manifest: Manifest, tmp_path
 
 
 def test_missing_bundles_are_named_all_at_once(sealed: Path, manifest: Manifest, tmp_path: Path) -> None:
-    """Every pair of versions that is not there is reported; with all of them there nothing is."""
+    """Every missing pair of versions is reported, and nothing else."""
     shelf = BundleShelf(tmp_path)
     shelf.keep(sealed)
     own = (manifest.model_version, manifest.policy_version)
@@ -111,7 +111,7 @@ def test_missing_bundles_are_named_all_at_once(sealed: Path, manifest: Manifest,
 
 
 def test_an_unsound_bundle_is_not_kept(sealed: Path, tmp_path: Path) -> None:
-    """A changed byte is refused by the name of the file."""
+    """A changed byte is refused with the name of the file."""
     broken = shutil.copytree(sealed, tmp_path / "broken")
     (broken / "scale.json").write_bytes(b"{}")
     with pytest.raises(BundleError, match=r"scale\.json"):
@@ -122,7 +122,7 @@ def test_an_unsound_bundle_is_not_kept(sealed: Path, tmp_path: Path) -> None:
 def test_a_foreign_thing_under_the_name_is_not_replaced(
     sealed: Path, manifest: Manifest, tmp_path: Path
 ) -> None:
-    """What stands in the place of a bundle and is none is refused by its path and stays."""
+    """A path of a bundle with other content is refused by its path and left unchanged."""
     place = tmp_path / f"{manifest.model_version}.{manifest.policy_version}"
     place.write_text("mine")
     with pytest.raises(BundleError, match="is not the bundle"):
@@ -133,7 +133,7 @@ def test_a_foreign_thing_under_the_name_is_not_replaced(
 def test_a_shelf_that_can_not_be_written(
     sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it holds under any name will do, and leaves nothing half-written; what it lacks is an error."""
+    """An unwritable shelf serves bundles under any name and leaves no partial files; a missing bundle is an error."""
     full, empty = BundleShelf(tmp_path / "full"), BundleShelf(tmp_path / "empty")
     named = shutil.copytree(sealed, full.directory / "first")
 

@@ -40,19 +40,19 @@ async def ada(store: Store, *, history_scope: str | None = None) -> NewClient:
 
 
 async def is_let_in(store: Store, client_id: str, api_key: str, now: int = NOW) -> bool:
-    """Whether a process that remembers nothing lets a pair in."""
+    """Return True if a process without a cache accepts a pair."""
     return await Credentials(store, SetClock(now)).authenticate(client_id, api_key) is not None
 
 
 async def keys_of_the_one(store: Store) -> list[ApiKeyRow]:
-    """The keys of the only client there is."""
+    """The keys of the only client."""
     [(_, keys)] = await list_clients(store)
     return keys
 
 
 @with_store
 async def test_authentication_a_new_client_is_let_in(store: Store) -> None:
-    """Its pair is good at once, with the permissions, the quota (6,000 a minute by default) and its own history."""
+    """A new pair is valid immediately, with its permissions, quota (default 6,000 a minute) and own history."""
     new = await create_client(
         store, name=" Zoe\u0308 ", permissions=[Permission.WEBHOOKS], quota=10, quota_seconds=1, now=NOW
     )
@@ -69,7 +69,7 @@ async def test_authentication_a_new_client_is_let_in(store: Store) -> None:
 
 @with_store
 async def test_authentication_keys_are_256_random_bits_and_only_their_hash_is_kept(store: Store) -> None:
-    """Ids and keys have their forms, no two are equal, and the database knows the SHA-256 alone."""
+    """Ids and keys have their formats and are unique, and the database stores only the SHA-256."""
     new = [await ada(store) for _ in range(20)]
     assert len({client.client_id for client in new}) == len({client.api_key for client in new}) == 20
     for client in new:
@@ -89,7 +89,7 @@ async def test_authentication_keys_are_256_random_bits_and_only_their_hash_is_ke
 
 @with_store
 async def test_privacy_history_scopes_exist_only_by_name(store: Store) -> None:
-    """Clients of one named history scope share it; no client can name the scope of another one."""
+    """Clients of one named history scope share it; no client can name another's scope."""
     for history_scope in ("banks", " banks ", None, None):
         await ada(store, history_scope=history_scope)
     scopes = [client.pool for client, _ in await list_clients(store)]
@@ -103,7 +103,7 @@ async def test_privacy_history_scopes_exist_only_by_name(store: Store) -> None:
 
 @with_store
 async def test_a_client_that_breaks_rules_is_refused_with_all_of_them(store: Store) -> None:
-    """Every rule that is broken is reported, and nothing is written."""
+    """Every broken rule is reported, and nothing is written."""
     with pytest.raises(Invalid) as caught:
         await create_client(
             store,
@@ -131,7 +131,7 @@ async def test_a_client_that_breaks_rules_is_refused_with_all_of_them(store: Sto
 
 @with_store
 async def test_authentication_rotation_leaves_both_keys_good_for_a_while(store: Store) -> None:
-    """The old key ends with its grace, the new one does not."""
+    """The old key expires after its grace period, the new one does not."""
     new = await ada(store)
     second = await rotate_key(store, new.client_id, grace_seconds=60, now=NOW)
     for later, old_is_good in ((0, True), (60 * SECOND - 1, True), (60 * SECOND, False)):
@@ -141,7 +141,7 @@ async def test_authentication_rotation_leaves_both_keys_good_for_a_while(store: 
 
 @with_store
 async def test_authentication_at_most_two_keys_are_live(store: Store) -> None:
-    """A second rotation ends the oldest key at once, and the grace of none is stretched."""
+    """A second rotation ends the oldest key immediately and extends no grace period."""
     new = await ada(store)
     second = await rotate_key(store, new.client_id, grace_seconds=60, now=NOW + 1)
     third = await rotate_key(store, new.client_id, grace_seconds=3600, now=NOW + 2)
@@ -159,7 +159,7 @@ async def test_authentication_at_most_two_keys_are_live(store: Store) -> None:
 
 @with_store
 async def test_authentication_a_rotation_never_lengthens_a_key(store: Store) -> None:
-    """When the newest key has expired, it stays so, and one that ends soon is not given longer."""
+    """An expired newest key stays expired, and a key that ends soon is not extended."""
     new = await ada(store)
     async with store.writing([]) as transaction:
         await transaction.expire_api_key(key_digest(new.api_key), NOW + 10)
@@ -171,7 +171,7 @@ async def test_authentication_a_rotation_never_lengthens_a_key(store: Store) -> 
 
 @with_store
 async def test_authentication_rotations_at_once_leave_two_live_keys(store: Store) -> None:
-    """They take turns, whoever started first."""
+    """Concurrent rotations take turns, in any order."""
     new = await ada(store)
     await asyncio.gather(*(rotate_key(store, new.client_id, now=NOW + i) for i in range(5)))
     keys = await keys_of_the_one(store)
@@ -181,7 +181,7 @@ async def test_authentication_rotations_at_once_leave_two_live_keys(store: Store
 
 @with_store
 async def test_authentication_a_revoked_client_is_shut_out(store: Store) -> None:
-    """All its keys end, others' do not, doing it again changes nothing, and it gets no new key."""
+    """Revocation ends all keys of only that client, is idempotent, and forbids new keys."""
     new, other = await ada(store), await ada(store)
     second = await rotate_key(store, new.client_id, now=NOW)
     await revoke(store, new.client_id, now=NOW + 1)
@@ -199,7 +199,7 @@ async def test_authentication_a_revoked_client_is_shut_out(store: Store) -> None
 
 @with_store
 async def test_what_is_unknown_is_refused_by_name(store: Store) -> None:
-    """Commands on a client that is not there say so, and a negative grace is refused."""
+    """Commands report an unknown client, and refuse a negative grace period."""
     with pytest.raises(UnknownClient, match="cl_none"):
         await rotate_key(store, "cl_none", now=NOW)
     with pytest.raises(UnknownClient, match="cl_none"):
@@ -219,7 +219,7 @@ def test_a_quota_is_read_as_it_is_written(quota: int, seconds: int) -> None:
     "text", ["", "6000", "6000/", "/60", "-1/60", "6000/60s", "0/60", "1/0", "1/86401", "9999999999/1", "٣/1"]
 )
 def test_other_quotas_are_refused(text: str) -> None:
-    """What has another form, or is out of range, is reported."""
+    """Another form or a value out of range is reported."""
     with pytest.raises(Invalid, match="quota"):
         parse_quota(text)
 
@@ -233,6 +233,6 @@ def test_scopes_are_read_as_they_are_written(scopes: set[Permission]) -> None:
 
 @pytest.mark.parametrize("text", ["", "identities,", "all", "identities;webhooks", "Identities"])
 def test_other_scopes_are_refused(text: str) -> None:
-    """The error lists those that there are."""
+    """The error lists the existing ones."""
     with pytest.raises(Invalid, match="identities, verifications, webhooks"):
         parse_permissions(text)

@@ -27,7 +27,7 @@ CALLER = Caller(1, "cl_ada", "1", frozenset({Permission.IDENTITIES, Permission.W
 
 
 class Keys:
-    """Keys of a store, which counts who asks, and may keep them waiting or fail."""
+    """Keys of a store that counts queries and can delay or fail them."""
 
     def __init__(self) -> None:
         self.rows: dict[bytes, tuple[ApiKeyRow, ClientRow]] = {}
@@ -39,17 +39,17 @@ class Keys:
     def give(
         self, api_key: str, client: ClientRow, *, expires_at: int | None = None, revoked_at: int | None = None
     ) -> None:
-        """Keep a key of a client."""
+        """Store a key of a client."""
         row = ApiKeyRow(key_digest(api_key), client.client, 0, expires_at, revoked_at)
         self.rows[row.digest] = row, client
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Reader]:
-        """Let someone ask."""
+        """Let one query proceed."""
         yield cast(Reader, self)
 
     async def credentials(self, digests: Sequence[bytes]) -> dict[bytes, tuple[ApiKeyRow, ClientRow]]:
-        """What there is now, returned when the gate opens."""
+        """The current keys, returned when the gate opens."""
         self.queries += 1
         self.asked += digests
         found = {digest: self.rows[digest] for digest in digests if digest in self.rows}
@@ -61,7 +61,7 @@ class Keys:
 
 
 class World:
-    """Ada and Bob with a key each, and someone who checks credentials."""
+    """Ada and Bob with a key each, and the credential check."""
 
     def __init__(self) -> None:
         self.clock, self.keys = SetClock(1_000 * SECOND), Keys()
@@ -70,12 +70,12 @@ class World:
         self.credentials = Credentials(cast(Store, self.keys), self.clock)
 
     async def ask(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
-        """Show a pair."""
+        """Check a pair."""
         return await self.credentials.authenticate(client_id, api_key, limited=limited)
 
 
 def in_loop(scenario: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run a test in an event loop, in which no error may go unreported."""
+    """Run a test in an event loop that reports every error."""
 
     @wraps(scenario)
     def test(**arguments: Any) -> None:
@@ -95,7 +95,7 @@ def in_loop(scenario: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 @in_loop
 async def test_authentication_a_good_pair_is_its_client() -> None:
-    """It comes with history scope, permissions and quota; the store is asked by SHA-256 alone."""
+    """The caller has history scope, permissions and quota; the store is queried only by SHA-256."""
     world = World()
     assert await world.ask("cl_ada", "sk_ada") == CALLER
     assert (await world.ask("cl_bob", "sk_bob")) == Caller(
@@ -120,7 +120,7 @@ async def test_authentication_a_good_pair_is_its_client() -> None:
 )
 @in_loop
 async def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id: str, api_key: str) -> None:
-    """Nobody is let in, whatever was remembered before; what is no text at all does no harm."""
+    """A wrong pair is refused whatever the cache holds, also if it is not text."""
     world = World()
     assert await world.ask(client_id, api_key) is None
     await world.ask("cl_ada", "sk_ada")
@@ -130,7 +130,7 @@ async def test_authentication_unknown_and_mismatched_pairs_are_nobody(client_id:
 
 @in_loop
 async def test_authentication_the_dummy_credential_opens_nothing() -> None:
-    """It is a revoked key of a revoked client, so that even a store that held it would refuse it."""
+    """The dummy credential is a revoked key of a revoked client, so that a store containing it would refuse it."""
     world = World()
     world.keys.rows[key_digest("sk_dummy")] = module.DUMMY_CREDENTIAL
     assert await world.ask(module.DUMMY_CREDENTIAL[1].client_id, "sk_dummy") is None
@@ -149,7 +149,7 @@ async def test_authentication_the_dummy_credential_opens_nothing() -> None:
 async def test_authentication_expired_and_revoked_pairs_are_nobody(
     fields: dict[str, int], client: ClientRow, is_good: bool
 ) -> None:
-    """A key ends at the instant at which it expires; a revoked client has no good key."""
+    """A key ends at its expiry; a revoked client has no valid key."""
     world = World()
     world.keys.give("sk_ada", client, **fields)
     assert (await world.ask("cl_ada", "sk_ada") is not None) == is_good
@@ -157,7 +157,7 @@ async def test_authentication_expired_and_revoked_pairs_are_nobody(
 
 @in_loop
 async def test_authentication_good_pairs_are_remembered_for_at_most_5_s() -> None:
-    """Within 5 s the store is not asked again; a revocation is noticed after them at the latest."""
+    """The store is not queried again within 5 s; a revocation takes effect after at most 5 s."""
     world = World()
     await world.ask("cl_ada", "sk_ada")
     world.keys.give("sk_ada", ADA, revoked_at=world.clock.at)
@@ -172,7 +172,7 @@ async def test_authentication_good_pairs_are_remembered_for_at_most_5_s() -> Non
 
 @in_loop
 async def test_authentication_what_is_remembered_outlives_neither_the_key_nor_a_clock_set_back() -> None:
-    """A key that expires within the 5 s is not believed after its end; what was seen later than now is asked again."""
+    """A cached key ends at its expiry within the 5 s; an entry from the future is queried again."""
     world = World()
     world.keys.give("sk_ada", ADA, expires_at=world.clock.at + SECOND)
     assert await world.ask("cl_ada", "sk_ada") == CALLER
@@ -193,7 +193,7 @@ GOOD = {("cl_ada", "sk_ada"), ("cl_bob", "sk_bob")}
 @settings(max_examples=50)
 @given(st.lists(st.tuples(pairs, st.integers(0, 6 * SECOND)), max_size=15))
 def test_authentication_known_and_unknown_do_the_same_work(shown: list[tuple[tuple[str, str], int]]) -> None:
-    """Whatever came before, a pair that is not a remembered good one costs exactly one look-up."""
+    """A pair that is not cached as valid costs exactly one look-up, whatever came before."""
 
     async def scenario() -> None:
         world = World()
@@ -232,7 +232,7 @@ async def test_authentication_compares_in_constant_time_whether_the_key_is_known
 
 @in_loop
 async def test_simultaneous_misses_of_a_key_share_a_look_up() -> None:
-    """However many ask at the same time, under whatever client ids, and each gets its own answer."""
+    """Concurrent checks of one key, under any client ids, share a look-up, and each gets its own answer."""
     world = World()
     world.keys.gate = asyncio.Event()
     asking = [asyncio.create_task(world.ask(name, "sk_ada")) for name in ["cl_ada", "cl_bob"] * 5]
@@ -245,7 +245,7 @@ async def test_simultaneous_misses_of_a_key_share_a_look_up() -> None:
 
 @in_loop
 async def test_who_gives_up_does_not_spoil_a_shared_look_up() -> None:
-    """The first to ask goes away; the others are answered."""
+    """Cancelling the first of several checks does not affect the others."""
     world = World()
     world.keys.gate = asyncio.Event()
     first, second = (asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(2))
@@ -260,7 +260,7 @@ async def test_who_gives_up_does_not_spoil_a_shared_look_up() -> None:
 
 @in_loop
 async def test_unknown_pairs_of_one_moment_share_a_query() -> None:
-    """The first asks at once; all that come while its query is under way share the next one."""
+    """The first check queries immediately; all that arrive during its query share the next one."""
     world = World()
     world.keys.gate = asyncio.Event()
     first = asyncio.create_task(world.ask("cl_none", "sk_none"))
@@ -276,7 +276,7 @@ async def test_unknown_pairs_of_one_moment_share_a_query() -> None:
 
 @in_loop
 async def test_limited_addresses_share_queries_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flood from them costs few queries, a good pair among it is served, and nobody else waits for them."""
+    """A flood from throttled addresses costs few queries, a valid pair in it is served, and no other client waits."""
     monkeypatch.setattr(module, "LIMITED_SECONDS", 0.05)
     world = World()
     flood = []
@@ -296,7 +296,7 @@ async def test_limited_addresses_share_queries_of_their_own(monkeypatch: pytest.
 
 @in_loop
 async def test_a_query_begins_after_those_who_share_it_asked() -> None:
-    """One under way may have seen a key before its revocation: who asks meanwhile waits for the next."""
+    """A query under way may predate a revocation, so checks that arrive during it wait for the next one."""
     world = World()
     world.keys.gate = asyncio.Event()
     early = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
@@ -306,13 +306,13 @@ async def test_a_query_begins_after_those_who_share_it_asked() -> None:
     await asyncio.sleep(0.001)
     world.keys.gate.set()
     assert await late is None
-    assert await early == CALLER  # it was good when it was asked for
+    assert await early == CALLER  # it was valid at the time of the query
     assert await world.ask("cl_ada", "sk_ada") is None
 
 
 @in_loop
 async def test_a_pair_is_remembered_from_the_beginning_of_its_query() -> None:
-    """A query that takes 4 s gives an answer that is believed for one more."""
+    """The answer of a query that took 4 s is cached for one more second."""
     world = World()
     world.keys.gate = asyncio.Event()
     asking = asyncio.create_task(world.ask("cl_ada", "sk_ada"))
@@ -329,7 +329,7 @@ async def test_a_pair_is_remembered_from_the_beginning_of_its_query() -> None:
 
 @in_loop
 async def test_a_store_that_is_away_is_reported_to_all_and_not_remembered() -> None:
-    """All that share the look-up hear of it, the next one asks again, and given-up failures are no warnings."""
+    """All checks that share a failed look-up get its error, the next one queries again, and no failure is unhandled."""
     world = World()
     world.keys.gate, world.keys.away = asyncio.Event(), True
     asking = [asyncio.create_task(world.ask("cl_ada", "sk_ada")) for _ in range(3)]
@@ -345,7 +345,7 @@ async def test_a_store_that_is_away_is_reported_to_all_and_not_remembered() -> N
 
 @in_loop
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pairs that were asked for longest ago give way; bad pairs are not remembered at all."""
+    """The least recently used pairs are evicted; wrong pairs are never cached."""
     monkeypatch.setattr(module, "MOST_REMEMBERED", 4)
     world = World()
     for i in range(5):
@@ -362,7 +362,7 @@ async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
 @in_loop
 async def test_keys_are_not_held() -> None:
-    """Nothing that is remembered has the text of a key in it."""
+    """No cache entry contains the text of a key."""
     world = World()
     await world.ask("cl_ada", "sk_ada")
     assert "sk_ada" not in repr(vars(world.credentials))

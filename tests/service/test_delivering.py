@@ -38,7 +38,7 @@ MANY: Final = 30.0  # seconds: more than an attempt takes
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A receiver that takes attempts and does not answer them yet."""
+    """A receiver that holds attempts without an answer."""
     with receiving() as found:
         found.open.clear()
         yield found
@@ -46,7 +46,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def key(tmp_path: Path) -> str:
-    """Where the master keys come from."""
+    """Source of the master keys."""
     add_master_key(tmp_path / "key")
     return f"file:{tmp_path / 'key'}"
 
@@ -78,7 +78,7 @@ async def kept(store: Store) -> DeliveryRow:
 def test_a_signal_cuts_attempts_off_that_are_ending(
     sqlite_url: str, key: str, receiver: Receiver, number: signal.Signals
 ) -> None:
-    """One that comes when the deliverer ends is as if the grace were over: the store can be closed."""
+    """A cancellation while the deliverer ends acts like the end of the grace period: the store can be closed."""
 
     async def deliver(store: Store) -> None:
         async with delivering(store, key, HERE, grace_seconds=MANY):
@@ -102,7 +102,7 @@ def test_a_signal_cuts_attempts_off_that_are_ending(
 def test_an_error_that_ends_a_deliverer_is_logged(
     sqlite_url: str, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its type and places are in the log, its text is not, and who waits for the task gets it."""
+    """The log has the type and places of a fault but not its text; awaiting the task raises it."""
 
     async def fail(self: Deliverer) -> None:
         raise RuntimeError("s3cret")
@@ -126,7 +126,7 @@ def test_an_error_that_ends_a_deliverer_is_logged(
 def test_an_event_is_sent_as_soon_as_a_request_has_committed_it(
     sealed: Path, sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a process that serves nothing waits for the next look for events, which here would come in an hour."""
+    """A serving process delivers immediately, without waiting for the next poll (here in an hour)."""
     monkeypatch.setattr(deliverers, "DeliveryLimits", partial(DeliveryLimits, interval=3_600.0))
 
     async def story(receiver: Receiver) -> None:
@@ -163,7 +163,7 @@ async def credentials(url: str) -> dict[str, str]:
 
 
 async def write_event(store: Store, client: int, error: Exception | None = None) -> None:
-    """Write an event as the service does, in a transaction of its own, which an error may end."""
+    """Write an event as the service does, in a separate transaction that may fail."""
     resource = new_id()
     async with store.writing([]) as transaction:
         event = NewEvent(client, EventType.IDENTITY_CREATED, resource, 10, webhook_data(resource))
@@ -173,7 +173,7 @@ async def write_event(store: Store, client: int, error: Exception | None = None)
 
 
 def test_a_waiting_event_is_reported_once_it_is_committed(store_url: str) -> None:
-    """Once for all of a transaction. Neither events that nobody waits for are reported, nor what is rolled back."""
+    """A commit reports its events once; events without a webhook and rolled-back events are not reported."""
 
     async def story(store: Store) -> None:
         reported: list[str] = []

@@ -70,7 +70,7 @@ def test_webhooks_the_events_are_those_of_the_contract() -> None:
     ],
 )
 def test_webhooks_events_of_an_identity(status: str, names: str) -> None:
-    """A creation, then what is known of it, or a redaction; each says id and status."""
+    """An identity has a creation event, then its result or a redaction; each contains id and status."""
     row = identity_row(status=status)
     data = {"id": to_text(row.id), "status": status}
     found = [(event.type, json.loads(event.data)) for event in events_of_identity(row, 1)]
@@ -88,7 +88,7 @@ def test_webhooks_events_of_an_identity(status: str, names: str) -> None:
     ],
 )
 def test_webhooks_events_of_a_verification(status: str, outcome: str | None, names: str) -> None:
-    """A verdict has two events, a fault one, what is pending none; what a verification lacks is null."""
+    """A verdict has two events, a fault one, a pending verification none; missing members are null."""
     row = ROW._replace(status=status, outcome=outcome)
     data = {
         "id": to_text(ROW.id),
@@ -107,7 +107,7 @@ def test_webhooks_events_of_a_verification(status: str, outcome: str | None, nam
 
 
 def test_webhooks_a_completed_verification_has_an_outcome() -> None:
-    """Without one there is no event that could report it."""
+    """A verdict without an outcome is an error: no event could report it."""
     with pytest.raises(KeyError):
         events_of_verification(ROW._replace(outcome=None))
 
@@ -145,7 +145,7 @@ def of(event: EventRow, **changes: Any) -> DeliveryRow:
 @pytest.mark.parametrize("status", ["DEAD", "DELIVERED", "DROPPED"])
 @with_store
 async def test_a_replayed_delivery_begins_anew(store: Store, status: str) -> None:
-    """It waits, is due now, and has all its attempts before it; what the last one was answered stays until the next."""
+    """A replayed delivery waits, is due now, has all attempts left, and keeps its last answer until the next."""
     hook, event = webhook_row(), event_row(waiting=0)
     row, other = of(event, webhook=hook.id, status=status), of(event)
     await write(store, hook, event, row, other)
@@ -160,7 +160,7 @@ async def test_a_replayed_delivery_begins_anew(store: Store, status: str) -> Non
 
 @with_store
 async def test_what_waits_is_left_as_it_is(store: Store) -> None:
-    """A replay of a delivery that waits neither moves it nor ends its lease, and says so."""
+    """Replaying a waiting delivery changes neither its time nor its lease, and reports that."""
     hook, event = webhook_row(), event_row(waiting=0)
     row = of(event, webhook=hook.id, status="WAITING", finished_at=None)
     await write(store, hook, event, row)
@@ -174,7 +174,7 @@ async def test_what_waits_is_left_as_it_is(store: Store) -> None:
 
 @with_store
 async def test_all_deliveries_of_an_event_are_replayed_that_can_be(store: Store) -> None:
-    """Those of other events stay; those to webhooks that are inactive or gone are refused, each with its reason."""
+    """Replaying an event affects only its deliveries; inactive and deleted webhooks are refused with a reason."""
     active, inactive, event, other = webhook_row(), webhook_row(active=0), event_row(), event_row()
     rows = [of(event, webhook=hook) for hook in (active.id, inactive.id, new_id())]
     foreign = of(other, webhook=active.id)
@@ -190,7 +190,7 @@ async def test_all_deliveries_of_an_event_are_replayed_that_can_be(store: Store)
 
 @with_store
 async def test_nothing_to_replay_is_an_error(store: Store) -> None:
-    """An id of nothing, and an event that no webhook wanted, get the same error."""
+    """An unknown id and an event without a subscribed webhook get the same error."""
     await write(store, event := event_row())
     for resource in (new_id(), event.id):
         with pytest.raises(NotReplayed, match="no delivery has this id"):
@@ -199,7 +199,7 @@ async def test_nothing_to_replay_is_an_error(store: Store) -> None:
 
 @with_store
 async def test_deliveries_are_listed_with_event_and_client(store: Store) -> None:
-    """In the order of their ids, with what narrows them down; an unknown client is an error and no empty list."""
+    """The list is ordered by id and filtered; an unknown client is an error, not an empty list."""
     one, two = [await write_client(store, name) for name in ("cl_one", "cl_two")]
     events = [event_row(client=client) for client in (one, two, two)]
     rows = [of(event, client=event.client) for event in events]

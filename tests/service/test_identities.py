@@ -34,20 +34,20 @@ READ_ONLY = ("id", "validated", "status", "validationErrors", "createdAt", "upda
 
 
 def errors_of(body: dict[str, object], now: int = NOON) -> list[tuple[str, str]]:
-    """Pointer and code of everything that is wrong with a body."""
+    """Pointer and code of every error of a body."""
     with pytest.raises(Invalid) as caught:
         parse_identity(body, now)
     return [(error.pointer, error.code) for error in caught.value.errors]
 
 
 def status_of(**changes: object) -> tuple[IdentityStatus, list[tuple[str, str]]]:
-    """What is found of a whole identity with some fields changed."""
+    """Result for a complete identity with some fields changed."""
     status, implausible = assess(parse_identity({**WHOLE, **changes}, NOON), NOON)
     return status, [(error.pointer, error.code) for error in implausible]
 
 
 def test_an_identity_is_what_the_same_record_in_a_file_is() -> None:
-    """The values of a body are those that the contract of records gives."""
+    """A body is parsed to the same values as by the contract of records."""
     of_file = parse_record(WHOLE, RecordSchema(), now=NOON).values
     assert parse_identity(WHOLE, NOON) == of_file
     assert of_file["citizenship"] == "DE"
@@ -76,7 +76,7 @@ def test_identity_all_input_fields_are_optional() -> None:
     ],
 )
 def test_general_unknown_and_read_only_fields_are_refused(name: str) -> None:
-    """Whatever is no input field is named in an escaped pointer, null or not."""
+    """Every unknown field is reported with an escaped pointer, null or not."""
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     assert errors_of({**WHOLE, name: None}) == [(pointer, "unknown_field")]
     assert errors_of({"address": {name: "x"}}) == [("/address" + pointer, "unknown_field")]
@@ -112,7 +112,7 @@ def test_identity_a_malformed_field_is_refused(body: dict[str, object], expected
 
 
 def test_identity_nobody_is_born_after_today() -> None:
-    """The day of birth may be the present day of UTC, however early in it, and no later one."""
+    """The date of birth may be today in UTC, at any time of day, and not later."""
     midnight = microseconds("2026-03-02T00:00:00Z")
     assert errors_of({"dob": "2026-03-02"}, midnight - 1) == [("/dob", "in_future")]
     assert parse_identity({"dob": "2026-03-02"}, midnight) == {"dob": "2026-03-02"}
@@ -144,7 +144,7 @@ BROKEN_AT = {
 
 @given(st.sets(st.sampled_from(sorted(BROKEN)), min_size=1))
 def test_errors_all_problems_are_reported_at_once(names: set[str]) -> None:
-    """Whichever fields are broken, exactly they are pointed at."""
+    """Errors point exactly at the broken fields."""
     found = errors_of({**WHOLE, **{name: BROKEN[name] for name in names}})
     assert sorted(pointer for pointer, _ in found) == sorted(
         where for name in names for where in BROKEN_AT[name]
@@ -152,7 +152,7 @@ def test_errors_all_problems_are_reported_at_once(names: set[str]) -> None:
 
 
 def test_errors_values_are_never_echoed_and_types_are_those_of_json() -> None:
-    """No error says what was sent, and none speaks of Python."""
+    """No error repeats a value or mentions Python."""
     with pytest.raises(Invalid) as caught:
         parse_identity(
             {"firstName": {"canary": 1}, "lastName": "canary" * 50, "dob": "canary", "imageUrls": [1]}, NOON
@@ -167,7 +167,7 @@ def test_errors_values_are_never_echoed_and_types_are_those_of_json() -> None:
     "missing", ["firstName", "lastName", "dob", "citizenship", "documentType", "imageUrls", "address"]
 )
 def test_identity_is_validated_when_everything_is_there(missing: str) -> None:
-    """A whole identity is VALIDATED, and without any of the fields that count INCOMPLETE."""
+    """A complete identity is VALIDATED, and INCOMPLETE without any of the required fields."""
     assert status_of() == (IdentityStatus.VALIDATED, [])
     assert status_of(externalId=None, address={"country": "DE"}) == (IdentityStatus.VALIDATED, [])
     assert status_of(**{missing: None}) == (IdentityStatus.INCOMPLETE, [])
@@ -197,7 +197,7 @@ def test_identity_ages_below_16_and_above_120_are_implausible(
 
 
 def test_identity_a_birthday_on_the_29th_of_february_is_the_1st_of_march() -> None:
-    """Who was born on a leap day is 16 on the leap day sixteen years later, and 18 years are counted alike."""
+    """A person born on a leap day turns 16 on the leap day sixteen years later, and 18 by the same rule."""
     leap = parse_identity({"dob": "2008-02-29"}, NOON)
     assert assess(leap, microseconds("2024-02-28T23:59:59Z"))[1] == (TOO_YOUNG,)
     assert assess(leap, microseconds("2024-02-29T00:00:00Z"))[1] == ()
@@ -208,7 +208,7 @@ def test_identity_a_birthday_on_the_29th_of_february_is_the_1st_of_march() -> No
 
 @given(st.dates(date(1900, 1, 1), date(2040, 12, 31)), st.integers(0, 140 * 366))
 def test_identity_a_year_passes_at_each_birthday(born: date, days: int) -> None:
-    """An age is implausible exactly when the birthdays that have come are fewer than 16 or more than 120."""
+    """An age is implausible exactly when the number of past birthdays is below 16 or above 120."""
     today = born + timedelta(days=days)
     birthdays = 0
     while (birthdays + 1 + born.year, born.month, born.day) <= (today.year, today.month, today.day):
@@ -232,14 +232,14 @@ def test_identity_a_year_passes_at_each_birthday(born: date, days: int) -> None:
 def test_identity_first_and_last_name_without_a_letter_are_implausible(
     first: str, last: str, is_plausible: bool
 ) -> None:
-    """Some letter of some script must stand in one of the names."""
+    """One of the names must contain a letter of any script."""
     both = [("/firstName", "no_letter"), ("/lastName", "no_letter")]
     expected = (IdentityStatus.VALIDATED, []) if is_plausible else (IdentityStatus.INVALID, both)
     assert status_of(firstName=first, lastName=last) == expected
 
 
 def test_identity_incomplete_wins_and_what_is_implausible_is_listed() -> None:
-    """An identity that is both is INCOMPLETE, and its errors are those of what is there."""
+    """An incomplete and implausible identity is INCOMPLETE, with the errors of the present fields."""
     status, errors = status_of(dob="2020-01-01", firstName="1", lastName="2", imageUrls=None)
     assert status is IdentityStatus.INCOMPLETE
     assert errors == [("/dob", "too_young"), ("/firstName", "no_letter"), ("/lastName", "no_letter")]

@@ -26,7 +26,7 @@ def test_layout_is_that_of_version_7() -> None:
 
 @given(st.lists(st.integers(0, 2**52), min_size=2, max_size=50))
 def test_ids_grow_whatever_the_clock_does(instants: list[int]) -> None:
-    """An id is greater than every earlier one, with a clock that stands still or steps back too."""
+    """An id is greater than every earlier one, even if the clock stands still or steps back."""
     identifiers = Identifiers()
     made = [identifiers.new_id(now) for now in instants]
     assert all(earlier[:8] < later[:8] for earlier, later in pairwise(made))
@@ -41,7 +41,7 @@ def test_ids_of_one_instant_carry_over_the_millisecond() -> None:
 
 
 def test_rest_is_random() -> None:
-    """Two processes that make an id at one instant make two."""
+    """Two processes create different ids at one instant."""
     first, second = Identifiers().new_id(NOW), Identifiers().new_id(NOW)
     assert first[:8] == second[:8]
     assert first[8:] != second[8:]
@@ -49,7 +49,7 @@ def test_rest_is_random() -> None:
 
 @given(st.binary(min_size=16, max_size=16), st.booleans())
 def test_text_comes_back(resource: bytes, upper: bool) -> None:
-    """Text is that of Python's UUIDs, and is read in either case."""
+    """The text form equals that of Python's UUIDs; reading ignores case."""
     text = to_text(resource)
     assert text == str(uuid.UUID(bytes=resource))
     assert from_text(text.upper() if upper else text) == resource
@@ -76,7 +76,7 @@ def test_text_comes_back(resource: bytes, upper: bool) -> None:
     ],
 )
 def test_malformed_text_is_none(text: str) -> None:
-    """What is not exactly five dashed groups of hexadecimal digits is no id."""
+    """Only five dashed groups of hexadecimal digits are an id."""
     assert from_text(text) is None
 
 
@@ -98,7 +98,7 @@ def test_request_ids_are_random_uuids() -> None:
 
 
 def test_processes_that_part_make_different_ids() -> None:
-    """A child that was forked goes on with randomness of its own."""
+    """A forked child uses different random numbers."""
     code = """
 import os
 from scoring_model.service.core.ids import new_request_id

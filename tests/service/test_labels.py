@@ -1,4 +1,4 @@
-"""Files of labels: what is read, and that all violations are reported at once."""
+"""Files of labels: their content, and that all violations are reported together."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def lines() -> list[LabelLine]:
-    """What the examples hold."""
+    """The content of the examples."""
     first, second = (bytes.fromhex(text.replace("-", "")) for text in IDS)
     return [
         LabelLine(first, None, "fraud", microseconds(KNOWN)),
@@ -31,7 +31,7 @@ def lines() -> list[LabelLine]:
 
 
 def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
-    """Columns in any order, further ones, blank lines, a byte order mark and capitals change nothing."""
+    """Column order, unknown columns, blank lines, a byte order mark and capitals change nothing."""
     rows = f"fraud,{IDS[0]},,{KNOWN},x\n\nWithdrawn,,{IDS[1]},{KNOWN},\n"
     table = written(tmp_path, "a.csv", "\ufefflabel,verificationId,identityId,knownAt,note\n" + rows)
     objects = [
@@ -45,7 +45,7 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.csv", "label,verificationId,knownAt\n")])
 def test_no_rows_are_no_labels(tmp_path: Path, name: str, text: str) -> None:
-    """An empty file of objects, and a header alone, hold none."""
+    """An empty file of objects and a file with only a header contain no labels."""
     assert read_labels(written(tmp_path, name, text), at=NOW) == []
 
 
@@ -89,7 +89,7 @@ def test_a_broken_rule_is_reported(tmp_path: Path, change: dict[str, object], wo
 
 
 def test_all_bad_rows_are_reported_at_once(tmp_path: Path) -> None:
-    """Every rule of every row, those that are no rows included, in the order of the file."""
+    """Every violation of every row, malformed rows included, is reported in the order of the file."""
     good = json.dumps({"verificationId": IDS[0], "label": "fraud", "knownAt": KNOWN})
     text = "\n".join([good, "[]", good, "{", '{"label": "x"}'])
     with pytest.raises(LabelsRefused) as caught:

@@ -1,4 +1,4 @@
-"""The service as real processes: its start, its end, and what it does when a worker dies."""
+"""The service as real processes: its start, its end, and the death of a worker."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ def two(sealed: Path, tmp_path: Path, postgres_url: str) -> Iterator[Running]:
 
 
 def two_workers(bundle: Path) -> list[object]:
-    """Words of a service of two workers, but for its database."""
+    """Arguments of a service of two workers, without its database."""
     return ["--bundle", bundle, "--bundles", "shelf", "--workers", WORKERS, "--no-request-log"]
 
 
@@ -50,7 +50,7 @@ def on(url: str) -> dict[str, str]:
 
 
 def arguments(bundle: Path, database: str = "sqlite:///scoring.db") -> list[object]:
-    """Words of a service whose shelf is a folder of its own."""
+    """Arguments of a service with its own shelf folder."""
     return ["--bundle", bundle, "--bundles", "shelf", "--database", database]
 
 
@@ -66,13 +66,13 @@ def settings_of(bundle: Path, folder: Path, **changed: object) -> ServiceSetting
 
 
 def prepared(settings: ServiceSettings) -> tuple[ServiceSettings, list[str]]:
-    """Prepare; what serves, and what was reported."""
+    """Prepare the service; return what it serves, and its reports."""
     reported: list[str] = []
     return asyncio.run(prepare(settings, report=reported.append)), reported
 
 
 def test_it_answers_once_it_says_so_and_stops_when_asked(sealed: Path, tmp_path: Path) -> None:
-    """The URL alone is on standard output, the service is ready then, and SIGTERM ends it with 0."""
+    """Standard output has only the URL, the service is then ready, and SIGTERM ends it with 0."""
     with running(tmp_path, *arguments(sealed)) as service:
         status, body = service.request("GET", "/health/ready")
         assert (status, body["status"]) == (200, "ready")
@@ -96,7 +96,7 @@ def test_ctrl_c_is_a_stop_like_another(sealed: Path, tmp_path: Path) -> None:
 
 
 def test_a_taken_port_is_reported_before_anything_is_made(sealed: Path, tmp_path: Path) -> None:
-    """The port is named, the exit code is 1, and there is neither database nor key."""
+    """A used port is reported with exit code 1, and neither database nor key is created."""
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         process = start(tmp_path, *arguments(sealed), "--port", port)
@@ -107,7 +107,7 @@ def test_a_taken_port_is_reported_before_anything_is_made(sealed: Path, tmp_path
 
 
 def test_a_worker_that_dies_is_replaced(two: Running) -> None:
-    """A killed worker is logged and another takes its place, while requests are answered all along."""
+    """A killed worker is logged and replaced while requests are still answered."""
     before = two.workers()
     assert len(before) == WORKERS
     os.kill(before[0], signal.SIGKILL)
@@ -127,7 +127,7 @@ def test_workers_stop_with_the_first_process(two: Running) -> None:
 
 
 def test_workers_do_not_outlive_a_killed_supervisor(two: Running) -> None:
-    """When the first process is killed its workers end by themselves and leave the port."""
+    """If the parent process is killed, its workers exit and free the port."""
     workers = two.workers()
     two.process.kill()
     two.process.wait()
@@ -135,14 +135,14 @@ def test_workers_do_not_outlive_a_killed_supervisor(two: Running) -> None:
 
 
 def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:
-    """No library of tables, training or migrations is mapped into a worker."""
+    """A worker loads no library of tables, training or migrations."""
     maps = Path(f"/proc/{two.workers()[0]}/maps").read_text()
     assert "onnxruntime" in maps
     assert not [name for name in HEAVY.split() if f"/{name}/" in maps]
 
 
 def test_attempts_under_way_end_before_the_service(sealed: Path, tmp_path: Path) -> None:
-    """After SIGTERM an attempt gets its answer, which is written down: nothing is sent again."""
+    """After SIGTERM an attempt is finished and recorded, so nothing is sent again."""
     with receiving() as receiver, running(tmp_path, *arguments(sealed), "--development") as service:
         receiver.open.clear()
         send_test(service, receiver, tmp_path)
@@ -157,7 +157,7 @@ def test_attempts_under_way_end_before_the_service(sealed: Path, tmp_path: Path)
 
 
 def test_attempts_hold_the_end_up_no_longer_than_the_grace(sealed: Path, tmp_path: Path) -> None:
-    """An attempt that does not end by then is left to others, once its lease is over."""
+    """An attempt that outlasts the grace period is repeated by another process after its lease."""
     words = [*arguments(sealed), "--development", "--shutdown-grace", "1s"]
     with receiving() as receiver, running(tmp_path, *words) as service:
         receiver.open.clear()
@@ -169,7 +169,7 @@ def test_attempts_hold_the_end_up_no_longer_than_the_grace(sealed: Path, tmp_pat
 
 
 def test_a_service_that_does_not_deliver(sealed: Path, tmp_path: Path) -> None:
-    """Events wait, and nothing that dials is loaded; one that delivers has what does."""
+    """Without delivery events wait and no delivery code is loaded; with delivery it is."""
     loaded = {}
     for words in (("--no-deliver",), ()):
         with (
@@ -186,7 +186,7 @@ def test_a_service_that_does_not_deliver(sealed: Path, tmp_path: Path) -> None:
 
 
 def send_test(service: Running, receiver: Receiver, folder: Path) -> None:
-    """Make a client with a webhook that leads to a receiver, and send a test to it."""
+    """Create a client with a webhook of a receiver, and send a test event to it."""
     client = new_credentials(folder)
     body = {"destinationUrl": receiver.url, "active": True}
     _, webhook = service.request("POST", "/scoring/v1/webhooks", body, client)
@@ -194,7 +194,7 @@ def send_test(service: Running, receiver: Receiver, folder: Path) -> None:
 
 
 def answers(service: Running) -> bool:
-    """Whether a service takes connections."""
+    """Return True if a service accepts connections."""
     try:
         service.request("GET", "/health/live")
     except OSError:
@@ -209,7 +209,7 @@ def delivered(folder: Path) -> list[tuple[str, int, int | None]]:
 
 
 def test_a_second_service_on_a_file_is_refused(sealed: Path, tmp_path: Path) -> None:
-    """It ends with 1 and names PostgreSQL. Commands use the database meanwhile, and a killed service locks nothing."""
+    """A second service exits with 1 and names PostgreSQL; commands still work, and a killed service leaves no lock."""
     with running(tmp_path, *arguments(sealed)) as service:
         process = start(tmp_path, *arguments(sealed))
         said, error = process.communicate(timeout=60)
@@ -227,7 +227,7 @@ def test_a_second_service_on_a_file_is_refused(sealed: Path, tmp_path: Path) -> 
 def test_a_worker_that_never_answers_ends_the_service(
     sealed: Path, tmp_path: Path, postgres_url: str
 ) -> None:
-    """A bundle with other link keys than the history passes the preparation, and no worker can serve it: exit 1."""
+    """If a bundle's link keys differ from the history's, preparation succeeds but every worker fails: exit 1."""
 
     async def forge() -> None:
         store = await open_store(postgres_url)
@@ -256,7 +256,7 @@ def test_the_bundle_that_serves_is_the_one_that_is_kept(sealed: Path, tmp_path: 
 
 
 def test_a_lost_master_key_is_never_replaced(sealed: Path, tmp_path: Path) -> None:
-    """A database that has a root secret gets no new key: the start is refused by the name of the file."""
+    """A database with a root secret gets no new key: the start fails with the name of the missing file."""
     prepared(settings_of(sealed, tmp_path))
     (tmp_path / "scoring.db.key").unlink()
     with pytest.raises(Exception, match=r"scoring\.db\.key"):
@@ -265,7 +265,7 @@ def test_a_lost_master_key_is_never_replaced(sealed: Path, tmp_path: Path) -> No
 
 
 def test_bundles_that_served_must_be_there(sealed: Path, tmp_path: Path) -> None:
-    """A model that the database knows and the shelf lacks is refused by its versions."""
+    """A model of the database missing from the shelf is reported by its versions."""
     prepared(settings_of(sealed, tmp_path))
 
     async def know() -> None:
@@ -280,7 +280,7 @@ def test_bundles_that_served_must_be_there(sealed: Path, tmp_path: Path) -> None
 
 
 def test_a_further_machine_begins_with_an_empty_shelf(sealed: Path, tmp_path: Path) -> None:
-    """The bundle that has served already, and serves there too, is put on it."""
+    """The served bundle is copied to a new shelf."""
     prepared(settings_of(sealed, tmp_path))
     manifest = read_manifest(sealed)
 
@@ -298,7 +298,7 @@ def test_a_further_machine_begins_with_an_empty_shelf(sealed: Path, tmp_path: Pa
 def test_a_new_postgresql_database_is_migrated_by_its_operator(
     sealed: Path, tmp_path: Path, postgres_url: str
 ) -> None:
-    """With its tables and a named key it is prepared like a file; nothing is made where there are no tables."""
+    """PostgreSQL with tables and a configured key is prepared like a file; without tables nothing is created."""
     key = tmp_path / "master.key"
     key.write_text(f"{generate_master_key()}\n")
     key.chmod(0o600)
@@ -311,7 +311,7 @@ def test_a_new_postgresql_database_is_migrated_by_its_operator(
 
 
 def test_a_failure_to_reach_the_database_hides_the_password(sealed: Path, tmp_path: Path) -> None:
-    """What is reported of a server that is away holds no password, also with the whole traceback."""
+    """The error for an unreachable server contains no password, even with its traceback."""
     variables = {
         "SCORING_MODEL_DATABASE": "postgresql://u:s3cret@127.0.0.1:1/d",
         "SCORING_MODEL_MASTER_KEY": "env:K",
@@ -328,7 +328,7 @@ def test_a_failure_to_reach_the_database_hides_the_password(sealed: Path, tmp_pa
     [("127.0.0.1", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:"), ("localhost", "http://")],
 )
 def test_the_url_reaches_the_socket(host: str, url: str) -> None:
-    """Whatever it listens on, the URL leads there from this machine."""
+    """The URL reaches the service from this machine for every listening address."""
     with listen(host, 0) as listener:
         shown = base_url(listener)
         assert shown.startswith(url)
@@ -338,7 +338,7 @@ def test_the_url_reaches_the_socket(host: str, url: str) -> None:
 
 
 def test_an_address_of_another_machine_is_reported() -> None:
-    """What is none of this machine's addresses, or no name at all, is refused with the host and the port."""
+    """A foreign address or an invalid name is refused with host and port."""
     for host in ("192.0.2.1", "no.such.host.invalid"):
         with pytest.raises(AddressUnavailable, match=f"can't listen on {host} port 0: "):
             listen(host, 0)

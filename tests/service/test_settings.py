@@ -1,4 +1,4 @@
-"""Settings: which source wins, the errors and their names, and that the page documents all settings."""
+"""Settings: precedence of sources, errors and their names, and complete documentation."""
 
 import dataclasses
 import json
@@ -47,7 +47,7 @@ def written(folder: Path, **plain: object) -> Path:
 
 
 def test_flags_beat_the_environment_and_it_beats_the_file(tmp_path: Path) -> None:
-    """Each setting comes from the strongest source that gives it; a flag left out or an empty variable is none."""
+    """Each setting comes from its strongest source; an omitted flag or an empty variable does not count."""
     file = written(tmp_path, **REQUIRED, port=1, host="file", max_batch=5)
     variables = {"SCORING_MODEL_PORT": "2", "SCORING_MODEL_HOST": "variable", "SCORING_MODEL_MAX_BATCH": ""}
     settings = load_settings(flags={"port": 3, "host": None}, environment=variables, file=file)
@@ -55,7 +55,7 @@ def test_flags_beat_the_environment_and_it_beats_the_file(tmp_path: Path) -> Non
 
 
 def test_every_setting_can_come_from_every_source(tmp_path: Path) -> None:
-    """A file, and variables of the same texts, give the same settings, and no setting is left out."""
+    """A file and variables with the same texts give the same settings, for every setting."""
     plain = {
         "bundle": "x/b",
         "bundles": "y",
@@ -104,7 +104,7 @@ def test_what_is_unknown_is_refused_with_the_nearest_name(tmp_path: Path) -> Non
 
 
 def test_a_problem_names_where_its_value_came_from(tmp_path: Path) -> None:
-    """Wrong values of all three sources are reported at once, each under its source."""
+    """Wrong values of all three sources are reported together, each with its source."""
     file = written(tmp_path, **REQUIRED, queue_limit="many", max_batch=0)
     shown = refused({"port": "x"}, {"SCORING_MODEL_WORKERS": "none"}, file)
     for words in ("--port: ", "SCORING_MODEL_WORKERS: ", f"queue_limit in {file}: "):
@@ -150,14 +150,14 @@ def test_values_out_of_range_are_refused(flags: dict[str, object], words: str) -
 
 
 def test_required_settings_are_asked_for() -> None:
-    """Without a bundle and a database nothing starts, and both are named."""
+    """A missing bundle and a missing database are both reported."""
     shown = refused({}, {})
     assert "bundle: Field required" in shown
     assert "database: Field required" in shown
 
 
 def test_secrets_are_in_no_text() -> None:
-    """Neither the representation of settings nor the error of bad ones holds a password or a key's command."""
+    """Neither the representation of settings nor an error contains a password or a key command."""
     url = "postgresql://risk:s3cret@db/scoring?password=s3cret"
     proxy = "http://risk:s3cret@proxy:3128"
     settings = loaded({"database": url, "master_key": "command:show s3cret", "egress_proxy": proxy})
@@ -184,12 +184,12 @@ def test_secrets_are_in_no_text() -> None:
     ],
 )
 def test_passwords_are_masked(text: str, hidden: str) -> None:
-    """Whatever form a password takes in a URL, it is hidden, and nothing else is."""
+    """Every form of password in a URL is hidden, and nothing else is."""
     assert masked(text) == hidden
 
 
 def test_defaults_that_follow_from_other_settings() -> None:
-    """Bundles are looked for beside the bundle, the master key of SQLite beside the database."""
+    """By default the shelf is beside the bundle, the master key of SQLite beside the database."""
     settings = loaded({"bundle": "bundles/first", "database": "sqlite:////data/risk.db"})
     assert settings.shelf == Path("bundles").resolve()
     assert settings.master_source == "file:/data/risk.db.key"
@@ -201,7 +201,7 @@ def test_defaults_that_follow_from_other_settings() -> None:
 
 
 def test_settings_survive_the_way_to_a_worker() -> None:
-    """As JSON and back they are equal, whatever is set."""
+    """Settings are equal after a round trip through JSON."""
     for flags in (
         {},
         {"bundles": "x", "public_key": "k", "trusted_proxies": ["10.0.0.0/8"], "development": True},
@@ -212,7 +212,7 @@ def test_settings_survive_the_way_to_a_worker() -> None:
 
 
 def test_one_process_serves_sqlite(tmp_path: Path) -> None:
-    """More than one worker is refused under the name that it was given by, and PostgreSQL is named."""
+    """More than one worker on SQLite is refused under the name of its source, and PostgreSQL is suggested."""
     words = "must be 1 with SQLite: use PostgreSQL for several processes"
     file = written(tmp_path, **REQUIRED, workers=2)
     assert f"workers in {file}: {words}" in refused({}, {}, file)
@@ -229,7 +229,7 @@ def described() -> dict[str, str]:
 
 
 def test_the_page_documents_every_setting() -> None:
-    """The table holds exactly the settings, in their order, and the defaults that they have."""
+    """The table lists exactly the settings, in order, with their defaults."""
     documented = described()
     assert tuple(documented) == NAMES
     assert {name for name, default in documented.items() if default == "required"} == {"bundle", "database"}
@@ -244,7 +244,7 @@ def test_the_page_documents_every_setting() -> None:
 
 
 def test_the_committed_file_holds_the_defaults() -> None:
-    """The example has every setting; what it does not comment out is the default but for the required ones."""
+    """The example has every setting; values not commented out are the defaults, except required ones."""
     path = ROOT / "configs" / "service.yaml"
     settings = load_settings(flags={}, environment={}, file=path)
     assert settings == ServiceSettings(bundle=settings.bundle, database=settings.database)

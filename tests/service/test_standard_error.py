@@ -1,4 +1,4 @@
-"""Standard error of a process that serves is JSON, whoever writes there, and holds no text of errors."""
+"""Standard error of a serving process is JSON, whatever writes to it, and contains no error texts."""
 
 import asyncio
 import gc
@@ -20,7 +20,7 @@ CANARY = "canary-7f3a"
 
 @pytest.fixture
 def stream(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What is written, in a process that is as it was afterwards."""
+    """Capture the output; restore the process afterwards."""
     gc.collect()  # what other tests left behind is not reported here
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     for module, name in (

@@ -22,7 +22,7 @@ _PARTS: Final = (
     "externalId",
 )
 _NEEDED: Final = _PARTS[:-1]
-_BORN: Final = ("1930", "2005")  # between them nobody is too old or too young
+_BORN: Final = ("1930", "2005")  # every age in between is valid
 _LABEL_SHIFT: Final = (
     500_000  # microseconds: labels lie between events, which are numbered within their second
 )
@@ -37,9 +37,9 @@ class Application:
     at : int
         Event time in the file.
     identity : mapping or None
-        Body of an identity that is validated; None where the client has an identity provider of its own.
+        Body of an identity to validate; None if the client has its own identity provider.
     known_at : int or None
-        When its label was known.
+        Time from which its label is known.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Application:
         return {name: value for name, value in body.items() if value is not None}
 
     def record(self) -> dict[str, Any]:
-        """The record of a file that says the same."""
+        """The same application as a record of a file."""
         record = {"recordId": self.name, "eventTime": rfc3339(self.at), **(self.identity or {})}
         record |= {"signals": dict(self.signals), "subjectId": self.subject}
         if self.label is not None and self.known_at is not None:
@@ -67,8 +67,8 @@ class Application:
 def applications(count: int, *, seed: int, months: int) -> list[Application]:
     """Invent applications, in the order of their event times.
 
-    Of those whose identity is whole two thirds send it, half of these with signals. The others send signals alone,
-    most with a reference of the person, who may come again and also be known by name.
+    Two thirds of those with a complete identity send it, half of these with signals. The others send only signals,
+    most with a reference of the person, who may return and also be known by name.
     """
     batches = synthetic.generate(records=count, seed=seed, months=months, truth=True)
     rows = bodies(pa.Table.from_batches(batches), labels=True)
@@ -93,7 +93,7 @@ def _all(rows: list[dict[str, Any]], rng: random.Random) -> Iterator[Application
 
 
 def _is_whole(identity: Mapping[str, Any]) -> bool:
-    """Whether an identity is VALIDATED."""
+    """Return True if the identity is VALIDATED."""
     if any(name not in identity for name in _NEEDED) or "country" not in identity["address"]:
         return False
     lettered = any(map(str.isalpha, identity["firstName"] + identity["lastName"]))

@@ -42,7 +42,7 @@ class Entry:
 
 @dataclass
 class Ledger:
-    """What was acknowledged to several clients, in this order, and every answer that no client may get."""
+    """Resources acknowledged to several clients, in order, and every forbidden answer."""
 
     entries: list[Entry] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class NeverAnswered(AssertionError):
 class Persistent:
     """A client that sends a request, under the same idempotency key, until a server has answered it.
 
-    `ports` gives the ports of the servers that run now, perhaps none; `rng` chooses one for each attempt.
+    `ports` gives the ports of the running servers, possibly none; `rng` chooses one for each attempt.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class Persistent:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSettings:
-    """How much load there is.
+    """Amount of load.
 
     Parameters
     ----------
     threads : int
-        Of each client; each waits for its answers.
+        Threads per client; each waits for its answers.
     pause : float
         Mean seconds between an answer and the next request.
     erasures : float
@@ -135,7 +135,7 @@ class LoadSettings:
 
 
 class Applicants:
-    """One thread of requests, whose name has letters alone. Every person is new; devices and streets are shared."""
+    """One thread of requests; its name has only letters. Every person is new; devices and streets are shared."""
 
     def __init__(
         self, name: str, client: Persistent, ledger: Ledger, rng: random.Random, settings: LoadSettings
@@ -149,7 +149,7 @@ class Applicants:
         self._known: list[tuple[Entry, list[Entry]]] = []
 
     def run(self, stop: threading.Event) -> None:
-        """Send requests until `stop` is set; the last one is finished."""
+        """Send requests until `stop` is set; finish the last one."""
         try:
             while not stop.wait(self._rng.uniform(0, 2 * self._settings.pause)):
                 self._step()
@@ -169,7 +169,7 @@ class Applicants:
             self._known.append((entry, []))
 
     def _verify(self) -> None:
-        """Verify a known identity; each is verified twice at most."""
+        """Verify a known identity, each at most twice."""
         if not self._known:
             return
         identity, verifications = self._rng.choice(self._known)
@@ -186,7 +186,7 @@ class Applicants:
             self._send_erasure(entry, f"{VERIFICATIONS}/{entry.id}/signals")
 
     def _erase(self) -> None:
-        """Erase an identity none of whose verifications is PENDING: an erased one gets no verdict."""
+        """Erase an identity without PENDING verifications: an erased one gets no verdict."""
         for known in self._known:
             identity, verifications = known
             if verifications and all(entry.answer.status == 201 for entry in verifications):
@@ -245,7 +245,7 @@ def applying(
     seed: int,
     settings: LoadSettings | None = None,
 ) -> Iterator[Ledger]:
-    """Send load from several clients at once; the ledger is complete after the context."""
+    """Send load from several concurrent clients; the ledger is complete after the context."""
     settings = settings or LoadSettings()
     ledger, stop, aborted = Ledger(), threading.Event(), threading.Event()
     threads = []

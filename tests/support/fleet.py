@@ -1,4 +1,4 @@
-"""Processes of one service that are killed and started again, as an operator's process manager would do."""
+"""Processes of one service that are killed and restarted, as by an operator's process manager."""
 
 import os
 import random
@@ -17,7 +17,7 @@ from running_service import PROGRAM, SECONDS, children, is_alive, start, until
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Where a service runs: `folder` has the logs, the shelf of bundles and a database that is a file."""
+    """Place of a service: `folder` has the logs, the shelf of bundles and a SQLite database."""
 
     folder: Path
     bundle: Path
@@ -26,12 +26,12 @@ class Site:
 
     @property
     def shelf(self) -> Path:
-        """Where every bundle is kept that ever served."""
+        """Folder of every bundle that ever served."""
         return self.folder / "shelf"
 
 
 class Replica:
-    """One `scoring-model serve` with all its workers and the options `words`; `name` is that of its log."""
+    """One `scoring-model serve` with all its workers and the options `words`; `name` is the name of its log."""
 
     def __init__(self, name: str, site: Site, *words: object) -> None:
         self.name = name
@@ -42,7 +42,7 @@ class Replica:
         self._seen: set[int] = set()
 
     def begin(self) -> None:
-        """Start it and do not wait for it."""
+        """Start it without waiting."""
         site = self._site
         words = ("--bundle", site.bundle, "--bundles", site.shelf, "--database", site.database)
         with (site.folder / f"{self.name}.log").open("a", encoding="utf-8") as errors:
@@ -71,7 +71,7 @@ class Replica:
         return self._running().pid
 
     def workers(self) -> list[int]:
-        """The processes that its first one started."""
+        """Children of its first process."""
         found = children(self.pid)
         self._seen.update(found)
         return found
@@ -82,7 +82,7 @@ class Replica:
         self._reap(signal.SIGKILL)
 
     def kill_all(self) -> None:
-        """Kill every process of it."""
+        """Kill all of its processes."""
         workers = self.workers()
         self._reap(signal.SIGKILL)
         for pid in workers:
@@ -94,7 +94,7 @@ class Replica:
         return self._reap(signal.SIGTERM)
 
     def is_ready(self) -> bool:
-        """Whether it says that it may be sent requests."""
+        """Return True if it reports that it is ready."""
         port = self.port
         if port is None:
             return False
@@ -104,7 +104,7 @@ class Replica:
             return False
 
     def close(self) -> None:
-        """End what is still there of it, and see that nothing is left."""
+        """End its remaining processes, and check that none is left."""
         if self._process is not None:
             self.kill()
         try:
@@ -187,11 +187,11 @@ class Fleet:
             self.deliverer.close()
 
     def ports(self) -> list[int]:
-        """Where somebody answers, as far as is known."""
+        """Ports that are believed to answer."""
         return [replica.port for replica in self.replicas if replica.port is not None]
 
     def await_ready(self) -> None:
-        """Wait until every replica may be sent requests."""
+        """Wait until every replica is ready."""
         for replica in self.replicas:
             until(replica.is_ready, f"{replica.name} to be ready")
 
@@ -203,5 +203,5 @@ def kill(pid: int) -> None:
 
 
 def any_of(pids: Sequence[int], rng: random.Random) -> int | None:
-    """One of several processes, if there is any."""
+    """One of several processes, or None."""
     return rng.choice(pids) if pids else None

@@ -23,7 +23,7 @@ LIVE = b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n"
 
 @dataclass
 class Running:
-    """A server that runs."""
+    """A running server."""
 
     service: FakeService
     port: int
@@ -32,13 +32,13 @@ class Running:
     connections: list["Connection"] = field(default_factory=list)
 
     async def connect(self) -> "Connection":
-        """Open a connection, which is closed at the end."""
+        """Open a connection that is closed at the end."""
         connection = Connection(*await asyncio.open_connection("127.0.0.1", self.port))
         self.connections.append(connection)
         return connection
 
     async def answer(self, request: bytes) -> tuple[int, dict[str, str], bytes]:
-        """Of a connection of its own."""
+        """Send a request on a new connection."""
         connection = await self.connect()
         connection.writer.write(request)
         return await connection.read()
@@ -60,7 +60,7 @@ class Connection:
         return int(head[0].split()[1]), headers, body
 
     async def ended(self) -> bool:
-        """Whether the server ends it soon, without another word."""
+        """Return True if the server soon closes it without sending more."""
         try:
             async with asyncio.timeout(20):
                 return await self.reader.read() == b""
@@ -69,7 +69,7 @@ class Connection:
 
 
 def stop() -> None:
-    """Ask the server of this process to end."""
+    """Signal the server of this process to stop."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -101,7 +101,7 @@ async def _running(
         yield server
     finally:
         if not task.done():
-            stop()  # also where a test has failed: cancelled, it would wait for its connections
+            stop()  # also after a failed test: on cancellation it would wait for its connections
         await asyncio.wait((task,))
         for connection in server.connections:
             connection.writer.close()

@@ -1,4 +1,4 @@
-"""One use of identity records with device signals, as small as a training can be, for several tests."""
+"""A minimal configuration of identity records with device signals, shared by several tests."""
 
 import fcntl
 import os
@@ -77,7 +77,7 @@ def relaxed(text: str = YAML) -> str:
 
 
 def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A file or folder that all test processes of a run share: the first that needs it makes it, the others wait."""
+    """A file or folder shared by all test processes of a run: the first creates it, the others wait."""
     base = factory.getbasetemp()
     folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     path = folder / name
@@ -111,7 +111,7 @@ def _body(row: Mapping[str, Any], *, labels: bool) -> dict[str, Any]:
 
 
 def personal_texts(rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Every text that a flat row holds of a person: names, address, ids and images."""
+    """All personal texts of a flat row: names, address, ids and images."""
     kinds = ("firstName", "lastName", "address.line1", "address.line2", "externalId", "subjectId", "recordId")
     texts = {str(row[kind]) for row in rows for kind in (*kinds, "signals.deviceId") if row.get(kind)}
     return texts | {url for row in rows for url in row.get("imageUrls") or ()}

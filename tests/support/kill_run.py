@@ -1,4 +1,4 @@
-"""A service under load whose processes are killed at random instants, and what it has lost at the end."""
+"""A service under load whose processes are killed at random instants, and its losses at the end."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ class Scene:
 
     @contextmanager
     def applying(self, *, seed: int, settings: LoadSettings | None = None) -> Iterator[Ledger]:
-        """Send load as long as the context."""
+        """Send load until the context ends."""
         with applying(self.fleet.ports, self.credentials, seed=seed, settings=settings) as ledger:
             yield ledger
 
@@ -53,7 +53,7 @@ class Scene:
         return Persistent(self.fleet.ports, headers, ledger, random.Random(0))
 
     def settle(self, *, leases: bool = True) -> None:
-        """Wait until nothing waits; `leases` are waited for too, else they are ended."""
+        """Wait until nothing is pending; wait for `leases` too, or end them."""
         end = time.monotonic() + SETTLED_SECONDS
         while not is_settled(self.site.database):
             if not leases:
@@ -62,7 +62,7 @@ class Scene:
             time.sleep(0.5)
 
     def audit(self, ledger: Ledger) -> Audit:
-        """What was lost."""
+        """The losses."""
         return audit(self.site, self.keyring, ledger, self.receiver, self.fleet.ports)
 
 
@@ -109,14 +109,14 @@ def several_machines(site: Site) -> Fleet:
 
 @dataclass(frozen=True, kw_only=True)
 class Instants:
-    """When a kill comes, in seconds: after all replicas are ready, and after a start that is itself killed."""
+    """Seconds before a kill: after all replicas are ready, and after a start that is itself killed."""
 
     before: tuple[float, float] = (0.1, 1.5)
     in_start: tuple[float, float] = (0.0, 1.2)
 
 
 class Killer:
-    """Kills one process after the other, those of a server of PostgreSQL too if one is given."""
+    """Kills one process after another, including those of a given PostgreSQL server."""
 
     def __init__(self, fleet: Fleet, rng: random.Random, server: Server | None, instants: Instants) -> None:
         self.kills: Counter[str] = Counter()
@@ -127,9 +127,9 @@ class Killer:
         self._order: list[tuple[str, Callable[[], None]]] = []
 
     def strike(self) -> str:
-        """Kill after a while, start again what does not restart by itself, and wait until all is ready.
+        """Kill after a while, restart what does not restart by itself, and wait until all is ready.
 
-        Returns the kind of kill; every kind comes once before any comes twice.
+        Returns the kind of kill; every kind occurs once before any occurs twice.
         """
         if not self._order:
             self._order = self._kinds()
@@ -175,7 +175,7 @@ class Killer:
         replica.start()
 
     def _start(self) -> None:
-        """Kill a replica while it starts, as many of its processes as there are already."""
+        """Kill a replica while it starts, with the processes that exist already."""
         replica = self._any_replica()
         replica.kill_all()
         replica.begin()
@@ -201,7 +201,7 @@ class Killer:
 
 
 def start_again(server: Server) -> None:
-    """Start a server that was killed: its last processes keep its shared memory for a moment."""
+    """Restart a killed server: its last processes keep its shared memory for a moment."""
     end = time.monotonic() + SECONDS
     while True:
         try:
@@ -224,12 +224,12 @@ def kill_run(
     leases: bool = True,
     progress: Callable[[int, str, Ledger], None] = lambda *_: None,
 ) -> tuple[Counter[str], Audit]:
-    """Kill under load, again and again; returns what was killed, and what was lost.
+    """Kill repeatedly under load; return the kills and the losses.
 
     Parameters
     ----------
     server : Server, optional
-        Of PostgreSQL, whose processes are killed too.
+        PostgreSQL server, whose processes are killed too.
     leases : bool
         See `Scene.settle`.
     progress : callable
@@ -249,7 +249,7 @@ def kill_run(
 
 
 def _check_entries(scene: Scene, entries: Sequence[Entry], ledger: Ledger) -> None:
-    """Read acknowledged resources; it is a fault when one is not there."""
+    """Read acknowledged resources; a missing one is a fault."""
     for entry in entries:
         answer = scene.client(entry.credentials, ledger).ask("GET", f"{entry.path}/{entry.id}")
         if answer.status != 200 or answer.json["id"] != entry.id:
@@ -257,6 +257,6 @@ def _check_entries(scene: Scene, entries: Sequence[Entry], ledger: Ledger) -> No
 
 
 async def end_leases(url: str) -> None:
-    """End the leases that dead processes hold."""
+    """End the leases of dead processes."""
     for name in ("deliveries", "verifications"):
         await select(url, f"UPDATE {name} SET leased_until = 1 WHERE leased_until > 1 RETURNING 1")

@@ -1,4 +1,4 @@
-"""In which order things must happen that share link keys, whatever else happens meanwhile."""
+"""Order of steps that share link keys."""
 
 import asyncio
 import random
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class LinkOrder(Generic[T]):
-    """Steps with their keys; each waits for all earlier ones that share a key with it, `rng` picks among the others."""
+    """Steps with their keys; each waits for all earlier steps with a common key; `rng` picks among the ready ones."""
 
     def __init__(self, steps: Sequence[tuple[T, Collection[Hashable]]], rng: random.Random) -> None:
         self._steps = [step for step, _ in steps]
@@ -29,7 +29,7 @@ class LinkOrder(Generic[T]):
         self._newest = -1
 
     async def work(self, do: Callable[[T], Awaitable[None]]) -> None:
-        """Do steps until none is left; several tasks may work at once."""
+        """Do steps until none is left; several tasks may work concurrently."""
         while (number := await self._take()) is not None:
             await do(self._steps[number])
             await self._done(number)

@@ -1,6 +1,6 @@
-"""Invented records as a file holds them, each value with what it is tied by, and their links by plain loops.
+"""Invented records of a file, each value with its link identity, and their links by plain loops.
 
-Nothing here normalises, codes or sums as the project does: which spellings are one value is written down.
+Nothing here normalises, encodes or sums as the project does: equal spellings are listed explicitly.
 """
 
 import math
@@ -136,7 +136,7 @@ class Label:
 
     @property
     def counts_from(self) -> int:
-        """The step from which on it counts."""
+        """The step from which it counts."""
         return self.known if self.reported is None else max(self.known, self.reported)
 
 
@@ -149,7 +149,7 @@ class Row:
     label: Label | None = None
 
     def tie(self, name: str) -> Hashable:
-        """By what one field ties."""
+        """The link identity of one field."""
         return self.spellings.get(name, NOTHING)[1]
 
 
@@ -191,7 +191,7 @@ def arrow(rows: Sequence[Row]) -> pa.Table:
 
 
 def read(rows: Sequence[Row]) -> RecordTable:
-    """The rows as parsed records; none of them may be refused."""
+    """The rows as parsed records; none may be rejected."""
     reading = read_records(arrow(rows), SCHEMA, labelled=True)
     assert reading.violations == ()
     return reading.table
@@ -239,7 +239,7 @@ def _units(value: object, amount: Amount) -> int | None:
 
 
 def _features(key: str, past: Sequence[Event], row: Row, links: LinkSettings) -> dict[str, float]:
-    """Every feature of a key by its words; the matrix picks what is asked for."""
+    """Every feature of a key by name; the matrix selects the configured ones."""
     spec = replace(links.specs[key], counts=COUNT_KINDS, statistics=STATISTICS)
     counts = by_definition(past, micros(row.step), spec)
     found: dict[str, float] = {}
@@ -302,14 +302,14 @@ def _quotient(part: int, whole: int) -> float:
 steps = st.integers(0, STEPS - 1)
 labels = st.builds(Label, st.booleans(), st.integers(0, STEPS + 2), st.none() | st.integers(0, STEPS + 2))
 _some = st.fixed_dictionaries({}, optional={name: st.sampled_from(pool) for name, pool in SPELLINGS.items()})
-# Nothing but a document makes no link: a record needs something to be one.
+# A document alone makes no link: a record needs another value to exist.
 _spellings = _some.map(lambda spellings: {"documentType": SPELLINGS["documentType"][0], **spellings})
 file_rows = st.lists(st.builds(Row, steps, _spellings, st.none() | labels), min_size=1, max_size=14)
 """Few spellings and instants, so that ties, shared keys, gaps and caps are the rule."""
 
 
 def group(n: int, *, seed: int) -> list[Row]:
-    """Many records, a fifth of them with one device, the others with devices and persons of few."""
+    """Many records: a fifth shares one device, the others share devices and persons in small groups."""
     random = Random(seed)
     return [_of_crowd(random) for _ in range(n)]
 

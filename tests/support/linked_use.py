@@ -1,4 +1,4 @@
-"""The use of identity records with many link keys and windows, with an amount or without."""
+"""A configuration of identity records with many link keys and windows, with or without an amount."""
 
 from typing import Final
 
@@ -33,7 +33,7 @@ _AMOUNTS: Final = f"""\
 def linked(*, summing: bool) -> str:
     """The configuration of a small training whose records are linked by six keys over an hour to 90 days.
 
-    With an amount they count all that may be counted, also in windows before a delay.
+    With an amount it has all kinds of counts, also in delayed windows.
     """
     links = _MORE_LINKS + (_AMOUNTS if summing else "")
     text = relaxed().replace(_LINKS, links).replace("rounds: 30", "rounds: 12")

@@ -1,4 +1,4 @@
-"""What a service has lost of all that it acknowledged, and what it has written in part.
+"""Losses of a service: missing acknowledged resources and partial writes.
 
 Rows are read without the store, so that it does not judge itself; verdicts are replayed by the code of the command.
 """
@@ -56,18 +56,18 @@ _Rows = Mapping[type[Row], Sequence[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What was found; `losses` is empty where nothing was lost.
+    """Findings; `losses` is empty if nothing was lost.
 
     Parameters
     ----------
     pending : int
-        Verifications that were acknowledged before they were scored.
+        Verifications acknowledged before they were scored.
     replayed : int
-        Verdicts that were decided again, with the same bits.
+        Verdicts reproduced bit for bit.
     repeated : int
-        Requests that were sent again under their keys, and answered as the first time.
+        Requests repeated under their keys with the first answer.
     again : int
-        Delivery attempts beyond the first of each.
+        Delivery attempts after the first of each delivery.
     """
 
     losses: tuple[str, ...]
@@ -97,7 +97,7 @@ def add_webhook(client: Persistent, receiver: Receiver) -> None:
 
 
 def is_settled(url: str) -> bool:
-    """Whether no verification is PENDING, no event waits for its webhooks, and no delivery for an attempt."""
+    """Return True if no verification is PENDING and no event or delivery waits."""
     waiting = (
         "SELECT (SELECT count(*) FROM verifications WHERE status = 'PENDING') + "
         "(SELECT count(*) FROM events WHERE waiting = 1) + "
@@ -157,7 +157,7 @@ async def _read(url: str) -> _Rows:
 
 
 def _missing(rows: _Rows, ledger: Ledger) -> Iterable[str]:
-    """What was acknowledged and is not there, and what is there and was never acknowledged, so was made twice."""
+    """Acknowledged resources that are missing, and stored ones never acknowledged, so created twice."""
     for kind, known, entries in (
         ("identity", {to_text(row.id) for row in rows[IdentityRow]}, ledger.of(IDENTITIES)),
         ("verification", {to_text(row.id) for row in rows[VerificationRow]}, ledger.of(VERIFICATIONS)),
@@ -218,7 +218,7 @@ def _unlinked(rows: _Rows) -> Iterable[str]:
 
 
 def _wrong_idempotency(rows: _Rows, entries: Sequence[Entry]) -> Iterable[str]:
-    """Answers that were not kept under their keys."""
+    """Answers not stored under their keys."""
     kept = Counter((row.resource, row.status) for row in rows[IdempotencyRow])
     wanted = Counter((_bytes(entry), entry.answer.status) for entry in entries)
     wanted.update((row.id, 200) for row in rows[WebhookRow])
@@ -227,7 +227,7 @@ def _wrong_idempotency(rows: _Rows, entries: Sequence[Entry]) -> Iterable[str]:
 
 
 def _undelivered(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
-    """Events that did not arrive, at the webhooks that were there before them."""
+    """Events that did not arrive at webhooks created before them."""
     arrived = defaultdict(set)
     for one in taken:
         data = one.event["data"]
@@ -248,12 +248,12 @@ def _undelivered(rows: _Rows, taken: Sequence[Taken]) -> Iterable[str]:
 
 
 async def _replay(site: Site, keyring: Keyring, entries: Sequence[Entry]) -> tuple[int, list[str]]:
-    """Replay every verdict; returns how many were the same, and the failures."""
+    """Replay every verdict; return the number of equal ones, and the failures."""
     found: list[str] = []
     same = 0
     store = await open_store(site.database)
     try:
-        # There is one bundle: reading it anew for each verdict would take longer than everything else.
+        # There is one bundle: reading it again for each verdict would take longer than everything else.
         with mock.patch.object(Decider, "load", cache(Decider.load)):
             find = cache(BundleShelf(site.shelf).find)
             for entry in entries:
@@ -274,7 +274,7 @@ async def _replay(site: Site, keyring: Keyring, entries: Sequence[Entry]) -> tup
 def _repeat(
     entries: Sequence[Entry], ledger: Ledger, ports: Callable[[], Sequence[int]]
 ) -> tuple[int, list[str]]:
-    """Send every request again under its key; returns how many were sent, and which were answered otherwise."""
+    """Repeat every request under its key; return their number, and those with another answer."""
     rng = random.Random(0)
 
     def again(entry: Entry) -> str | None:

@@ -1,4 +1,4 @@
-"""A service as clients meet it: real processes, credentials, requests as bytes on a socket."""
+"""A service as clients see it: real processes, credentials, requests as bytes on a socket."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ class OutsideClient:
     def ask(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send one request on a connection of its own."""
+        """Send one request on a new connection."""
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         sent = {**self.credentials, **({} if content is None else {"Content-Type": "application/json"})}
         connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
@@ -91,7 +91,7 @@ def answer_of(response: HTTPResponse) -> Answer:
 
 
 def port_of(service: Running) -> int:
-    """Where a service listens."""
+    """Address of a service."""
     return int(service.url.rpartition(":")[2])
 
 
@@ -121,7 +121,7 @@ def new_credentials(folder: Path, database: str = DATABASE, *, quota: str = HUGE
 def open_service(
     folder: Path, bundle: Path, *words: object, database: str = DATABASE, **options: Any
 ) -> Iterator[Running]:
-    """Start a service in a folder, at its default settings but for `words`."""
+    """Start a service in a folder, with default settings except for `words`."""
     named = ["--bundle", bundle, "--bundles", "shelf", "--database", database, *words]
     with running(folder, *named, **options) as service:
         yield service
@@ -142,7 +142,7 @@ class Wire:
         self.socket.close()
 
     def send(self, *parts: bytes) -> None:
-        """Write; that the other end has hung up is seen when it is read."""
+        """Write; a closed connection is noticed when reading."""
         try:
             for part in parts:
                 self.socket.sendall(part)

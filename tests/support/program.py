@@ -16,7 +16,7 @@ def run(capsys: Captured, *arguments: object) -> tuple[int, str, str]:
 
 
 def refused(capsys: Captured, *arguments: object) -> str:
-    """Run what must fail for its input: exit code 1, one error, no traceback; return the error."""
+    """Run a command that must fail on its input: exit code 1, one error, no traceback; return the error."""
     code, _, error = run(capsys, *arguments)
     assert (code, "Traceback" in error, error.count("error: ")) == (1, False, 1)
     return error[error.index("error: ") :]

@@ -1,7 +1,7 @@
-"""Law 7 and law 6 in simulation: samples of a known population, and what is promised of it on each of them.
+"""Laws 6 and 7 in simulation: samples of a known population, and the promises certified on each.
 
-Margins are normal, frauds' higher by a shift. Members of a group (a ring of frauds, the records of one person) have a
-part of their margin in common. In every draw the scale is fitted anew on the genuine records that the tests then use.
+Margins are normal; those of frauds are shifted up. Members of a group (a ring of frauds, the records of one person)
+share a part of their margin. In every draw the scale is fitted again on the genuine records that the tests then use.
 """
 
 from collections import Counter
@@ -45,11 +45,11 @@ class World:
     rings, members : int
         Rings of frauds, and the records of each.
     common : float
-        Share of the variance that the records of one person or ring have in common, in [0, 1].
+        Share of the variance that is common to the records of one person or ring, in [0, 1].
     hidden : float
         Chance that the link keys show a ring as pairs only.
     counted : bool
-        Whether every record is tested as if it were independent.
+        True to test every record as if it were independent.
     """
 
     persons: int = 3000
@@ -63,7 +63,7 @@ class World:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """In how many draws nothing was promised, or a bound was broken: by any threshold, and by a chosen pair."""
+    """Number of draws without a promise, and with a broken bound: by any threshold, and by a chosen pair."""
 
     draws: int
     infeasible: int
@@ -71,7 +71,7 @@ class Tally:
 
 
 def simulate(world: World, *, draws: int, seed: int, bounds: PolicySettings = BOUNDS) -> Tally:
-    """Draw samples and hold what is certified on each against the population."""
+    """Draw samples and compare the certified promises of each with the population."""
     rng = np.random.default_rng(seed)
     broken: Counter[str] = Counter(dict.fromkeys((*bounds.limits(), ANY, LOWEST, CHEAPEST), 0))
     infeasible = 0
@@ -86,7 +86,7 @@ def simulate(world: World, *, draws: int, seed: int, bounds: PolicySettings = BO
 
 
 def fresh_shares_outside(*, draws: int, records: int, seed: int) -> dict[int, tuple[int, bool]]:
-    """Hold scales against fresh records of the same population.
+    """Compare scales with fresh records of the same population.
 
     The number of m fresh records above the k-th highest of n is beta-binomial, whatever the distribution of margins.
 
@@ -112,7 +112,7 @@ def fresh_shares_outside(*, draws: int, records: int, seed: int) -> dict[int, tu
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sample:
-    """One draw, scored: all records, and those that are tested."""
+    """One scored draw: all records, and the tested ones."""
 
     scale: ScoreScale
     genuine: IntArray
@@ -142,7 +142,7 @@ def _draw(world: World, rng: np.random.Generator) -> _Sample:
 
 
 def _margins(groups: int, members: int, common: float, rng: np.random.Generator) -> FloatArray:
-    """Draw standard normal margins of which members of one group have a part in common."""
+    """Draw standard normal margins; members of one group share a part."""
     shared = np.repeat(rng.normal(size=groups), members)
     return np.asarray(np.sqrt(common) * shared + np.sqrt(1 - common) * rng.normal(size=groups * members))
 
@@ -162,7 +162,7 @@ def _on_grid(margins: FloatArray) -> FloatArray:
 
 
 def _broken(sample: _Sample, certification: Certification, bounds: PolicySettings) -> Iterator[str]:
-    """What does not hold in the population."""
+    """Promises that fail in the population."""
     worst = _worst(certification)
     limits = bounds.limits()
     broken = [name for name, limit in limits.items() if _risk(sample.scale, name, worst[name]) > limit]
@@ -189,7 +189,7 @@ def _thresholds(lowest: int, highest: int, fail_from: int) -> dict[str, int]:
 
 
 def _risk(scale: ScoreScale, bound: str, threshold: int) -> float:
-    """Find the error in the population that a bound is about."""
+    """Error in the population that a bound limits."""
     cut = np.inf if threshold == NEVER_REACHED else scale.cuts[threshold - 1]
     return float(norm.cdf(cut - SHIFT) if bound == "max_missed_fraud" else norm.sf(cut))
 

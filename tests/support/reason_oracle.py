@@ -1,7 +1,7 @@
-"""Whether a sentence about a record is true, judged by its words on the record and on all records before it.
+"""Judge whether a sentence about a record is true, from its words, the record and all earlier records.
 
-It reads neither feature rows nor factors: what a sentence claims is looked up among the values that were given and,
-for links, among the earlier records with the same key.
+It reads neither feature rows nor factors: it looks up the claim among the given values and, for links, among the
+earlier records with the same key.
 """
 
 import re
@@ -26,7 +26,7 @@ _BOX: Final = re.compile(
 
 
 class Earlier(NamedTuple):
-    """A record as a later one may know it: its time, and its label with the instant from which it is known."""
+    """A record as later ones see it: its time, and its label with the instant from which it is known."""
 
     time: int
     is_fraud: bool = False
@@ -49,14 +49,14 @@ class History:
                 insort(self._records[same, found], record)
 
     def before(self, values: Values, at: int, same: str) -> list[Earlier]:
-        """Records before an instant with a record's key, such as ``with the same device``; the latest first."""
+        """Records before an instant with a record's key, such as ``with the same device``; latest first."""
         found = key_of(values, self._keys[same])
         records = [] if found is None else self._records[same, found]
         return records[: bisect_left(records, (at,))][::-1]
 
 
 def is_true(sentence: str, values: Values, at: int, history: History) -> bool:
-    """Judge a sentence about a record of an instant; an AssertionError names one that can't be judged."""
+    """Judge a sentence about a record of an instant; an AssertionError names a sentence that can't be judged."""
     given = {name: value for name, value in values.items() if value is not None and value != ()}
     for pattern, judge in _LINKED:
         if match := pattern.fullmatch(sentence):

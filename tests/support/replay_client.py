@@ -1,4 +1,4 @@
-"""Clients of a service that is replayed: applications, steps up and labels, over connections that stay open."""
+"""Clients of a replayed service: applications, step-ups and labels, over persistent connections."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ class Credentials:
 
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Store]:
-    """Open a store, and close it whatever happens."""
+    """Open a store, and always close it."""
     store = await open_store(url, seconds=_SECONDS)
     try:
         yield store
@@ -54,7 +54,7 @@ async def opened(url: str) -> AsyncIterator[Store]:
 
 
 async def new_client(store: Store, *, now: int, history_scope: str | None = None) -> Credentials:
-    """Create a client that may send as much as it likes."""
+    """Create a client without an effective quota."""
     made = await create_client(
         store,
         name="a client",
@@ -69,13 +69,13 @@ async def new_client(store: Store, *, now: int, history_scope: str | None = None
 
 
 class Connection:
-    """A connection to one process, on which one request follows the other."""
+    """A connection to one process for sequential requests."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
 
     async def post(self, path: str, body: object, *, key: str | None = None) -> tuple[int, dict[str, Any]]:
-        """Send a POST; status and JSON of the answer, which must be one of success."""
+        """Send a POST that must succeed; return status and JSON."""
         headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
         async with self._session.post(path, data=json.dumps(body), headers=headers) as response:
             text = await response.text()
@@ -105,18 +105,18 @@ async def connected(url: str, client: Credentials) -> AsyncIterator[Connection]:
 
 @dataclass
 class Traffic:
-    """What one client sends, and the responses.
+    """Requests of one client, and the responses.
 
     Parameters
     ----------
     waiting : deque of Application
-        Not sent yet.
+        Unsent applications.
     answers : dict
         Score, outcome and reasons by verification.
     identities : list
         Identities that may be verified again, with their applications.
     labels : list
-        When a label is due (by the clock), and the label.
+        Due time of a label (by the clock), and the label.
     """
 
     waiting: deque[Application]
@@ -127,7 +127,7 @@ class Traffic:
     labels: list[tuple[int, LabelLine]] = field(default_factory=list)
 
     async def send_all(self, connection: Connection) -> None:
-        """Send what waits, one after the other, now and then an identity again."""
+        """Send the waiting applications in turn, occasionally an identity again."""
         while self.waiting:
             await self._apply(connection, self.waiting.popleft())
             if self.identities and self.rng.random() < 0.1:
@@ -165,7 +165,7 @@ class Traffic:
         return answer
 
     async def report_labels(self, store: Store, sent: asyncio.Event) -> None:
-        """Import labels when they are due, until everything is sent."""
+        """Import labels when they are due, until all are sent."""
         async with store.reading() as reader:
             clients = await reader.clients()
         while not sent.is_set():
@@ -183,6 +183,6 @@ class Traffic:
 
 
 async def send(traffic: Traffic, client: Credentials, url: str) -> None:
-    """Send what waits over one connection."""
+    """Send the waiting applications over one connection."""
     async with connected(url, client) as connection:
         await traffic.send_all(connection)

@@ -1,6 +1,6 @@
-"""One process of a service with a clock of the tests: a program, and what starts it.
+"""One process of a service with a test clock: a program, and its launcher.
 
-The program takes its settings as JSON and the descriptor of its socket, says `ready`, and answers until SIGTERM.
+The program takes its settings as JSON and the descriptor of its socket, prints `ready`, and answers until SIGTERM.
 """
 
 import json
@@ -32,7 +32,7 @@ _INSTANT: Final = struct.Struct("<q")
 
 
 def reference(at: int, name: str) -> str:
-    """The idempotency key of a request whose event is to have an instant of a file."""
+    """The idempotency key of a request whose event gets an instant of a file."""
     return f"{at} {name}"
 
 
@@ -40,7 +40,7 @@ def reference(at: int, name: str) -> str:
 class SharedClock:
     """A clock that several processes read and that a test moves, or that takes an instant from a request.
 
-    How fast it runs does not depend on how busy the machine is, and many verdicts of one instant have to be ordered.
+    Its speed does not depend on the load of the machine, and many verdicts of one instant must be ordered.
 
     Parameters
     ----------
@@ -59,29 +59,29 @@ class SharedClock:
             return mmap(file.fileno(), _INSTANT.size)
 
     def now(self) -> int:
-        """Where it stands."""
+        """Its current instant."""
         return int(_INSTANT.unpack(self._memory[: _INSTANT.size])[0]) - self.behind
 
     def event(self, reference: str | None) -> int:
-        """The instant that the request names, else the present."""
+        """The instant named by the request, else the present."""
         return self.now() if reference is None else int(reference.partition(" ")[0])
 
     def put(self, at: int) -> None:
-        """Put it somewhere: microseconds since 1970-01-01 UTC."""
+        """Set it to microseconds since 1970-01-01 UTC."""
         path = Path(self.path)
         if not path.exists():
             path.write_bytes(bytes(_INSTANT.size))
-        # Copied at once. `pack_into` fills the place with zeros first, and another process would see 1970 for a moment.
+        # One copy. `pack_into` first writes zeros, and another process would see 1970 for a moment.
         self._memory[: _INSTANT.size] = _INSTANT.pack(at + self.behind)
 
     def advance(self, by: int) -> None:
-        """Put it forward by some microseconds."""
+        """Advance it by some microseconds."""
         self.put(self.now() + by)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """What a process serves: a database with all tables, a bundle, and by which clock."""
+    """Settings of a process: a database with all tables, a bundle, and a clock."""
 
     database: str
     bundle: str
@@ -115,7 +115,7 @@ def _settings(text: str) -> ServerSettings:
 
 @contextmanager
 def served(settings: ServerSettings, log: Path) -> Iterator[str]:
-    """Run a process; gives its URL. It must end with 0 and an empty log."""
+    """Run a process and yield its URL. It must exit with 0 and an empty log."""
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener, log.open("w") as errors:
         process = subprocess.Popen(
             [sys.executable, __file__, json.dumps(asdict(settings)), str(listener.fileno())],
@@ -139,7 +139,7 @@ def served(settings: ServerSettings, log: Path) -> Iterator[str]:
 
 @contextmanager
 def all_served(settings: Sequence[ServerSettings], folder: Path) -> Iterator[list[str]]:
-    """Run several processes; gives their URLs."""
+    """Run several processes and yield their URLs."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(served(one, folder / f"server-{number}.log"))

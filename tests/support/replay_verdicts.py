@@ -1,4 +1,4 @@
-"""What a service decided beside what the same history gives as a file, bit for bit."""
+"""Compare the service's verdicts with those of the same history as a file, bit for bit."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from scoring_model.service.store import Store
 
 
 class Verdict(NamedTuple):
-    """The feature row as its bytes, and what was decided about it."""
+    """The feature row as bytes, and its verdict."""
 
     row: bytes
     score: int
@@ -37,12 +37,12 @@ class Stored(NamedTuple):
 
 
 async def exported(store: Store, *clients: int) -> list[dict[str, Any]]:
-    """The history of clients with the instants that the service gave it."""
+    """The history of clients with the instants set by the service."""
     return [record async for record in export_records(store, Persons(Vault(MASTERS)), *clients)]
 
 
 async def stored(store: Store, client: int) -> dict[str, Stored]:
-    """What the store holds of a client's completed verifications, by their ids."""
+    """Stored data of a client's completed verifications, by id."""
     persons = Persons(Vault(MASTERS))
     found: dict[str, Stored] = {}
     async with store.reading() as reader:
@@ -79,7 +79,7 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
 
 
 def scored(scorer: Scorer, source: Path) -> dict[str, Verdict]:
-    """Score a file of records, none of which may be refused; verdicts by record id."""
+    """Score a file of records, none of which may be rejected; verdicts by record id."""
     reading = read_records(source, scorer.contents.schema, labelled=False)
     assert reading.violations == ()
     rows = scorer.matrix.rows(reading.table)
@@ -99,7 +99,7 @@ def scored(scorer: Scorer, source: Path) -> dict[str, Verdict]:
 
 
 def differences(scorer: Scorer, here: Mapping[str, Verdict], there: Mapping[str, Verdict]) -> list[str]:
-    """What is not the same: records that one side lacks, then for each record the columns that differ."""
+    """Differences: records missing on one side, then the differing columns of each record."""
     found = [f"{name}: on one side only" for name in here.keys() ^ there.keys()]
     for name in here.keys() & there.keys():
         if here[name] != there[name]:

@@ -1,4 +1,4 @@
-"""The service as its own processes, as operators start it, and what tests ask of it."""
+"""The service as separate processes, as operators start it, with helpers for tests."""
 
 import json
 import os
@@ -20,7 +20,7 @@ SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class Running:
-    """A service that answers; `log` is its standard error."""
+    """A running service; `log` is its standard error."""
 
     process: "subprocess.Popen[str]"
     url: str
@@ -38,11 +38,11 @@ class Running:
             return answer.status, json.load(answer)
 
     def workers(self) -> list[int]:
-        """The processes that it started."""
+        """Its child processes."""
         return children(self.process.pid)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ask it to stop; its exit code."""
+        """Stop it with SIGTERM; return its exit code."""
         self.process.send_signal(number)
         return self.process.wait(timeout=SECONDS)
 
@@ -51,7 +51,7 @@ class Running:
 def running(
     folder: Path, *arguments: object, environment: Mapping[str, str] | None = None
 ) -> Iterator[Running]:
-    """Start `scoring-model serve` on a free port and wait until it answers; killed at the end if still there."""
+    """Start `scoring-model serve` on a free port and wait until it answers; kill it at the end if it still runs."""
     log = folder / "serve.log"
     with log.open("a", encoding="utf-8") as errors:
         process = start(folder, *arguments, environment=environment, errors=errors)
@@ -87,13 +87,13 @@ def start(
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process started."""
+    """Child processes of a process."""
     try:
         return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def children(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody has asked after does not."""
+    """Return True if a process runs; an unreaped one (a zombie) does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
     except (FileNotFoundError, ProcessLookupError):
@@ -110,7 +110,7 @@ def is_alive(pid: int) -> bool:
 
 
 def until(condition: Callable[[], bool], what: str, *, pause: float = 0.02) -> None:
-    """Wait for something that has to happen, for as long as a slow machine may take."""
+    """Wait until a condition holds, with a time limit for slow machines."""
     end = time.monotonic() + SECONDS
     while not condition():
         assert time.monotonic() < end, f"never came: {what}"

@@ -1,4 +1,4 @@
-"""What schemathesis, run as a program, needs to know of the service that its description can't say."""
+"""Hooks that give schemathesis knowledge that the OpenAPI description cannot express."""
 
 from itertools import count
 from typing import Any, Final
@@ -16,7 +16,7 @@ _numbers: Final = count(1)
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, object]) -> None:
-    """Make right idempotency keys different, as those of different requests have to be."""
+    """Make valid idempotency keys unique, as different requests require."""
     is_right = case.meta is not None and case.meta.generation.mode.is_positive
     if is_right and "Idempotency-Key" in case.headers:
         case.headers["Idempotency-Key"] = f"{next(_numbers)} {case.headers['Idempotency-Key']}"[:255].strip()
@@ -24,13 +24,13 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, object]
 
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
-    """Keep every failure but refusals of right requests for the state alone, and what erasure leaves behind."""
+    """Keep every failure except state conflicts of valid requests, and the remains of erasure."""
     if isinstance(failure, RejectedPositiveData) and response.status_code == 422:
         return not all(
             _is_of_the_state(error["pointer"], error["code"]) for error in response.json()["errors"]
         )
     if isinstance(failure, UseAfterFree) and case.path.startswith("/scoring/v1/identities"):
-        # An erased identity is still there, without a person; `If-None-Match: *` asks whether anything is.
+        # An erased identity still exists, without a person; `If-None-Match: *` tests for existence.
         return response.status_code != 304 and response.json().get("status") != "REDACTED"
     return True
 

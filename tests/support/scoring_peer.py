@@ -1,4 +1,4 @@
-"""A peer for the client: the interface on a real socket over a service in memory, with faults that a test orders."""
+"""A peer for the client: the interface on a real socket over a service in memory, with faults injected by a test."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ VERDICT: Final = {
 
 @dataclass(frozen=True)
 class Seen:
-    """A request as it came."""
+    """A received request."""
 
     method: str
     path: str
@@ -49,7 +49,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Lost:
-    """The connection is closed in the middle of the answer; `done` says whether the request is carried out before."""
+    """Close the connection in the middle of the answer; with `done` the request is carried out first."""
 
     done: bool
 
@@ -59,20 +59,20 @@ class Cut(Exception):
 
 
 class Peer(FakeService):
-    """The service in memory, what it was asked, and what it does to the next requests.
+    """The service in memory, its received requests, and faults for the next requests.
 
     Parameters
     ----------
     faults : deque of Response or Lost
-        What happens to the next requests instead of, or after, what they ask for.
+        Faults of the next requests, instead of or after carrying them out.
     connections : set of int
-        The ports that requests came from.
+        Source ports of the requests.
     polls : int
-        How often a verification is still pending when it is read.
+        Number of reads for which a verification stays pending.
     poll_headers : dict
-        Further headers of these answers.
+        Additional headers of answers.
     changes : list of mapping
-        Members that replace those of the next answers.
+        Replacement members for the next answers.
     """
 
     def __init__(self, url: str = "") -> None:
@@ -97,7 +97,7 @@ class Peer(FakeService):
         return [to_text(resource) for _, resource in self.kept if resource is not None]
 
     def deactivate(self, webhook: str) -> None:
-        """Change a webhook without the client."""
+        """Change a webhook outside the client."""
         resource = from_text(webhook)
         assert resource is not None
         caller = self.callers[CLIENT_ID, API_KEY]
@@ -106,7 +106,7 @@ class Peer(FakeService):
 
 @dataclass
 class Server:
-    """Records every request to a peer and does to it what the next fault says."""
+    """Records every request to a peer and applies the next fault."""
 
     peer: Peer = field(default_factory=Peer)
 
@@ -193,7 +193,7 @@ def running_peer() -> Iterator[Server]:
 
 @dataclass
 class Time:
-    """A clock that only moves when a client sleeps, and what was slept."""
+    """A clock that only moves when a client sleeps, and the durations slept."""
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)
@@ -203,11 +203,11 @@ class Time:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Move on."""
+        """Advance the clock."""
         if seconds:
             self.slept.append(seconds)
             self.now += seconds
 
     async def sleep_async(self, seconds: float) -> None:
-        """Move on."""
+        """Advance the clock."""
         self.sleep(seconds)

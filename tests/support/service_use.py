@@ -1,4 +1,4 @@
-"""The service without HTTP, over a real store and a real bundle, as tests of its operations use it."""
+"""The service without HTTP, over a real store and a real bundle, for tests of its operations."""
 
 import asyncio
 import sqlite3
@@ -55,28 +55,28 @@ MASTERS: Final = Keyring(KeyEncryptionKey(bytes(range(32))))
 
 
 class SetClock:
-    """A clock that stands where a test puts it, at so many microseconds."""
+    """A clock that a test sets, in microseconds."""
 
     def __init__(self, at: int = START) -> None:
         self.at = at
         self.asked: list[str | None] = []
 
     def now(self) -> int:
-        """Where it was put."""
+        """The set instant."""
         return self.at
 
     def event(self, reference: str | None) -> int:
-        """Where it was put; who asked is noted."""
+        """The set instant; records the caller."""
         self.asked.append(reference)
         return self.at
 
     def advance(self, seconds: float) -> None:
-        """Put it forward."""
+        """Advance the clock."""
         self.at += round(seconds * SECOND)
 
 
 class HeldStore:
-    """A store that counts. Its transactions wait at a gate before they begin, and fail with an error of a test."""
+    """A store that counts calls. Its transactions first wait at a gate, and can fail with an error set by a test."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -173,7 +173,7 @@ def micros(time: datetime) -> int:
 
 @dataclass(frozen=True)
 class World:
-    """A service and all that a test wants to see of it."""
+    """A service and the internals that tests inspect."""
 
     url: str
     bundle: Path
@@ -184,17 +184,17 @@ class World:
 
     @property
     def queue(self) -> CommitQueue:
-        """Where all changes go through."""
+        """The queue of all changes."""
         return self.service.queue
 
     @property
     def pending(self) -> PendingWork:
-        """What finishes PENDING verifications; a test asks for its steps."""
+        """The finisher of PENDING verifications; a test calls its steps."""
         return self.service.pending
 
     @property
     def persons(self) -> Persons:
-        """Opens what was sealed."""
+        """Opens sealed values."""
         return Persons(Vault(MASTERS))
 
     async def client(self, history_scope: str | None = None) -> Caller:
@@ -232,7 +232,7 @@ class World:
         return Answer(Made.of(answer.resource), answer.pending, answer.replayed)
 
     async def verification(self, caller: Caller, resource: bytes) -> Made:
-        """A verification that its client reads."""
+        """Read a verification as its client."""
         return Made.of(await self.service.verifications.get(caller, resource))
 
     async def erase_signals(self, caller: Caller, resource: bytes) -> Made:
@@ -274,7 +274,7 @@ class World:
         return sorted((row for row in rows if row.client == caller.client), key=lambda row: row.sequence)
 
     async def event_types(self, caller: Caller, resource: bytes) -> list[str]:
-        """The types of the events of one thing."""
+        """Event types of one resource."""
         return [event.type for event in await self.events(caller) if event.resource == resource]
 
     async def link_rows(self) -> set[LinkRow]:
@@ -283,7 +283,7 @@ class World:
 
 
 class Owner(NamedTuple):
-    """Who changes something, where a test needs no client."""
+    """The caller of changes in tests that need no client."""
 
     history_scope: str
     client: int = 0
@@ -304,7 +304,7 @@ async def opened(
     work: bool = False,
     keyring: Callable[[], Keyring] = lambda: MASTERS,
 ) -> AsyncIterator[World]:
-    """Open a service over a database, one of several perhaps; with `work` its background tasks run."""
+    """Open a service, possibly one of several, over a database; with `work` its background tasks run."""
     clock = clock or SetClock()
     store = HeldStore(await open_store(url))
     try:
@@ -323,7 +323,7 @@ async def opened(
 
 
 def run_story(url: str, bundle: Path, story: Story[T], **options: Any) -> T:
-    """Open a service, do something with it and close it; see `opened`."""
+    """Open a service, run a story with it and close it; see `opened`."""
 
     async def run() -> T:
         async with opened(url, bundle, **options) as world:
@@ -358,7 +358,7 @@ def with_service(
 
 @dataclass(frozen=True)
 class Applicant:
-    """Somebody who applies: the body of an identity that is valid, and signals."""
+    """An applicant: the body of a valid identity, and signals."""
 
     identity: dict[str, Any]
     signals: dict[str, Any]
@@ -404,7 +404,7 @@ def _outcome(scorer: Scorer, body: Mapping[str, Any]) -> Outcome:
 
 
 def applicants(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[Applicant]:
-    """Persons that have nothing in common, and of whom without history and at `START` comes this outcome."""
+    """Unrelated persons who get this outcome at `START` without history."""
     return deepcopy(list(_applicants(bundle)[outcome]))
 
 
@@ -420,7 +420,7 @@ def _signals(bundle: Path) -> Mapping[Outcome, Sequence[dict[str, Any]]]:
 
 
 def signals_of(bundle: Path, outcome: Outcome = Outcome.PASSED) -> list[dict[str, Any]]:
-    """Signals of which alone, without history and at `START`, comes this outcome."""
+    """Signals that alone give this outcome at `START` without history."""
     return deepcopy(list(_signals(bundle)[outcome]))
 
 
@@ -431,7 +431,7 @@ def verification_body(
     subject: str | None = None,
     previous: bytes | None = None,
 ) -> dict[str, object]:
-    """The body of a verification; what is None is left out."""
+    """The body of a verification, without None values."""
     fields = {
         "identityId": None if identity is None else to_text(identity),
         "signals": signals,
@@ -449,7 +449,7 @@ def request_of(
 
 
 def deciding_about_signals(bundle: Path) -> Policy:
-    """A policy under which signals alone, which lack all that the model knows of persons, come to every outcome."""
+    """A policy under which signals alone, without values of a person, reach every outcome."""
     scorer = _load(bundle)
     records = [{"signals": body["signals"], "eventTime": rfc3339(START)} for body in _invented(8)[:400]]
     scores = sorted(scorer.score(record).score for record in records)
@@ -465,14 +465,14 @@ def save_under(bundle: Bundle, out: Path, policy: Policy) -> Path:
 
 
 async def table(url: str, kind: type[R]) -> list[R]:
-    """All rows of a kind, past the store."""
+    """All rows of a kind, read directly from the database."""
     columns = ", ".join(kind._fields)
     name = next(name for known, name in TABLES.items() if known is kind)
     return [cast("R", kind._make(row)) for row in await select(url, f"SELECT {columns} FROM {name}")]
 
 
 async def select(url: str, statement: str) -> list[tuple[Any, ...]]:
-    """Run a statement past the store; returns its rows."""
+    """Run a statement directly on the database; return its rows."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(file_of(url), isolation_level=None)) as connection:
             return connection.execute(statement).fetchall()
@@ -484,7 +484,7 @@ async def select(url: str, statement: str) -> list[tuple[Any, ...]]:
 
 
 def blob(url: str, value: bytes) -> str:
-    """Bytes as a statement of this database writes them."""
+    """A literal of bytes in the SQL of this database."""
     return f"x'{value.hex()}'" if url.startswith("sqlite") else f"'\\x{value.hex()}'::bytea"
 
 
@@ -494,7 +494,7 @@ def file_of(url: str) -> Path:
 
 
 async def blocked(world: World) -> "asyncio.Future[Done[str]]":
-    """Close the gate behind a change that is under way: all that comes now waits."""
+    """Close the gate behind a change that is under way: all later changes wait."""
 
     async def nothing(transaction: Transaction) -> Done[str]:
         return Done("", b"")
@@ -507,7 +507,7 @@ async def blocked(world: World) -> "asyncio.Future[Done[str]]":
 
 
 async def together(world: World, *works: Awaitable[object]) -> list[Any]:
-    """Let several wait for the same transaction; what came of each."""
+    """Let several changes wait for the same transaction; return the result of each."""
     first = await blocked(world)
     tasks = []
     for work in works:
@@ -522,7 +522,7 @@ async def together(world: World, *works: Awaitable[object]) -> list[Any]:
 
 
 async def eventually(condition: Callable[[], Awaitable[bool]] | Callable[[], bool]) -> None:
-    """Wait until something is so; the test's own time limit is the only one."""
+    """Wait until a condition holds; only the test's own time limit applies."""
     while True:
         found = condition()
         if found if isinstance(found, bool) else await found:

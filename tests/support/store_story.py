@@ -1,4 +1,4 @@
-"""What a test does with a store: open it, write rows, look at what is kept."""
+"""Helpers for tests of a store: open it, write rows, read stored rows."""
 
 import asyncio
 import inspect
@@ -14,7 +14,7 @@ Story = Callable[[Store], Awaitable[T]]
 
 
 def run_story(url: str, story: Story[T], **options: Any) -> T:
-    """Open a store, do something with it and close it; see `open_store`."""
+    """Open a store, run a story with it and close it; see `open_store`."""
 
     async def run() -> T:
         store = await open_store(url, **options)
@@ -27,7 +27,7 @@ def run_story(url: str, story: Story[T], **options: Any) -> T:
 
 
 def as_test(run: Callable[..., None], story: Callable[..., Any], *fixtures: str) -> Callable[..., None]:
-    """Make a test that gets fixtures by name, and the parameters of a story but the first."""
+    """Make a test that takes fixtures by name and the parameters of a story except the first."""
     own = list(inspect.signature(story).parameters.values())[1:]
     test = wraps(story)(run)
     taken = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in fixtures]
@@ -54,12 +54,12 @@ async def write(store: Store, *rows: Row) -> None:
 
 
 def write_to(url: str, *rows: Row) -> None:
-    """Insert rows of any kinds into a database that nobody has open here."""
+    """Insert rows of any kinds into a database that this process has not opened."""
     run_story(url, lambda store: write(store, *rows))
 
 
 async def kept(store: Store, resource: bytes) -> DeliveryRow:
-    """A delivery as it is."""
+    """The current row of a delivery."""
     async with store.reading() as reader:
         found = await reader.delivery(resource)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Rows to store: everything has a value, so that a test says only what it is about."""
+"""Rows to store, with a default for every value, so that a test states only the relevant ones."""
 
 import os
 import struct
@@ -21,18 +21,18 @@ _numbers = count(1)
 
 
 def new_id() -> bytes:
-    """16 bytes that grow."""
+    """16 increasing bytes."""
     return next(_numbers).to_bytes(8, "big") + os.urandom(8)
 
 
 def broken(value: bytes | None) -> bytes:
-    """The same bytes but for one bit: a byte that is put in the place of another may be equal by chance."""
+    """The same bytes with one bit flipped: a replaced byte could be equal by chance."""
     assert value
     return value[:-1] + bytes([value[-1] ^ 1])
 
 
 def packed(*labels: tuple[int, int]) -> bytes:
-    """Labels of a link: instants and what they say."""
+    """Labels of a link: instants and values."""
     return b"".join(struct.pack("<qb", *label) for label in labels)
 
 
@@ -101,7 +101,7 @@ def pending_row(**changes: Any) -> VerificationRow:
 
 
 def event_row(**changes: Any) -> EventRow:
-    """An event that waits for its webhooks."""
+    """An event waiting for its webhooks."""
     row = EventRow(new_id(), 1, next(_numbers), "identity.created", new_id(), 10, "{}", 1)
     return row._replace(**changes)
 
@@ -129,12 +129,12 @@ def webhook_row(**changes: Any) -> WebhookRow:
 
 
 def delivery_row(**changes: Any) -> DeliveryRow:
-    """A delivery that waits and was never attempted."""
+    """A waiting delivery without an attempt."""
     row = DeliveryRow(new_id(), new_id(), new_id(), 1, "WAITING", 0, 10, None, 10, None, None, None)
     return row._replace(**changes)
 
 
 def idempotency_row(**changes: Any) -> IdempotencyRow:
-    """What a POST was answered."""
+    """The stored answer of a POST."""
     row = IdempotencyRow(os.urandom(32), 1, 201, new_id(), os.urandom(32), None, 10)
     return row._replace(**changes)

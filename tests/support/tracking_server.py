@@ -24,7 +24,7 @@ README: Final = Path(__file__).parents[2] / "README.md"
 
 @dataclass(frozen=True)
 class TrackingServer:
-    """A server that was started; it may not answer yet. `log` is its standard output and error."""
+    """A started server, which may not answer yet. `log` is its standard output and error."""
 
     process: "subprocess.Popen[bytes]"
     port: int
@@ -61,7 +61,7 @@ def command(port: int) -> list[str]:
 
 @contextmanager
 def tracking_server(folder: Path) -> Iterator[TrackingServer]:
-    """Start a server whose files are in a folder without waiting for it; killed at the end."""
+    """Start a server with its files in a folder, without waiting; kill it at the end."""
     port = free_port()
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     log = folder / "server.log"
@@ -78,21 +78,21 @@ def tracking_server(folder: Path) -> Iterator[TrackingServer]:
         yield TrackingServer(process, port, log)
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # the program that was started and its children
+            os.killpg(process.pid, signal.SIGKILL)  # the started program and its children
         process.wait()
 
 
 class Relay(ThreadingHTTPServer):
-    """Forwards requests to a server until a limit; the next request fails, and all after it.
+    """Forwards requests to a server up to a limit; all later requests fail.
 
     Parameters
     ----------
     limit : int
-        Number of requests that are forwarded and answered; may be changed.
+        Number of requests to forward and answer; may be changed.
     lost : bool
-        Whether the first request over the limit is forwarded and only its response is lost.
+        True to forward the first request over the limit and lose only its response.
     silent : bool
-        Whether connections stay open without a response over the limit.
+        True to keep connections over the limit open without a response.
     """
 
     daemon_threads = True
@@ -121,7 +121,7 @@ class Relay(ThreadingHTTPServer):
         self.over.clear()
 
     def take(self) -> int:
-        """Count a request; by how many it exceeds the limit."""
+        """Count a request; return the excess over the limit."""
         with self._lock:
             self._count += 1
             excess = self._count - self.limit
@@ -131,7 +131,7 @@ class Relay(ThreadingHTTPServer):
 
 
 class _Request(BaseHTTPRequestHandler):
-    """One request over a connection of its own."""
+    """Forward one request over a new connection."""
 
     server: Relay
 

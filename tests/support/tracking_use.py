@@ -1,4 +1,4 @@
-"""Records of runs for tests of tracking, and what a store has of them."""
+"""Records of runs for tests of tracking, and checks of the tracking store."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Receivers of webhooks on this machine: one that checks signatures by the public library, and some that do harm."""
+"""Receivers of webhooks on this machine: one that checks signatures with the public library, and harmful ones."""
 
 import json
 import socketserver
@@ -19,19 +19,19 @@ Answer = Callable[["Connection"], None]
 
 @dataclass(frozen=True)
 class Taken:
-    """An attempt that came in; its headers are by name in lower case."""
+    """A received attempt; its headers are by lower-case name."""
 
     headers: Mapping[str, str]
     body: bytes
 
     @property
     def id(self) -> str:
-        """Which delivery it is of."""
+        """The delivery of the attempt."""
         return self.headers["webhook-id"]
 
     @property
     def timestamp(self) -> int:
-        """When it was made, in seconds."""
+        """Time of the attempt, in seconds."""
         return int(self.headers["webhook-timestamp"])
 
     @property
@@ -45,9 +45,9 @@ class Taken:
 
 
 class Receiver(ThreadingHTTPServer):
-    """Takes attempts and answers them; `answers` gives the status of the one that came at a place, from 0.
+    """Receives attempts and answers them; `answers` maps the index of an attempt, from 0, to its status.
 
-    While `open` is cleared, attempts are taken and none is answered.
+    While `open` is cleared, attempts are received but not answered.
     """
 
     daemon_threads = True
@@ -63,11 +63,11 @@ class Receiver(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it takes them."""
+        """URL of the receiver."""
         return f"http://127.0.0.1:{self.server_port}/hook"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of senders that are gone: tests kill them."""
+        """Log nothing about lost senders: tests kill them."""
 
 
 class _Exchange(BaseHTTPRequestHandler):
@@ -75,7 +75,7 @@ class _Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        """Take one attempt."""
+        """Receive one attempt."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with self.server.lock:
             place = len(self.server.taken)
@@ -87,16 +87,16 @@ class _Exchange(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class calls it
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Connection(socketserver.StreamRequestHandler):
-    """A connection of a sender, with what it may be answered."""
+    """A connection of a sender."""
 
     server: "RoughReceiver"
 
     def handle(self) -> None:
-        """Take requests and answer each, until the sender has enough."""
+        """Answer each request until the sender disconnects."""
         with suppress(OSError):
             while (length := self._head()) is not None:
                 self.rfile.read(length)
@@ -110,7 +110,7 @@ class Connection(socketserver.StreamRequestHandler):
             self.wfile.write(part)
 
     def stand_still(self, seconds: float) -> bool:
-        """Wait; False when the receiver is to end."""
+        """Wait; return False when the receiver must end."""
         return not self.server.ending.wait(seconds)
 
     def _head(self) -> int | None:
@@ -124,7 +124,7 @@ class Connection(socketserver.StreamRequestHandler):
 
 
 class RoughReceiver(socketserver.ThreadingTCPServer):
-    """Counts attempts that came, and those whose answer it ended."""
+    """Counts received attempts, and completed answers."""
 
     daemon_threads = True
     block_on_close = False
@@ -139,21 +139,21 @@ class RoughReceiver(socketserver.ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """Where it takes them."""
+        """URL of the receiver."""
         return f"http://127.0.0.1:{self.server_address[1]}/hook"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: senders hang up."""
+        """Log nothing: senders hang up."""
 
 
 def hang(connection: Connection) -> None:
-    """Say nothing."""
+    """Never answer."""
     while connection.stand_still(60):
         pass
 
 
 def trickle(connection: Connection) -> None:
-    """Say that all is well, and go on saying it."""
+    """Answer with success and an endless body."""
     connection.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
     while connection.stand_still(0.2):
         connection.write(b".")
@@ -167,19 +167,19 @@ def flood(connection: Connection) -> None:
 
 
 def redirect(url: str) -> Answer:
-    """Send elsewhere."""
+    """Redirect."""
     head = f"HTTP/1.1 302 Found\r\nLocation: {url}\r\nContent-Length: 0\r\n\r\n".encode()
     return lambda connection: connection.write(head)
 
 
 def refuse(connection: Connection) -> None:
-    """Be broken, and say so."""
+    """Answer with a server error."""
     connection.write(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 6\r\n\r\nbroken")
 
 
 @contextmanager
 def _in_thread(server: socketserver.BaseServer, end: Callable[[], None]) -> Iterator[None]:
-    """Serve as long as the context; `end` lets what hangs go on."""
+    """Serve until the context ends; `end` releases hanging answers."""
     with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -193,7 +193,7 @@ def _in_thread(server: socketserver.BaseServer, end: Callable[[], None]) -> Iter
 
 @contextmanager
 def receiving(answers: Callable[[int], int] = lambda _: 200) -> Iterator[Receiver]:
-    """A receiver that listens as long as the context."""
+    """A receiver that listens until the context ends."""
     receiver = Receiver(answers)
     with _in_thread(receiver, receiver.open.set):
         yield receiver
@@ -201,7 +201,7 @@ def receiving(answers: Callable[[int], int] = lambda _: 200) -> Iterator[Receive
 
 @contextmanager
 def rough(answer: Answer) -> Iterator[RoughReceiver]:
-    """A harmful receiver that listens as long as the context."""
+    """A harmful receiver that listens until the context ends."""
     receiver = RoughReceiver(answer)
     with _in_thread(receiver, receiver.ending.set):
         yield receiver

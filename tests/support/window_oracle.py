@@ -54,7 +54,7 @@ def by_definition(past: Sequence[Event], at: int, spec: WindowSpec) -> Counts:
 
 
 def _seen(past: Sequence[Event], before: int, length: int, cap: int) -> list[Event]:
-    """What a window of this length sees: the latest up to the cap, and all of the instant of the last of them."""
+    """Records in a window of this length: the latest up to the cap, with all ties of the last one."""
     inside = sorted(
         (event for event in past if before - length <= event.time < before), key=lambda event: -event.time
     )
@@ -91,13 +91,13 @@ def _variance(some: Sequence[int]) -> float:
 
 
 def _is_fraud(reported: Reports, at: int) -> bool:
-    """Whether the latest label that counted before says fraud; of labels of one instant, the one reported last."""
+    """Return True if the latest label known before is fraud; of labels of one instant, the last reported counts."""
     known = [(instant, order, fraud) for order, (instant, fraud) in enumerate(reported) if instant < at]
     return bool(known) and max(known)[2]
 
 
 def past_of(events: Sequence[Event]) -> list[tuple[Any, ...]]:
-    """The same past as a store gives it: labels packed, the latest first."""
+    """The same past as a store returns it: packed labels, latest first."""
     return [
         (e.time, e.person, b"".join(pack_label(t, fraud=f) for t, f in e.reported) or None, *e.amounts)
         for e in sorted(events, key=lambda event: -event.time)

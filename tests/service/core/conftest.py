@@ -1,4 +1,4 @@
-"""The bundle of the service's core: one that also decides differently about signals alone."""
+"""The bundle of the core tests, under which signals alone get different outcomes."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from service_use import World, deciding_about_signals, opened, save_under
 
 @pytest.fixture(scope="session")
 def sealed(sealed: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a bundle under which signals alone come to every outcome. Never to be changed: copy it."""
+    """The directory of a bundle under which signals alone reach every outcome. Do not change it: copy it."""
 
     def make(out: Path) -> None:
         training: Training = request.getfixturevalue("training")

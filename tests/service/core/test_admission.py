@@ -1,4 +1,4 @@
-"""Admission by estimated wait: who is refused at arrival, and when to come back."""
+"""Admission by estimated wait: which requests are refused on arrival, and their `Retry-After`."""
 
 import pytest
 
@@ -9,7 +9,7 @@ FLOODING, OTHER = 1, 2
 
 
 def fill(admission: Admission, client: int, *, now: float = 0.0) -> int:
-    """Send requests until one is refused; how many were admitted."""
+    """Send requests until one is refused; return the number admitted."""
     count = 0
     while True:
         try:
@@ -30,7 +30,7 @@ def test_requests_are_refused_whose_estimated_wait_is_too_long() -> None:
 
 
 def test_a_flood_refuses_nobody_else() -> None:
-    """In round robin another client's requests have as many of the flood before them as it has itself."""
+    """In round robin each request of another client waits for at most one request of the flood."""
     admission = Admission(most=10_000, wait_seconds=1.0)
     for _ in range(100):
         admission.measured(0.32, 32, full=True)
@@ -39,21 +39,21 @@ def test_a_flood_refuses_nobody_else() -> None:
 
 
 def test_no_more_may_be_ahead_than_the_limit() -> None:
-    """However fast they are; the places are shared among the clients too."""
+    """The queue length is limited at any speed, and its places are shared among clients."""
     admission = Admission(most=10, wait_seconds=1e9)
     assert fill(admission, FLOODING) == 10
     assert fill(admission, OTHER) == 4
 
 
 def test_somebody_is_always_admitted() -> None:
-    """An estimate that is too long for a single request would never be corrected."""
+    """A single request is always admitted, because otherwise a too long estimate would never be corrected."""
     admission = Admission(most=10, wait_seconds=1.0)
     admission.measured(1e9, 1, full=True)
     assert fill(admission, FLOODING) == 1
 
 
 def test_who_waits_too_long_already_sends_no_more() -> None:
-    """The oldest request of a client shows that its scope is slower than the estimate; others are not concerned."""
+    """The oldest request of a client shows that its scope is slower than the estimate; others are not affected."""
     admission = Admission(most=10, wait_seconds=1.0)
     admission.enter(FLOODING, waited=1.0, now=0.0)
     with pytest.raises(Overloaded):

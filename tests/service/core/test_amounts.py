@@ -1,4 +1,4 @@
-"""A history that sums an amount: who sees which sums, and what of an amount is kept."""
+"""A history that sums an amount: the sums that each record sees, and how amounts are stored."""
 
 import math
 
@@ -16,7 +16,7 @@ DEVICE = {"deviceId": "d"}
 async def paid(
     world: World, caller: Caller, amount: float | None, *, subject: str | None = None
 ) -> dict[str, float]:
-    """The feature row of who comes with a device and an amount."""
+    """The feature row of a record with a device and an amount."""
     signals = DEVICE if amount is None else {**DEVICE, AMOUNT.signal: amount}
     return await world.features((await world.verify(caller, signals=signals, subject=subject)).resource.id)
 
@@ -28,7 +28,7 @@ def sums(row: dict[str, float], key: str = "device", span: str = "1h") -> tuple[
 
 @with_service(bundle="summing")
 async def test_sums_are_of_those_who_came_before(world: World) -> None:
-    """Each sees what the earlier ones had, in whole units, in the windows in which they are; none has no mean."""
+    """Each record sees the sums of earlier ones per window, in whole units; an empty window has no mean."""
     caller = await world.client()
     first = await paid(world, caller, 1.25)
     assert sums(first) == pytest.approx((0.0, math.nan), nan_ok=True)
@@ -44,7 +44,7 @@ async def test_sums_are_of_those_who_came_before(world: World) -> None:
 
 @with_service(bundle="summing")
 async def test_those_of_one_batch_see_the_amounts_of_each_other(world: World) -> None:
-    """Of 32 simultaneous payments the n-th sees n - 1 amounts, whosever others share the transaction."""
+    """The n-th of 32 simultaneous payments sees n - 1 amounts, whatever else shares the transaction."""
     one, other = await world.client(), await world.client()
     works = [
         world.verify(caller, signals={**DEVICE, AMOUNT.signal: amount})
@@ -92,7 +92,7 @@ async def test_delayed_windows_see_behind_a_hot_key(world: World) -> None:
 
 @with_service(bundle="summing")
 async def test_clients_of_a_history_scope_see_one_sum(world: World) -> None:
-    """What a client of the same history scope was paid counts, what another client was paid does not."""
+    """Amounts of a client in the same history scope count, those of another client do not."""
     first, second, other = await world.client("bank"), await world.client("bank"), await world.client()
     rows = [await paid(world, caller, 5.0) for caller in (first, second, other)]
     assert [sums(row)[0] for row in rows] == [0.0, 5.0, 0.0]
@@ -112,7 +112,7 @@ async def test_the_amount_of_what_is_finished_later_counts_from_then(world: Worl
 
 @with_service(bundle="summing")
 async def test_privacy_erasure_changes_nobody_elses_sums(world: World) -> None:
-    """Amounts of who was erased stay in the sums of those who share a link, after a restart too."""
+    """Amounts of an erased person stay in the sums of linked records, also after a restart."""
     caller = await world.client()
     person = applicants(world.bundle)[0]
     identity = await world.identity(caller, person.identity)

@@ -1,7 +1,7 @@
-"""Nothing leaks: canaries in every field are found in no log, event, error text or representation, nor in the database.
+"""Nothing leaks: no log, event, error text, representation or database contains a canary of any field.
 
-Webhooks' destinations without their queries are not of persons: they may stand in their own column, where finding
-them shows that the search is not blind, and nowhere else.
+Webhook destinations without their queries are not personal: they may occur only in their own column, where finding
+them shows that the search works.
 """
 
 import base64
@@ -124,29 +124,29 @@ PERSONAL: Final = {
 
 @dataclass
 class Heard:
-    """What anybody but the client itself can read: texts by where they were found."""
+    """Texts readable by others than the client, by where they were found."""
 
     texts: list[str] = field(default_factory=list)
 
     def error(self, error: BaseException) -> None:
-        """Keep all that an error says, and what led to it."""
+        """Keep all texts of an error and of its causes."""
         self.texts += [repr(error), *traceback.format_exception(error)]
 
     def log(self, records: list[logging.LogRecord]) -> None:
-        """Keep log records, with everything that hangs on them."""
+        """Keep log records with everything attached to them."""
         for record in records:
             self.texts += [record.getMessage(), repr(vars(record)), record.exc_text or ""]
             if record.exc_info and record.exc_info[1] is not None:
                 self.error(record.exc_info[1])
 
     def check(self, needles: set[bytes]) -> None:
-        """Refuse any canary."""
+        """Fail on any canary."""
         reported = "\n".join(self.texts).encode("utf-8", "surrogatepass")
         assert [needle for needle in needles if needle in reported] == []
 
 
 async def refused(heard: Heard, call: Callable[[], Awaitable[object]]) -> None:
-    """Ask for something that is refused, and keep what was said."""
+    """Send a request that is refused, and keep the texts of its error."""
     with pytest.raises((RequestError, NotReplayable, Unreadable, ValueError)) as caught:
         await call()
     heard.error(caught.value)
@@ -165,7 +165,7 @@ def malformed() -> Iterator[dict[str, object]]:
 
 
 async def errors(world: World, caller: Caller, heard: Heard) -> None:
-    """All ways in which the core refuses something, with canaries in it."""
+    """All refusals of the core, with canaries in the requests."""
     service = world.service
     for body in malformed():
         await refused(heard, lambda body=body: service.identities.create(caller, body, None))  # type: ignore[misc]
@@ -196,7 +196,7 @@ async def errors(world: World, caller: Caller, heard: Heard) -> None:
 
 
 async def faults(world: World, caller: Caller, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """Errors that nobody expected, whose texts hold what a person sent; the id of what is PENDING after one."""
+    """Unexpected errors whose texts contain personal data; return the id of a PENDING verification after one."""
 
     def broken(*_: object) -> Any:
         raise ValueError("canary-fault", dict(SIGNALS))
@@ -274,7 +274,7 @@ async def search(world: World, postgres: Databases | None, since: str) -> None:
 
 
 async def used(world: World, caller: Caller, heard: Heard, bundle: Path) -> tuple[bytes, list[bytes]]:
-    """All that succeeds: an identity, verifications that were scored and one that waits, labels, replays."""
+    """All successful operations: an identity, scored and waiting verifications, labels, replays."""
     service = world.service
     once = request_of(KEY, PERSON, "POST /identities")
     identity = await service.identities.create(caller, PERSON, once)

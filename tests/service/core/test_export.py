@@ -1,4 +1,4 @@
-"""What was scored as records of a file: everything that a client sent, its labels, and nobody who was erased."""
+"""Export of scored records: everything that a client sent, its labels, and no erased person."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def nested(record: dict[str, Any]) -> dict[str, Any]:
 
 @with_service
 async def test_a_record_is_what_was_sent(world: World) -> None:
-    """Identity, signals that nobody uses too, reference and instant: parsed again it has the values of the body."""
+    """An exported record parses to the values of the body: identity, all signals, reference and instant."""
     schema = Scorer.load(world.bundle).contents.schema
     caller = await world.client()
     person = applicants(world.bundle, Outcome.STEPPED_UP)[0]
@@ -59,7 +59,7 @@ async def test_a_record_is_what_was_sent(world: World) -> None:
 
 @with_service
 async def test_a_record_has_the_label_that_was_reported_last(world: World) -> None:
-    """With since when it was known and when it was reported; none where nothing was reported or all was withdrawn."""
+    """A label has its known and reported times; there is none if never reported or withdrawn."""
     caller = await world.client()
     one, two, three, four = [
         (await world.verify(caller, signals={"deviceId": f"{number}"})).resource.id for number in range(4)
@@ -88,7 +88,7 @@ async def test_a_record_has_the_label_that_was_reported_last(world: World) -> No
 async def test_records_are_those_of_one_client_in_the_order_of_their_events(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Page by page, whole, with instants that meet at the end of a page; other clients are not among them."""
+    """Pages cover all records of only one client, also when equal instants meet at the end of a page."""
     monkeypatch.setattr(export, "_PAGE", 3)
     caller, mate = await world.client("bank"), await world.client("bank")
     made = []
@@ -105,7 +105,7 @@ async def test_records_are_those_of_one_client_in_the_order_of_their_events(
 
 @with_service
 async def test_privacy_whoever_was_erased_is_left_out(world: World) -> None:
-    """All of an erased person, and nothing of anybody else; nor is what was not completed a record."""
+    """The export omits all records of erased persons and all uncompleted verifications, and no others."""
     caller = await world.client()
     persons, alone = applicants(world.bundle)[:2], signals_of(world.bundle)
     gone, kept = [await world.identity(caller, one.identity) for one in persons]

@@ -1,4 +1,4 @@
-"""What is old goes, and nothing that anybody still sees."""
+"""Housekeeping deletes expired rows and nothing that is still visible."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def longest(world: World) -> int:
 
 
 async def counted(world: World, walk: bool) -> list[str]:
-    """What a new client's records see of one another, before and after the first leaves the longest window."""
+    """Features of a new client's records, before and after the first leaves the longest window."""
     caller = await world.client()
     seen = []
     await world.verify(caller, signals={"deviceId": "d"})
@@ -34,7 +34,7 @@ async def counted(world: World, walk: bool) -> list[str]:
 
 
 async def test_links_old_events_go_and_nobody_sees_it(world: World) -> None:
-    """Whoever is scored after a walk gets the features of one who is scored without; the rows are gone."""
+    """Housekeeping deletes rows without changing the features of later records."""
     plain = await counted(world, walk=False)
     before = len(await world.link_rows())
     assert await counted(world, walk=True) == plain
@@ -46,7 +46,7 @@ async def test_links_old_events_go_and_nobody_sees_it(world: World) -> None:
 
 
 async def test_a_clock_that_was_set_back_does_not_say_that_the_history_is_whole(world: World) -> None:
-    """From when on the history is whole only grows."""
+    """The start of the complete history never moves back."""
     await world.service.housekeeping.walk()
     world.clock.at -= 10 * HOUR
     await world.service.housekeeping.walk()

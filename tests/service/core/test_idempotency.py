@@ -1,4 +1,4 @@
-"""The same POST twice: done once, answered twice, on one process and on two."""
+"""A repeated POST is carried out once and answered twice, on one process and on two."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -44,7 +44,7 @@ Call = Callable[[], Awaitable[Answer[Any]]]
 
 @with_service
 async def test_idempotency_a_verification_is_made_once_a_day(world: World) -> None:
-    """The same body gets the first answer again; after a day its key is as good as new, for another body too.
+    """The same body gets the first answer again; after a day the key can be used again, also for another body.
 
     A row holds status, id and keyed hashes: neither the key nor the body nor the answer.
     """
@@ -70,7 +70,7 @@ async def test_idempotency_a_verification_is_made_once_a_day(world: World) -> No
 
 @with_service
 async def test_idempotency_an_expired_key_is_used_again_by_one_of_many(world: World) -> None:
-    """Two processes use it at once: one makes it anew, the other gets the replay; others of a batch are made too."""
+    """Of two concurrent processes one creates the resource and the other replays it; other requests succeed too."""
     caller = await world.client()
     hook = request_of("k", HOOK, "POST /webhooks")
     async with opened(world.url, world.bundle, clock=world.clock) as other:
@@ -98,7 +98,7 @@ async def test_idempotency_an_expired_key_is_used_again_by_one_of_many(world: Wo
 
 @with_service
 async def test_idempotency_another_body_is_refused(world: World) -> None:
-    """Even one that breaks rules, or that the state forbids, gets the error of its key first."""
+    """The error of the key comes before rule violations and state conflicts."""
     caller = await world.client()
     incomplete = await world.identity(caller, {"firstName": "Ann"})
     await world.verify(caller, signals={"vpn": True}, key="k")
@@ -130,7 +130,7 @@ async def test_idempotency_a_key_is_of_one_client_and_one_operation(world: World
 
 @with_service
 async def test_idempotency_what_failed_may_be_asked_again(world: World) -> None:
-    """Only answers that are good are kept: a request that was refused is not answered for ever."""
+    """Only successful answers are stored: a refused request can be repeated."""
     caller = await world.client()
     identity = await world.identity(caller, {"firstName": "Ann"})
     body = verification_body(identity=identity)
@@ -148,7 +148,7 @@ async def test_idempotency_what_failed_may_be_asked_again(world: World) -> None:
 
 @with_service
 async def test_idempotency_under_way_is_a_conflict(world: World) -> None:
-    """While the first is not answered the second gets 409, whatever its body; afterwards it is replayed."""
+    """While the first request is in progress the second gets 409, whatever its body; afterwards it is replayed."""
     caller = await world.client()
     world.store.gate.clear()
     first = asyncio.ensure_future(world.verify(caller, signals={"vpn": True}, key="k"))
@@ -165,7 +165,7 @@ async def test_idempotency_under_way_is_a_conflict(world: World) -> None:
 
 @with_service(limits=QueueLimits(commit_seconds=0.2))
 async def test_idempotency_what_was_given_up_and_made_all_the_same_is_replayed(world: World) -> None:
-    """Who was refused for slowness and asks again gets what was made, not a second one."""
+    """A retry after a timeout gets the created resource, not a second one."""
     caller = await world.client()
     scoring, scored = world.service.scoring, asyncio.Event()
     jobs = scoring.jobs
@@ -221,7 +221,7 @@ async def test_idempotency_an_identity_is_made_once_and_replayed_as_it_is(world:
 
 @with_service
 async def test_idempotency_of_webhooks_shows_the_first_answer_again(world: World) -> None:
-    """Creation, rotation and test: with the secret that was shown, whatever became of the webhook since."""
+    """Creation, rotation and test are replayed with the shown secret, whatever happened to the webhook since."""
     caller, service = await world.client(), world.service
 
     def request(operation: str) -> Any:
@@ -250,7 +250,7 @@ async def test_idempotency_of_webhooks_shows_the_first_answer_again(world: World
 
 @with_service
 async def test_idempotency_an_answer_that_was_kept_opens_in_its_own_row_alone(world: World) -> None:
-    """Whoever writes to the database can't have one request answered with the secret of another's."""
+    """A change of the database cannot make one request return another's secret."""
     caller = await world.client()
     request = request_of("k", HOOK, "POST /webhooks")
     made = (await world.service.webhooks.create(caller, HOOK, request)).resource
@@ -267,7 +267,7 @@ async def test_idempotency_an_answer_that_was_kept_opens_in_its_own_row_alone(wo
 
 @with_service
 async def test_idempotency_what_forbids_it_now_did_not_forbid_it_then(world: World) -> None:
-    """A replay comes before conflicts and unknown ids that arose since."""
+    """A replay takes precedence over later conflicts and unknown ids."""
     caller = await world.client()
     identity = await world.identity(caller, applicants(world.bundle)[0].identity)
     made = await world.verify(caller, identity=identity, key="k")

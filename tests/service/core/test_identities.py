@@ -1,4 +1,4 @@
-"""Identities: what is made of a body, how it is kept, and how its person is erased."""
+"""Identities: creation from a body, storage, and erasure of the person."""
 
 import asyncio
 import json
@@ -65,7 +65,7 @@ def redacted(identity: bytes, at: int) -> Identity:
 async def test_identity_is_what_its_body_makes_it(
     world: World, changes: dict[str, object], status: str, reported: list[str]
 ) -> None:
-    """Status, times and events of a new identity, and that it is read back as it was answered."""
+    """A new identity has its status, times and events, and is read back as answered."""
     caller = await world.client()
     body = {**applicants(world.bundle)[0].identity, "externalId": "own", **changes}
     made = (await world.service.identities.create(caller, body, None)).resource
@@ -96,7 +96,7 @@ async def test_identity_that_breaks_rules_is_not_stored(world: World) -> None:
 
 @with_service
 async def test_identity_is_there_for_its_client_alone(world: World) -> None:
-    """Another client's id, of the same history scope too, and an unknown one are both not there."""
+    """Another client's id, even in the same history scope, and an unknown id are both not found."""
     caller, mate = await world.client("bank"), await world.client("bank")
     identity = await world.identity(caller, applicants(world.bundle)[0].identity)
     for who, what in ((mate, identity), (caller, ids.new_id(0))):
@@ -109,7 +109,7 @@ async def test_identity_is_there_for_its_client_alone(world: World) -> None:
 
 @with_service
 async def test_privacy_a_person_of_a_client_has_one_key(world: World) -> None:
-    """Identities of one person share a key, of other clients and other persons they do not."""
+    """Identities share a key exactly if person and client are the same."""
     caller, mate = await world.client("bank"), await world.client("bank")
     person, stranger = applicants(world.bundle)[:2]
     shouted = {**person.identity, "lastName": person.identity["lastName"].upper()}
@@ -155,7 +155,7 @@ async def test_privacy_erasure_takes_the_person_from_everything(world: World) ->
 
 @with_service
 async def test_privacy_erasure_touches_nobody_else(world: World) -> None:
-    """Other persons, the same person of another client, and what is only like them stay readable."""
+    """Other persons, similar persons and the same person at another client stay readable."""
     caller, mate = await world.client("bank"), await world.client("bank")
     person, stranger = applicants(world.bundle)[:2]
     mine = await world.identity(caller, person.identity)
@@ -174,7 +174,7 @@ async def test_privacy_erasure_touches_nobody_else(world: World) -> None:
 
 @with_service
 async def test_privacy_erasing_twice_answers_the_same(world: World) -> None:
-    """A second erasure, by another identity of the person too, changes nothing and writes no event."""
+    """A second erasure, also by another identity of the person, changes nothing and writes no event."""
     caller = await world.client()
     body = applicants(world.bundle)[0].identity
     first, second = await world.identity(caller, body), await world.identity(caller, body)
@@ -205,7 +205,7 @@ async def test_privacy_who_comes_back_after_erasure_is_new(world: World) -> None
 
 @with_service
 async def test_privacy_who_is_erased_while_a_verification_waits_is_not_verified(world: World) -> None:
-    """The identity is looked at once more under the lock, by whichever process it was erased."""
+    """The identity is checked again under the lock, so an erasure by any process counts."""
     caller = await world.client()
     first, second = [await world.identity(caller, one.identity) for one in applicants(world.bundle)[:2]]
     async with opened(world.url, world.bundle) as other:
@@ -227,7 +227,7 @@ async def test_privacy_who_is_erased_while_a_verification_waits_is_not_verified(
 
 @with_service
 async def test_privacy_erasing_the_signals_erases_the_person(world: World) -> None:
-    """By a verification: its signals, its subject, its row and every other one of the same person."""
+    """Erasure by a verification covers its signals, subject and row, and all others of the same person."""
     caller = await world.client()
     signals = signals_of(world.bundle)
     mine = [(await world.verify(caller, signals=one, subject="s")).resource for one in signals[:2]]
@@ -290,7 +290,7 @@ async def test_privacy_what_is_sealed_is_bound_to_its_row(world: World) -> None:
 
 @pytest.mark.parametrize("reference", [None, "", "a key", "ключ"])
 def test_privacy_an_idempotency_key_opens_in_its_row_alone(reference: str | None) -> None:
-    """What was sealed comes back, is not to be read in the row, and is nothing in another row."""
+    """A sealed value opens in its row, is not readable there, and does not open in another row."""
     row, other = pending_row(), pending_row()
     persons, (_, key) = Persons(Vault(MASTERS)), Vault(MASTERS).new_key(1, None, 0)
     sealed = seal_reference(key, row.id, reference)
@@ -303,7 +303,7 @@ def test_privacy_an_idempotency_key_opens_in_its_row_alone(reference: str | None
 
 @with_service
 async def test_privacy_an_unknown_master_key_is_unavailable_to_those_whom_it_concerns(world: World) -> None:
-    """While a process can't get at the newest master key, the persons under it wait, and nobody else does."""
+    """If a process cannot read the newest master key, only the persons under it wait."""
     caller = await world.client()
     person, other = [one.identity for one in applicants(world.bundle)[:2]]
     mine = await world.identity(caller, other)
@@ -320,7 +320,7 @@ async def test_privacy_an_unknown_master_key_is_unavailable_to_those_whom_it_con
             await call()
         assert caught.value.retry_after >= 1
     assert str((await world.service.identities.get(caller, mine)).dob) == other["dob"]
-    # It takes no key to destroy one.
+    # Destroying a key needs no key.
     assert (await world.service.identities.erase(caller, theirs)).first_name is None
     assert (await world.verification(caller, made.id)).subject_id is None
 

@@ -1,4 +1,4 @@
-"""No client learns anything from another's data: not from rows, scores and reasons, nor from times and events."""
+"""No client learns anything from another's data: rows, scores, reasons, times and events are independent."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ STEPS = 6
 
 @dataclass(frozen=True)
 class Seen:
-    """All that a client can find out about one of its verifications, and the row that decided."""
+    """Everything that a client sees of a verification, and its feature row."""
 
     row: bytes
     score: int | None
@@ -42,7 +42,7 @@ class Seen:
 
 
 async def seen(world: World, caller: Caller, resource: bytes) -> Seen:
-    """What there is to see of a verification."""
+    """The visible data of a verification."""
     found = await world.verification(caller, resource)
     stored = await world.row(resource)
     async with world.store.reading() as reader:
@@ -54,7 +54,7 @@ async def seen(world: World, caller: Caller, resource: bytes) -> Seen:
 
 
 async def traffic(world: World, caller: Caller, step: int) -> list[bytes]:
-    """One step of what everybody sends: a person with its device, and the same device under a reference."""
+    """One step of the common traffic: a person with a device, and the same device under a reference."""
     outcome = tuple(Outcome)[step % 3]
     person = applicants(world.bundle, outcome)[step // 3]
     identity = await world.identity(caller, person.identity)
@@ -74,7 +74,7 @@ async def labelled(world: World, verifications: Sequence[bytes]) -> None:
 
 
 async def lived(world: World, caller: Caller, others: Sequence[Caller]) -> list[Seen]:
-    """A client's traffic from the start of the clock, each step after that of the others."""
+    """A client's traffic from the start of the clock, interleaved with that of the others."""
     world.clock.at = START
     mine: list[bytes] = []
     for step in range(STEPS):
@@ -97,9 +97,9 @@ async def events_of(world: World, caller: Caller) -> list[tuple[int, str, list[s
 
 @with_service
 async def test_privacy_a_client_sees_the_same_with_and_without_others(world: World) -> None:
-    """Rows bit for bit, scores, reasons, times and events: alone, and beside one who sends all of it a minute before.
+    """Rows, scores, reasons, times and events equal bit for bit those without a client that sends the same earlier.
 
-    Of a client of the same history scope all of it is seen: so the traffic is one in which it could be seen.
+    A client of the same history scope sees all of it, so the traffic could reveal it.
     """
     one, other = await world.client(), await world.client()
     alone = await lived(world, one, [])
@@ -133,7 +133,7 @@ async def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(world:
 
 @with_service
 async def test_privacy_the_clock_of_another_moves_nobody(world: World) -> None:
-    """Events an hour ahead, of a process with a wrong clock, hold up those of their history scope and nobody else."""
+    """Events an hour ahead, from a wrong clock, delay only their own history scope."""
     caller, other = await world.client(), await world.client()
     pooled, mate = await world.client("bank"), await world.client("bank")
     signals = {"deviceId": "d"}
@@ -144,7 +144,7 @@ async def test_privacy_the_clock_of_another_moves_nobody(world: World) -> None:
     assert made.completed_at == START
     with pytest.raises(Unavailable) as caught:
         await world.verify(pooled, signals=signals)
-    assert caught.value.retry_after == 60  # the clock is an hour behind; asking again costs little
+    assert caught.value.retry_after == 60  # the clock is an hour behind; a retry is cheap
     world.clock.at += HOUR - 5 * SECOND
     found = (await world.verify(pooled, signals=signals)).resource
     assert found.completed_at == START + HOUR + 1
@@ -152,7 +152,7 @@ async def test_privacy_the_clock_of_another_moves_nobody(world: World) -> None:
 
 @pytest.mark.parametrize("pool", [None, "bank"])
 def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path, pool: str | None) -> None:
-    """Bit for bit what comes after somebody was erased is what would have come: of others, and of the erased too."""
+    """An erasure does not change later results by a bit, of others and of the erased person."""
 
     async def rows(world: World, *, erase: bool) -> list[Seen]:
         # A history scope of its own each time, so that the second time begins with nothing.
@@ -187,7 +187,7 @@ def test_privacy_erasure_changes_nobody_elses_rows(store_url: str, sealed: Path,
 
 @with_service
 async def test_privacy_processes_share_a_history_and_keep_clients_apart(world: World) -> None:
-    """Four clients over two processes at once: each one's rows are those of its own order, as if it were alone."""
+    """Four concurrent clients over two processes each get the rows that they would get alone."""
     callers = [await world.client() for _ in range(4)]
     async with opened(world.url, world.bundle, clock=world.clock) as other:
         answers = await asyncio.gather(

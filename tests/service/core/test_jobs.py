@@ -13,7 +13,7 @@ LATE: JobKind[Any, Any] = JobKind(doing="", run=CHANGE.run, late=CHANGE.run)
 def job(
     client: int, number: int, scope: str = "s", queued_at: float = 0.0, kind: JobKind[Any, Any] = CHANGE
 ) -> Job:
-    """What waits; nobody waits for its answer."""
+    """A waiting job without a reader of its answer."""
     answer: Any = None
     return Job(
         client=client,
@@ -35,7 +35,7 @@ def queue_of(*jobs: Job) -> FairQueue:
 
 
 def drained(queue: FairQueue, *scopes: str) -> list[Job]:
-    """All jobs of some scopes in the order in which they are taken."""
+    """All jobs of some scopes in the order of taking."""
     found = []
     while (one := queue.take(scopes or ("s",))) is not None:
         found.append(one)
@@ -55,7 +55,7 @@ def test_clients_take_turns_and_keep_their_order(clients: list[int]) -> None:
 
 
 def test_a_client_that_comes_late_waits_one_turn() -> None:
-    """Who was served goes behind those who were not."""
+    """A served client moves behind the unserved ones."""
     first, second, third, late = job(1, 0), job(1, 1), job(1, 2), job(2, 0)
     queue = queue_of(first, second, third)
     assert queue.take("s") is first
@@ -64,7 +64,7 @@ def test_a_client_that_comes_late_waits_one_turn() -> None:
 
 
 def test_other_scopes_are_left_alone() -> None:
-    """Jobs are taken of the scopes that are named; the turn of the others does not pass."""
+    """Jobs are taken only from the given scopes; the others keep their turn."""
     queue = queue_of(job(1, 0, "a"), other := job(2, 0, "b"), job(3, 0, "a"), job(4, 0, "c"))
     assert queue.scopes(10) == ["a", "b", "c"]
     assert queue.scopes(2) == ["a", "b"]
@@ -95,7 +95,7 @@ def test_late_jobs_are_removed_together() -> None:
 
 
 def test_how_long_the_oldest_of_a_client_and_of_all_has_waited() -> None:
-    """Nothing, where nothing waits."""
+    """An empty queue gives nothing."""
     queue = queue_of(job(1, 0, queued_at=5.0), job(1, 1, queued_at=6.0), job(2, 0, queued_at=4.0))
     assert [queue.waited(client, 7.0) for client in (1, 2, 9)] == [2.0, 3.0, 0.0]
     assert [one.longest_waited(7.0) for one in (queue, queue_of())] == [3.0, 0.0]

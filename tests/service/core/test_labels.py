@@ -1,4 +1,4 @@
-"""Labels reported after the fact: which are new, whom they reach, and from when they count."""
+"""Labels reported later: which are new, which records they reach, and from when they count."""
 
 import struct
 from collections.abc import Sequence
@@ -37,13 +37,13 @@ async def frauds_seen(world: World, caller: Caller) -> float:
 
 
 def labels_of(row: LinkRow) -> list[tuple[int, int]]:
-    """Instants and what is said, of a link row."""
+    """Instants and values of the labels of a link row."""
     return [(at, said) for at, said in struct.iter_unpack("<qb", row.labels or b"")]
 
 
 @with_service
 async def test_labels_count_from_their_telling(world: World) -> None:
-    """Known long ago or just now, a label is seen by what comes after it was reported and by nothing before."""
+    """A label affects only verifications after its report, whenever it became known."""
     caller = await world.client()
     first = await on_device(world, caller)
     world.clock.at += HOUR
@@ -105,7 +105,7 @@ async def test_labels_the_latest_decides(world: World) -> None:
     assert seen == [1, 0, 1, 0]
     rows = await table(world.url, LabelRow)
     assert [row.label for row in rows] == ["fraud", "withdrawn", "fraud", "genuine"]
-    # Of two that are reported at once the one reported last decides.
+    # Of two reported at one instant the last one decides.
     world.clock.at += 60_000_000
     await imported(world, [of(first, "genuine", START + 8), of(first, "fraud", START + 7)])
     world.clock.at += 60_000_000
@@ -114,7 +114,7 @@ async def test_labels_the_latest_decides(world: World) -> None:
 
 @with_service
 async def test_labels_of_an_identity_reach_all_its_verifications(world: World) -> None:
-    """Every completed one, and none of another identity of the same person."""
+    """A label of an identity reaches all its completed verifications, and none of another identity of the person."""
     caller = await world.client()
     body = applicants(world.bundle)[0].identity
     identity, twin = [await world.identity(caller, body) for _ in range(2)]
@@ -131,7 +131,7 @@ async def test_labels_of_an_identity_reach_all_its_verifications(world: World) -
 
 @with_service
 async def test_labels_of_what_is_not_there_are_unknown(world: World) -> None:
-    """No such thing, nothing completed, or erased: the id is returned, and the others are imported."""
+    """Unknown, uncompleted and erased ids are returned, and the other labels are imported."""
     caller = await world.client()
     nobody, nothing = ids.new_id(0), ids.new_id(1)
     bare = await world.identity(caller, applicants(world.bundle)[0].identity)
@@ -154,7 +154,7 @@ async def test_labels_of_what_is_not_there_are_unknown(world: World) -> None:
 
 @with_service
 async def test_labels_of_many_clients_are_reported_in_one_import(world: World) -> None:
-    """Whosever the verifications are, more than one transaction's worth too; nobody else's history changes."""
+    """Labels of several clients over several transactions change only their own histories."""
     callers = [await world.client() for _ in range(3)]
     lines = []
     for caller in callers[:2]:
@@ -166,7 +166,7 @@ async def test_labels_of_many_clients_are_reported_in_one_import(world: World) -
 
 @with_service
 async def test_labels_of_a_verification_without_links_are_kept(world: World) -> None:
-    """What nothing ties to others may be labelled all the same, to train on."""
+    """A verification without links can be labelled for training."""
     caller = await world.client()
     found = (await world.verify(caller, signals={"vpn": True})).resource
     assert isinstance(found.outcome, Outcome)

@@ -1,4 +1,4 @@
-"""A database of an older version after its migration: what was there is answered, and verdicts replay."""
+"""A migrated database of an older version returns its resources, and its verdicts replay."""
 
 import sqlite3
 from contextlib import closing
@@ -35,7 +35,7 @@ def put_back(path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_database_of_version_3_is_served_on(
     sqlite_url: str, sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Identities and verifications are as they were, history goes on, and a verdict replays to the same."""
+    """Identities and verifications are unchanged, the history continues, and a verdict replays equal."""
     person = applicants(sealed)[0]
 
     async def made(world: World) -> tuple[Caller, bytes, bytes]:

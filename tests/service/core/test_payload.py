@@ -1,4 +1,4 @@
-"""The stored payload of a verification: what is packed comes back."""
+"""The stored payload of a verification unpacks to what was packed."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +29,7 @@ def test_what_is_packed_comes_back(
 
 
 def test_removed_signals_are_known_as_removed() -> None:
-    """They are none that come back, and not the same as a request without any."""
+    """Removed signals do not come back, and differ from a request without signals."""
     packed = pack_stored(None, "s", b"row")
     assert unpack_payload(packed) == ({}, "s", b"row")
     assert signals_are_gone(packed)

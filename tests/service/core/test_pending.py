@@ -1,4 +1,4 @@
-"""Verifications that were taken and not scored: finished later, once, by whoever comes first, or given up."""
+"""Accepted but unscored verifications are finished later, once, by the first process, or given up."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ LATE = QueueLimits(scoring_seconds=-1.0)
 
 
 async def taken(url: str, sealed: Path, caller: Caller, *requests: dict[str, Any]) -> list[Made]:
-    """Let a service take requests that it has no time to score."""
+    """Let a service accept requests without time to score them."""
     async with opened(url, sealed, limits=LATE) as busy:
         answers = [await busy.verify(caller, **request) for request in requests]
     assert all(answer.pending for answer in answers)
@@ -44,7 +44,7 @@ async def taken(url: str, sealed: Path, caller: Caller, *requests: dict[str, Any
 
 
 async def status(world: World, caller: Caller, resource: bytes) -> VerificationStatus:
-    """How far a verification has come, as its client sees it."""
+    """Status of a verification, as its client sees it."""
     return (await world.verification(caller, resource)).status
 
 
@@ -66,7 +66,7 @@ class Broken:
 
 
 def test_verification_what_is_pending_is_finished_with_its_events(store_url: str, sealed: Path) -> None:
-    """Scored at the moment of the scoring, sent to webhooks then, and like any other from then on."""
+    """A finished verification has the time of its scoring, is sent to webhooks then, and is like any other."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -101,7 +101,7 @@ def test_verification_what_is_pending_is_finished_with_its_events(store_url: str
 
 
 def test_verification_until_it_is_scored_nobody_sees_it(store_url: str, sealed: Path) -> None:
-    """Only what is completed counts: the others' history begins with the scoring."""
+    """Only completed verifications count in the history, from their scoring on."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -138,7 +138,7 @@ def test_verification_what_is_pending_is_leased_by_one_of_two(store_url: str, se
 
 
 def test_verification_a_lease_keeps_others_away_until_it_is_over(store_url: str, sealed: Path) -> None:
-    """What a process took that then died is taken over after its lease, not before."""
+    """Rows leased by a dead process are taken over after the lease, not before."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -157,7 +157,7 @@ def test_verification_a_lease_keeps_others_away_until_it_is_over(store_url: str,
 
 
 def test_verification_none_is_scored_twice(store_url: str, sealed: Path) -> None:
-    """Who comes late, when another has finished the row, changes nothing, and what it saw of it is not seen twice."""
+    """A late process changes nothing in a row finished by another, and the event counts once."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -207,7 +207,7 @@ def test_verification_three_failures_are_an_error(
 
 
 def test_verification_a_first_attempt_that_failed_counts(store_url: str, sealed: Path) -> None:
-    """Who could not be scored while the client waited has two attempts left."""
+    """A verification that failed while the client waited has two attempts left."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -222,14 +222,14 @@ def test_verification_a_first_attempt_that_failed_counts(store_url: str, sealed:
 
 
 def test_verification_what_does_not_open_is_an_error_in_the_end(store_url: str, sealed: Path) -> None:
-    """A row whose bytes were changed is tried three times, and does not keep others from being finished."""
+    """A corrupted row is tried three times and does not delay others."""
 
     async def story(world: World) -> None:
         caller = await world.client()
         bad, good = await taken(
             store_url, sealed, caller, {"signals": {"vpn": True}}, {"signals": {"vpn": False}}
         )
-        # The oldest first: what fails comes before what does not.
+        # The oldest first: the failing row comes before the others.
         async with world.store.writing([]) as transaction:
             row = await world.row(bad.id)
             await transaction.settle([row._replace(payload=broken(row.payload))])
@@ -246,7 +246,7 @@ def test_verification_what_does_not_open_is_an_error_in_the_end(store_url: str, 
 def test_verification_signals_that_no_model_takes_are_an_error_in_the_end(
     store_url: str, sealed: Path
 ) -> None:
-    """A row for another model than this one is left to others twice, then it is an ERROR that keeps its signals."""
+    """A row for another model is left to other processes twice, then becomes an ERROR that keeps its signals."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -298,7 +298,7 @@ def test_verification_whoever_is_erased_meanwhile_is_an_error(store_url: str, se
 
 
 def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url: str, sealed: Path) -> None:
-    """A database that is away, a full queue and a clock that is behind say nothing about a verification."""
+    """An unavailable database, a full queue and a slow clock do not count as attempts."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -333,7 +333,7 @@ def test_verification_an_attempt_that_could_not_be_made_does_not_count(store_url
 
 
 def test_verification_what_ends_every_process_is_given_up(store_url: str, sealed: Path) -> None:
-    """A row that was leased again and again and never came to an end is an ERROR without another attempt."""
+    """A row that was leased repeatedly without a result becomes an ERROR without another attempt."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -351,7 +351,7 @@ def test_verification_what_ends_every_process_is_given_up(store_url: str, sealed
 def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait(
     store_url: str, sealed: Path
 ) -> None:
-    """One place in ten, also while the load lasts; all of them when no request waits any more."""
+    """PENDING rows get one place in ten under load, and all places when no request waits."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -383,7 +383,7 @@ def test_verification_pending_ones_get_a_tenth_of_the_places_while_requests_wait
 def test_verification_pending_ones_are_finished_by_a_service_that_is_open(
     store_url: str, sealed: Path
 ) -> None:
-    """Nobody has to ask: a service looks by itself, whosever request it was."""
+    """A service finishes PENDING rows of all clients by itself, without a request."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -400,7 +400,7 @@ def test_verification_pending_ones_are_finished_by_a_service_that_is_open(
 
 
 def test_verification_the_idempotency_key_of_a_pending_one_is_sealed(store_url: str, sealed: Path) -> None:
-    """The clock is asked with the key that the request had; in the database it does not stand in the clear."""
+    """The clock gets the request's idempotency key, which is not stored in the clear."""
 
     async def story(world: World) -> None:
         caller = await world.client()

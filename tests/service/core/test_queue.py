@@ -1,4 +1,4 @@
-"""Group commit: batches, order, and that every request is answered whatever becomes of it."""
+"""Group commit: batches, order, and an answer for every request."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ def set_fact(name: str) -> Change:
 
 
 def failing(error: Exception) -> Change:
-    """A change that writes something and fails then."""
+    """A change that writes and then fails."""
 
     async def change(transaction: Transaction) -> Done[str]:
         if not isinstance(error, NotFound):
@@ -53,7 +53,7 @@ def failing(error: Exception) -> Change:
 
 
 async def facts(world: World, *names: str) -> list[bool]:
-    """Which of some facts were written."""
+    """The facts that were written."""
     async with world.store.reading() as reader:
         return [await reader.fact(name) is not None for name in names]
 
@@ -61,7 +61,7 @@ async def facts(world: World, *names: str) -> list[bool]:
 def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_together(
     store_url: str, sealed: Path
 ) -> None:
-    """Requests of many are gathered: the first is alone, all that came meanwhile share one transaction."""
+    """Requests are batched: the first is alone, all that arrive meanwhile share one transaction."""
 
     async def story(world: World) -> None:
         changes = [world.queue.change(Owner(str(i % 3), i % 3), set_fact(f"f{i}")) for i in range(20)]
@@ -74,7 +74,7 @@ def test_what_waits_while_a_transaction_is_under_way_comes_into_the_next_togethe
 
 
 def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> None:
-    """The transaction that scores ends after so many, so that nobody waits for a crowd."""
+    """A scoring transaction has a limited size, so that no client waits for a large batch."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -89,7 +89,7 @@ def test_a_batch_scores_no_more_than_its_limit(store_url: str, sealed: Path) -> 
 def test_one_that_breaks_its_transaction_does_not_hurt_the_others(
     store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture, poison: int
 ) -> None:
-    """The others are committed once each, the bad one gets its error, and half of it is nowhere."""
+    """A failing change gets its error and leaves nothing; the others are committed once each."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -116,7 +116,7 @@ def test_one_that_breaks_its_transaction_does_not_hurt_the_others(
 
 
 def test_a_refusal_leaves_the_others_of_its_transaction_alone(store_url: str, sealed: Path) -> None:
-    """A request error is the answer of one request; the transaction of all goes on."""
+    """A request error answers one request; the shared transaction continues."""
 
     async def story(world: World) -> None:
         done = await together(
@@ -150,7 +150,7 @@ def test_a_request_is_refused_at_arrival_when_its_client_waits_too_long(store_ur
 
 
 def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None:
-    """While another process holds the lock of one history scope, the others commit; it follows when it is free."""
+    """While another process locks one history scope, the others commit; that scope follows when it is free."""
 
     async def story(world: World) -> None:
         holder = await asyncpg.connect(world.url)
@@ -171,7 +171,7 @@ def test_a_locked_scope_delays_no_other(postgres_url: str, sealed: Path) -> None
 
 
 def test_more_scopes_may_be_locked_than_are_waited_for(postgres_url: str, sealed: Path) -> None:
-    """Waiting for many locks takes no more connections than there are: another scope commits all the same."""
+    """Waiting for many locks does not exhaust the connections: another scope still commits."""
 
     async def story(world: World) -> None:
         holder = await asyncpg.connect(world.url)
@@ -248,7 +248,7 @@ def test_a_verification_that_is_not_scored_in_time_is_kept_as_pending(store_url:
 
 
 def test_any_number_of_late_ones_fit_into_one_commit(store_url: str, sealed: Path) -> None:
-    """What is not to be scored any more does not count towards the limit of a batch."""
+    """Changes that are not scored do not count towards the limit of a batch."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -267,7 +267,7 @@ def test_any_number_of_late_ones_fit_into_one_commit(store_url: str, sealed: Pat
 def test_no_commit_in_time_is_unavailable_and_what_was_given_up_is_not_made(
     store_url: str, sealed: Path
 ) -> None:
-    """Who has waited too long for a commit is refused; what is still in the queue then is dropped."""
+    """A request that waited too long for a commit is refused and dropped from the queue."""
 
     async def story(world: World) -> None:
         first = await blocked(world)
@@ -305,7 +305,7 @@ def test_who_goes_away_while_it_waits_is_passed_over(store_url: str, sealed: Pat
 def test_a_database_that_is_away_is_reported_to_all_of_a_batch(
     store_url: str, sealed: Path, when: str
 ) -> None:
-    """`StoreUnavailable` is everybody's answer, nothing is written, and the next batch is made again."""
+    """All requests of the batch get `StoreUnavailable`, nothing is written, and the next batch works."""
 
     async def story(world: World) -> None:
         setattr(world.store, when, StoreUnavailable("away"))
@@ -319,7 +319,7 @@ def test_a_database_that_is_away_is_reported_to_all_of_a_batch(
 
 
 def test_closing_answers_everything(store_url: str, sealed: Path) -> None:
-    """What was taken before the end is made and answered before it."""
+    """Requests accepted before the end are committed and answered."""
 
     async def story(world: World) -> None:
         caller = await world.client()

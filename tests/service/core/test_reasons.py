@@ -1,4 +1,4 @@
-"""Reasons of the service: true of the record that was sent and of the history that it has."""
+"""Reasons of the service are true of the sent record and of its history."""
 
 from pathlib import Path
 from random import Random
@@ -17,7 +17,7 @@ from service_use import HOUR, World, applicants, run_story, save_under, signals_
 
 @pytest.fixture(scope="module")
 def strict(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same model under a policy that lets nearly nobody pass, so that nearly all have reasons."""
+    """The same model under a policy that passes almost no record, so that almost all have reasons."""
     policy = Policy(step_up_from=1, fail_from=1001)
     return save_under(training.bundle, tmp_path_factory.mktemp("strict") / "bundle", policy)
 

@@ -1,4 +1,4 @@
-"""Past verdicts once more: the same from what was stored with the bundle that decided, or recognised as different."""
+"""Replay of verdicts: equal with the stored data and the deciding bundle, or reported as different."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,7 @@ Find = Callable[[str, str | None], Path | None]
 
 @pytest.fixture(scope="module")
 def strict(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same model under a policy that lets nearly nobody pass."""
+    """The same model under a policy that passes almost no record."""
     policy = Policy(step_up_from=1, fail_from=2)
     return save_under(training.bundle, tmp_path_factory.mktemp("strict") / "bundle", policy)
 
@@ -50,7 +50,7 @@ def nothing(model_version: str, policy_version: str | None) -> Path | None:
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_privacy_a_verdict_replayed_is_the_same(store_url: str, sealed: Path, outcome: Outcome) -> None:
-    """Whatever it was, of an identity and of signals, also when history has gone on since."""
+    """Every verdict replays equal, of identities and signals, also after the history has grown."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -82,7 +82,7 @@ def test_privacy_a_verdict_replayed_is_the_same(store_url: str, sealed: Path, ou
     ],
 )
 def test_privacy_a_row_that_was_tampered_with_is_different(store_url: str, sealed: Path, change: str) -> None:
-    """Score, outcome, reasons, digest or sealed bytes: whoever writes to the database is found out."""
+    """A change of score, outcome, reasons, digest or sealed bytes in the database is detected."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -103,7 +103,7 @@ def test_privacy_a_row_that_was_tampered_with_is_different(store_url: str, seale
             "model_digest": bytes(32),
             "other": other.payload,
             "cut": row.payload[:-1],
-            # Even by somebody who has the key: the digest is keyed by the root secret.
+            # Even with the data key: the digest is keyed by the root secret.
             "resealed": key.seal(pack_stored(known, subject, strange), row=row.id, **place),
         }
         statement = change
@@ -119,7 +119,7 @@ def test_privacy_a_row_that_was_tampered_with_is_different(store_url: str, seale
 
 
 def test_privacy_a_verdict_of_an_erased_person_can_not_be_replayed(store_url: str, sealed: Path) -> None:
-    """It says so, by whichever way the person was erased, and needs no bundle to say it."""
+    """The replay of an erased verification reports the erasure, and needs no bundle."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -180,7 +180,7 @@ def test_a_verdict_is_replayed_with_the_bundle_that_decided(
 
 
 def test_a_bundle_that_is_missing_is_named(store_url: str, sealed: Path) -> None:
-    """By both of its versions; one that is not sound is refused as any other."""
+    """A bundle is found by both of its versions; an invalid one is refused."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -195,7 +195,7 @@ def test_a_bundle_that_is_missing_is_named(store_url: str, sealed: Path) -> None
 
 
 def test_a_verdict_under_a_master_key_that_is_missing_is_reported(store_url: str, sealed: Path) -> None:
-    """An operator whose source is behind a rotation reads what is missing, not that something is erased."""
+    """With a key source older than a rotation the error names the missing key and does not report an erasure."""
     newer = Keyring(KeyEncryptionKey(bytes(range(1, 33))), (MASTERS.primary,))
 
     async def story(world: World) -> None:

@@ -1,4 +1,4 @@
-"""A walk over a whole database: what goes, what stays, and that it may stop anywhere and be run again."""
+"""Retention over a whole database: what it deletes and keeps, and that it can be interrupted and repeated."""
 
 import asyncio
 import signal
@@ -93,7 +93,7 @@ async def everything(url: str) -> dict[str, set[Row]]:
 async def test_what_is_as_old_as_it_is_kept_stays_and_a_microsecond_later_it_goes(
     store: Store, store_url: str
 ) -> None:
-    """Of every kind; what waits stays however old it is."""
+    """Old rows of every kind are deleted; waiting ones stay at any age."""
     exact, staying = rows_at(0, 0)
     older, _ = rows_at(0, 1)
     await write(store, *exact, *staying, *older)
@@ -128,7 +128,7 @@ async def test_a_dry_run_counts_the_same_and_changes_nothing(
 
 
 class Failing:
-    """A store that can't be reached after some transactions."""
+    """A store that becomes unavailable after some transactions."""
 
     def __init__(self, store: Store, transactions: int) -> None:
         self._store = store
@@ -152,7 +152,7 @@ class Failing:
 async def test_an_interrupted_walk_goes_on_when_it_is_run_again(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever it stops, an event is never gone before a delivery of it, and in the end the same is left."""
+    """Wherever it is interrupted, no event is deleted before its deliveries, and the final rows are the same."""
     monkeypatch.setattr(retention, "BATCH", 2)
     monkeypatch.setattr(retention, "PAUSE", 0)
     staying = rows_at(0, 0)[1]
@@ -170,7 +170,7 @@ async def test_an_interrupted_walk_goes_on_when_it_is_run_again(
 
 
 async def test_a_killed_walk_goes_on_when_it_is_run_again(store: Store, store_url: str) -> None:
-    """Nothing lost: a process that is killed in the middle has deleted whole stretches; another one ends it."""
+    """A killed process has deleted whole key ranges; another one completes the work."""
     events = [event_row(waiting=0, created_at=NOW - 31 * DAY) for _ in range(300)]
     deliveries = [
         delivery_row(event=row.id, status="DELIVERED", finished_at=row.created_at) for row in events
@@ -195,7 +195,7 @@ async def test_a_killed_walk_goes_on_when_it_is_run_again(store: Store, store_ur
 async def test_several_walks_at_a_time_delete_everything_once(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What they say that they deleted is what there was, together."""
+    """The reported deletions of concurrent runs add up to the expired rows."""
     monkeypatch.setattr(retention, "BATCH", 7)
     monkeypatch.setattr(retention, "PAUSE", 0)
     rows = [row for earlier in range(1, 31) for row in rows_at(0, earlier)[0]]
@@ -211,7 +211,7 @@ async def test_several_walks_at_a_time_delete_everything_once(
 async def test_the_sequence_of_a_client_goes_on(
     store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Webhooks: events are numbered on when all earlier ones are deleted."""
+    """Webhooks: numbering of events continues after all earlier ones are deleted."""
     monkeypatch.setattr(ids, "new_id", ids.Identifiers().new_id)  # other tests have been in later years
     async with store.writing([]) as transaction:
         client = await transaction.new_client(client_row())
@@ -230,7 +230,7 @@ async def test_the_sequence_of_a_client_goes_on(
 
 
 async def test_what_servers_delete_by_themselves(world: World) -> None:
-    """Each opening notes how far its bundle looks back; the walk keeps what is over for 30 days."""
+    """Each opening records the look-back of its bundle; retention keeps a former look-back for 30 days."""
     assert await noted_window(world.store) == world.service.scoring.scorer.matrix.reach
     at = START - 30 * DAY
     kept, gone = ([event_row(waiting=0, created_at=at - early) for _ in range(3)] for early in (0, 1))

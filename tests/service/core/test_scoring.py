@@ -1,4 +1,4 @@
-"""Scoring under the lock: what a verification sees, when it is, what comes of it, and what it leaves behind."""
+"""Scoring under the lock: visible history, event time, verdict, and stored rows."""
 
 import json
 import logging
@@ -47,7 +47,7 @@ async def verified(world: World, caller: Caller, **parts: Any) -> Made:
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_a_verdict_is_what_the_bundle_decides(store_url: str, sealed: Path, outcome: Outcome) -> None:
-    """Of an identity with signals and of signals alone: score, outcome and reasons are the scorer's."""
+    """Score, outcome and reasons equal the scorer's, for an identity with signals and for signals alone."""
     scorer = Scorer.load(sealed)
 
     async def story(world: World) -> None:
@@ -81,7 +81,7 @@ def test_a_verdict_is_what_the_bundle_decides(store_url: str, sealed: Path, outc
 def test_those_of_one_batch_get_instants_of_their_own_and_see_each_other(
     store_url: str, sealed: Path
 ) -> None:
-    """Of 32 simultaneous sign-ups from one device the first sees none and the last 31."""
+    """Of 32 simultaneous sign-ups from one device the first sees 0 and the last sees 31."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -98,7 +98,7 @@ def test_those_of_one_batch_get_instants_of_their_own_and_see_each_other(
 
 
 def test_windows_end_where_they_should(store_url: str, sealed: Path) -> None:
-    """What is exactly as old as a window is long is seen; a microsecond more and it is not."""
+    """A record exactly as old as the window is long is seen; one a microsecond older is not."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -125,7 +125,7 @@ def test_an_event_is_later_than_all_that_it_sees(store_url: str, sealed: Path) -
         assert second.completed_at == (first.completed_at or 0) + 1
         assert second.created_at <= second.completed_at
         assert (await world.features(second.id))[DEVICE] == 1
-        # Who shares nothing with it is not moved.
+        # Unlinked events keep their time.
         assert (await verified(world, caller, signals={"deviceId": "other"})).completed_at == world.clock.at
 
     run_story(store_url, sealed, story)
@@ -265,7 +265,7 @@ class Breaking:
 def test_a_verification_that_can_not_be_scored_waits_and_the_others_of_its_batch_do_not(
     store_url: str, sealed: Path, caplog: pytest.LogCaptureFixture, part: str
 ) -> None:
-    """A fault is no outcome: the row is PENDING with one attempt counted, unseen by those after it."""
+    """A fault gives no outcome: the row is PENDING with one attempt and is invisible to later ones."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -332,7 +332,7 @@ def test_a_person_under_a_master_key_that_is_not_at_hand_is_unavailable(store_ur
 
 
 def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sealed: Path) -> None:
-    """Whoever is erased between two attempts at one batch is not scored in the second."""
+    """A person erased between two attempts at a batch is not scored in the second."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -350,7 +350,7 @@ def test_a_second_attempt_to_commit_looks_for_the_keys_again(store_url: str, sea
             raise RuntimeError
 
         async def armed() -> None:
-            # The change that blocks the queue comes first and does not count.
+            # The blocking change comes first and does not count.
             world.store.before_each = between
 
         world.store.before_each = armed

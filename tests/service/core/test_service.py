@@ -1,4 +1,4 @@
-"""The service as a whole: what it agrees on with its store when it opens, and whether it is ready."""
+"""The whole service: its checks against the store when it opens, and its readiness."""
 
 import asyncio
 import json
@@ -35,13 +35,13 @@ LINKS = "link_keys"
 
 @pytest.fixture(scope="module")
 def strict(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same model under a policy that lets nearly nobody pass."""
+    """The same model under a policy that passes almost no record."""
     policy = Policy(step_up_from=1, fail_from=2)
     return save_under(training.bundle, tmp_path_factory.mktemp("strict") / "bundle", policy)
 
 
 async def links_of(world: World) -> dict[str, object]:
-    """What the database says of how records are tied together."""
+    """The link settings stored in the database."""
     async with world.store.reading() as reader:
         fact = await reader.fact(LINKS)
     found: dict[str, object] = json.loads(fact or b"{}")
@@ -67,7 +67,7 @@ AMOUNTS = [{"signal": "formSeconds", "decimals": 1}, {"signal": "emailAgeDays", 
 def test_a_history_that_was_tied_together_in_another_way_is_refused(
     store_url: str, request: pytest.FixtureRequest, bundle: str, change: dict[str, object]
 ) -> None:
-    """The text says both ways, the bundle is not written down as one that served, and nothing is changed."""
+    """The error names both link settings, the bundle is not recorded as served, and nothing changes."""
     served: Path = request.getfixturevalue(bundle)
     own = run_story(store_url, served, links_of)
     keys = own["keys"]
@@ -96,7 +96,7 @@ def test_a_history_that_was_tied_together_in_another_way_is_refused(
 
 
 def test_every_bundle_that_served_is_written_down_once(store_url: str, sealed: Path, strict: Path) -> None:
-    """With its versions, its sentences and when it first did, however often and by how many it is opened."""
+    """A served bundle is recorded once with versions, sentences and first time, however often it is opened."""
     clock = SetClock()
 
     async def served() -> list[BundleRow]:
@@ -128,7 +128,7 @@ def test_every_bundle_that_served_is_written_down_once(store_url: str, sealed: P
 
 
 def test_many_that_open_at_once_agree(store_url: str, sealed: Path) -> None:
-    """On a new database four services begin together: one bundle row, one fact, all serve."""
+    """Four services start together on a new database: one bundle row, one fact, all serve."""
 
     async def one() -> int:
         async with opened(store_url, sealed) as world:
@@ -204,7 +204,7 @@ async def test_ready_is_false_when_a_file_is_none_any_more(world: World) -> None
 
 
 def test_a_service_without_the_master_key_of_its_database_does_not_open(store_url: str, sealed: Path) -> None:
-    """It names the key that is missing instead of answering anything."""
+    """The service reports the missing key instead of answering."""
 
     async def nothing(world: World) -> None:
         return None
@@ -217,7 +217,7 @@ def test_a_service_without_the_master_key_of_its_database_does_not_open(store_ur
 
 @with_service
 async def test_rate_limit_tokens_are_of_a_client_and_failures_of_an_address(world: World) -> None:
-    """Neighbours have buckets of their own; nothing that a bucket is called by shows the address."""
+    """Neighbouring addresses have separate buckets; no bucket name reveals an address."""
     caller, other = await world.client(), await world.client()
     left = [(await world.service.rate_limits.take_token(who)).left for who in (caller, caller, other)]
     assert left == [caller.quota - 1, caller.quota - 2, other.quota - 1]

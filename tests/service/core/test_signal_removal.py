@@ -1,4 +1,4 @@
-"""Signals go with age: verdict, subject and replay stay as they were, and nothing half remains."""
+"""Removal of old signals leaves verdict, subject and replay unchanged, and no partial data."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +46,7 @@ def from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def removed(world: World, *, before: int | None = None, dry: bool = False) -> Removed:
-    """Take the old signals out."""
+    """Remove the old signals."""
     before = world.clock.now() - AGE if before is None else before
     return await remove_signals(world.store, Vault(MASTERS), before=before, dry=dry)
 
@@ -74,7 +74,7 @@ async def exported(world: World, caller: Caller) -> list[dict[str, Any]]:
 async def test_a_verdict_is_the_same_after_its_signals_went(
     world: World, sealed: Path, outcome: Outcome
 ) -> None:
-    """Replay gives the same bits, the resource is what it was with its subject, and only the payload has changed."""
+    """Replay gives the same bits, resource and subject are unchanged, and only the payload differs."""
     caller = await world.client()
     person = applicants(sealed, outcome)[0]
     identity = await world.identity(caller, person.identity)
@@ -173,7 +173,7 @@ async def test_who_was_erased_stays_erased(world: World) -> None:
 
 
 async def test_an_export_leaves_out_what_lost_its_signals(world: World, sealed: Path) -> None:
-    """Half a record would teach that such signals are missing; what never had any stays whole."""
+    """The export omits records with removed signals, which would train as missing; those without signals stay."""
     caller = await world.client()
     person = applicants(sealed)[0]
     identity = await world.identity(caller, person.identity)
@@ -217,7 +217,7 @@ async def test_what_does_not_open_is_left_and_reported(world: World, place: str)
 
 
 async def test_a_master_key_that_is_missing_stops_the_removal(world: World) -> None:
-    """Nothing is passed over silently: with the key at hand it is done."""
+    """Nothing is skipped silently: the removal succeeds once the key is available."""
     caller = await world.client()
     await world.verify(caller, signals={"vpn": True})
     world.clock.at += AGE + 1

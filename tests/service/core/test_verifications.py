@@ -1,4 +1,4 @@
-"""What may be asked for as a verification, what is refused and how, and what is read back."""
+"""Verifications: valid requests, refusals and their errors, and reading back."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ IDENTITY, PREVIOUS = "/identityId", "/previousVerificationId"
 
 
 async def refused(world: World, caller: Caller, body: Mapping[str, object]) -> set[tuple[str, str]]:
-    """Pointer and code of everything that is wrong with a body; nothing is stored of it."""
+    """Pointer and code of every error of a body, of which nothing is stored."""
     events = await world.events(caller)
     with pytest.raises(Invalid) as caught:
         await world.service.verifications.create(caller, body, None)
@@ -57,7 +57,7 @@ def test_verification_of_an_identity_that_is_not_there(store_url: str, sealed: P
 
 
 def test_verification_of_an_identity_that_is_not_validated(store_url: str, sealed: Path) -> None:
-    """Incomplete, implausible and erased ones are a conflict; what the body has wrong is reported before that."""
+    """Incomplete, implausible and erased identities are a conflict; errors of the body are reported first."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -76,7 +76,7 @@ def test_verification_of_an_identity_that_is_not_validated(store_url: str, seale
 
 
 def test_verification_follows_one_of_the_same_identity(store_url: str, sealed: Path) -> None:
-    """The person is that of names and date of birth, whichever identity of theirs and however written."""
+    """Names and date of birth define the person, across identities and spellings."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -101,7 +101,7 @@ def test_verification_follows_one_of_the_same_identity(store_url: str, sealed: P
 
 
 def test_verification_follows_one_of_the_same_subject(store_url: str, sealed: Path) -> None:
-    """Without an identity the person is the client's own reference; without that nobody can be followed."""
+    """Without an identity the client's reference defines the person; without it there is no person."""
 
     async def story(world: World) -> None:
         caller, other = await world.client("bank"), await world.client("bank")
@@ -127,7 +127,7 @@ def test_verification_follows_one_of_the_same_subject(store_url: str, sealed: Pa
 def test_verification_follows_none_that_asked_for_nothing(
     store_url: str, sealed: Path, outcome: Outcome
 ) -> None:
-    """Only a verification that was STEPPED_UP has one that follows."""
+    """Only a STEPPED_UP verification can be followed by another."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -140,7 +140,7 @@ def test_verification_follows_none_that_asked_for_nothing(
 
 
 def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: Path) -> None:
-    """A name that the model does not know is taken, changes nothing and stays with the verification."""
+    """A signal unknown to the model is accepted, changes nothing and is stored."""
 
     async def story(world: World) -> None:
         caller = await world.client()
@@ -164,7 +164,7 @@ def test_verification_signals_that_nobody_uses_are_kept(store_url: str, sealed: 
 
 
 def test_verification_is_read_by_its_client_alone(store_url: str, sealed: Path) -> None:
-    """Read back it is what was answered; to anybody else, of the same history scope too, it is not there."""
+    """A verification is read back as answered; other clients, even of the same history scope, get not found."""
 
     async def story(world: World) -> None:
         caller, mate = await world.client("bank"), await world.client("bank")

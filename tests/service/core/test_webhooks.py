@@ -1,4 +1,4 @@
-"""Webhooks as clients manage them, how they are kept, and which events wait for any."""
+"""Management and storage of webhooks, and the events that wait for them."""
 
 import base64
 import json
@@ -71,7 +71,7 @@ async def secrets_of(world: World, hook: bytes) -> list[str | None]:
 
 @with_service
 async def test_webhooks_show_their_secret_once(world: World) -> None:
-    """Creation shows it; reading, listing and changing do not; at rest it is sealed."""
+    """Only creation shows the secret; it is sealed at rest."""
     caller = await world.client()
     made = await created(world, caller, description=" mine ")
     assert made.secret is not None
@@ -90,7 +90,7 @@ async def test_webhooks_show_their_secret_once(world: World) -> None:
 
 @with_service
 async def test_webhooks_put_changes_what_it_names(world: World) -> None:
-    """Destination and activity are required; what is left out keeps its value; what is wrong changes nothing."""
+    """Destination and activity are required; omitted members keep their value; errors change nothing."""
     caller = await world.client()
     made = await created(world, caller, eventTypes=["identity.*"], description="d")
     world.clock.advance(60)
@@ -111,7 +111,7 @@ async def test_webhooks_put_changes_what_it_names(world: World) -> None:
 
 @with_service
 async def test_webhooks_put_enables_again(world: World) -> None:
-    """Activating clears why it was disabled and begins the time without success anew; no other change does."""
+    """Only activation clears the reason of disabling and restarts the time without success."""
     caller = await world.client()
     made = await created(world, caller)
     async with world.store.writing([caller.history_scope]) as transaction:
@@ -159,7 +159,7 @@ async def test_webhooks_that_are_inactive_get_nothing_that_waits(world: World) -
 
 @with_service
 async def test_webhooks_are_fifty_at_most(world: World) -> None:
-    """The next is refused, of this client alone; one that is deleted makes room."""
+    """Above the limit a client's next webhook is refused; deleting one makes room."""
     caller, mate = await world.client("bank"), await world.client("bank")
     made = [await created(world, caller, active=bool(i % 2)) for i in range(50)]
     with pytest.raises(WebhookLimit):
@@ -173,7 +173,7 @@ async def test_webhooks_are_fifty_at_most(world: World) -> None:
 
 @with_service
 async def test_webhooks_are_listed_page_by_page(world: World) -> None:
-    """Pages in the order of creation hold each once, and the last says that it is the last."""
+    """Pages in order of creation contain each webhook once, and the last is marked as the last."""
     caller, other = await world.client(), await world.client()
     await created(world, other)
     made = [(await created(world, caller)).id for _ in range(5)]
@@ -191,9 +191,9 @@ async def test_webhooks_are_listed_page_by_page(world: World) -> None:
 
 @with_service
 async def test_webhooks_are_there_for_their_client_alone(world: World) -> None:
-    """To another client, of the same history scope too, no operation finds one; a bad body is reported first.
+    """No operation of another client, even in the same history scope, finds a webhook; a bad body is reported first.
 
-    Deletion answers the webhook as it was; a second one finds nothing.
+    Deletion returns the webhook; a second deletion finds nothing.
     """
     caller, mate = await world.client("bank"), await world.client("bank")
     made = await created(world, caller)
@@ -238,7 +238,7 @@ async def test_webhooks_a_test_event_waits_even_for_one_that_is_inactive(world: 
 
 @with_service
 async def test_webhooks_rotation_keeps_the_secret_before_for_a_day(world: World) -> None:
-    """The new one is shown, the old one signs too for 24 h, and a second rotation drops the oldest at once."""
+    """Rotation shows the new secret, the old one also signs for 24 h, and a second rotation drops the oldest."""
     caller = await world.client()
     made = await created(world, caller)
     shown = [made.secret]
@@ -255,7 +255,7 @@ async def test_webhooks_rotation_keeps_the_secret_before_for_a_day(world: World)
 
 @with_service
 async def test_webhooks_events_wait_only_where_somebody_listens(world: World) -> None:
-    """An event of a client without an active webhook waits for nobody; every event is numbered all the same."""
+    """An event without an active webhook does not wait for delivery, but is still numbered."""
     caller, other = await world.client(), await world.client()
     person = {**applicants(world.bundle)[0].identity}
     waiting = []
@@ -286,7 +286,7 @@ def test_webhooks_secrets_are_whsec_and_32_random_bytes() -> None:
 
 @pytest.mark.parametrize("event", list(EventType))
 def test_webhooks_wildcards_get_all_but_verification_completed(event: EventType) -> None:
-    """A name, its prefix and the star get an event; that of every completion wants to be named."""
+    """A name, its prefix and the star select an event; `verification.completed` must be named explicitly."""
     by_wildcard = event is not EventType.VERIFICATION_COMPLETED
     assert wants([event.value], event.value)
     assert wants(["webhook.test", event.value], event)
@@ -334,7 +334,7 @@ def test_sealed_parts_open_in_their_place_alone() -> None:
 
 
 def test_what_says_the_same_keeps_its_bytes() -> None:
-    """So that whoever compares rows sees whether a destination has changed."""
+    """An unchanged destination keeps its sealed bytes, so that a comparison of rows shows changes."""
     row = updated(webhook_row(), sent(QUERY, "d"), SECRETS)
     assert updated(row, sent(QUERY, "d"), SECRETS) == updated(row, sent(QUERY), SECRETS) == row
     changed = updated(row, sent(QUERY + "y", "d"), SECRETS)

@@ -1,4 +1,4 @@
-"""Contract, "Webhooks", Delivery: what becomes of a delivery, attempt by attempt."""
+"""Contract, "Webhooks", Delivery: the state of a delivery after each attempt."""
 
 import json
 import time
@@ -76,7 +76,7 @@ def test_webhooks_75_hours_until_a_dead_letter(store_url: str) -> None:
 
 
 def test_webhooks_410_disables_and_reports_the_others(store_url: str) -> None:
-    """One 410: inactive with a reason, what waits is dropped, and the other webhooks are sent `webhook.disabled`."""
+    """One 410 disables a webhook with a reason, drops its deliveries, and sends `webhook.disabled` to the others."""
 
     async def story(world: World) -> None:
         gone, other = await world.hook("gone.example"), await world.hook("other.example")
@@ -104,7 +104,7 @@ def test_webhooks_410_disables_and_reports_the_others(store_url: str) -> None:
 
 
 def test_webhooks_120_hours_of_failures_disable(store_url: str) -> None:
-    """A failure 120 h after the last success disables; a success in between starts the hours anew."""
+    """A failure 120 h after the last success disables; a success in between restarts the count."""
 
     async def story(world: World) -> None:
         hook = await world.hook()
@@ -133,7 +133,7 @@ def test_webhooks_120_hours_of_failures_disable(store_url: str) -> None:
     ids=["leads elsewhere", "made inactive", "deleted"],
 )
 def test_webhooks_a_410_of_the_past_disables_nothing(store_url: str, changes: dict[str, Any] | None) -> None:
-    """What a client changed while an attempt was under way stays as the client wants it, without an event."""
+    """A client's change during an attempt is kept, without an event."""
 
     async def story(world: World) -> None:
         hook = await world.hook()
@@ -177,7 +177,7 @@ def test_webhooks_a_success_elsewhere_prevents_disabling(store_url: str) -> None
 
 
 def test_webhooks_a_test_reaches_an_inactive_webhook_alone(store_url: str) -> None:
-    """The test event is sent to the inactive webhook; what had been written for it otherwise is dropped unsent."""
+    """A test event is sent to an inactive webhook; its other deliveries are dropped unsent."""
 
     async def story(world: World) -> None:
         hook = await world.hook()
@@ -199,7 +199,7 @@ def test_webhooks_a_test_reaches_an_inactive_webhook_alone(store_url: str) -> No
 
 
 def test_webhooks_a_deleted_webhook_gets_nothing(store_url: str) -> None:
-    """What was written for it is not sent, and does not wait for ever."""
+    """Deliveries of a deleted webhook are not sent and do not wait forever."""
 
     async def story(world: World) -> None:
         hook = await world.hook()
@@ -219,7 +219,7 @@ def test_webhooks_a_deleted_webhook_gets_nothing(store_url: str) -> None:
 def test_webhooks_secrets_that_do_not_open_fail_the_attempt(
     store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing is sent unsigned; the fault is logged without a secret, and other webhooks get theirs."""
+    """Nothing is sent unsigned; the fault is logged without a secret, and other webhooks get their deliveries."""
 
     async def story(world: World) -> None:
         bad = await world.hook("bad.example")
@@ -239,7 +239,7 @@ def test_webhooks_secrets_that_do_not_open_fail_the_attempt(
 def test_webhooks_a_sender_that_raises_fails_the_attempt(
     store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An error of the sender's own counts as an attempt without an answer, and its text is kept nowhere."""
+    """An internal error of the sender counts as an attempt without an answer, and its text is not stored."""
 
     async def story(world: World) -> None:
         async def broken(_: Sent) -> Reply:

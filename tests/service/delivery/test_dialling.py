@@ -23,7 +23,7 @@ PUBLIC = AddressPolicy()
 
 
 class HangingServer:
-    """A look-up that hangs for some names until it is let go."""
+    """A look-up that hangs for some names until released."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
@@ -38,7 +38,7 @@ class HangingServer:
 
 
 def test_a_name_that_hangs_holds_up_no_other() -> None:
-    """A look-up that hangs costs its own name time, even when it is asked for often, and no other."""
+    """A hanging look-up delays only its own name, even if requested often."""
     server = HangingServer()
 
     async def run() -> None:
@@ -54,7 +54,7 @@ def test_a_name_that_hangs_holds_up_no_other() -> None:
 
 
 def test_whoever_stops_to_wait_leaves_the_look_up_to_the_others() -> None:
-    """A look-up that one caller gives up still answers the next."""
+    """A look-up abandoned by one caller still answers the next."""
     server = HangingServer()
 
     async def run() -> Sequence[str]:
@@ -72,7 +72,7 @@ def test_whoever_stops_to_wait_leaves_the_look_up_to_the_others() -> None:
 
 
 def test_look_ups_are_bounded_and_the_next_wait_for_their_turn() -> None:
-    """Beyond a client's share of the threads a look-up waits until another one ends; none fails for it."""
+    """A look-up above a client's share of threads waits until another one ends, and does not fail."""
     server = HangingServer()
 
     async def run() -> None:
@@ -90,7 +90,7 @@ def test_look_ups_are_bounded_and_the_next_wait_for_their_turn() -> None:
 
 
 def test_a_loop_that_ends_leaves_no_error_behind() -> None:
-    """A look-up that outlives its loop ends without a word."""
+    """A look-up that outlives its loop ends without an error."""
     server = HangingServer()
 
     async def run() -> None:
@@ -107,7 +107,7 @@ def test_a_loop_that_ends_leaves_no_error_behind() -> None:
 
 @pytest.mark.parametrize("error", [socket.gaierror(-2, "unknown"), UnicodeError("label too long"), OSError()])
 def test_a_name_without_an_address_is_unknown(error: Exception) -> None:
-    """Whatever way a look-up fails, the name is unknown, and is looked up afresh the next time."""
+    """A failed look-up makes the name unknown, and the next one is new."""
     answers: list[Exception | list[str]] = [error, [], ["8.8.8.8"]]
 
     def lookup(host: str) -> Sequence[str]:
@@ -127,7 +127,7 @@ def test_a_name_without_an_address_is_unknown(error: Exception) -> None:
 
 
 def test_every_address_of_a_name_is_checked() -> None:
-    """Webhooks, delivery: of a name's addresses only permitted ones are given on, and never none."""
+    """Webhooks, delivery: only permitted addresses of a name are used, and an empty result is an error."""
     found = {
         "mixed.example": ["10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111", "::ffff:127.0.0.1"],
         "inside.example": ["192.168.1.1", "fd00::1"],
@@ -177,7 +177,7 @@ def test_no_socket_is_opened_for_an_address_that_is_not_permitted() -> None:
 
 
 def test_the_system_knows_this_machine() -> None:
-    """The look-up of the system gives addresses alone, each once."""
+    """The system look-up returns only addresses, each once."""
     found = system_lookup("localhost")
     assert found
     assert len(set(found)) == len(found)

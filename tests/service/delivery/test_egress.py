@@ -30,7 +30,7 @@ PUBLIC = [
 
 
 def is_special(address: IpAddress) -> bool:
-    """Whether nobody may dial an address without a setting."""
+    """Return True if an address may be dialled only with a setting."""
     return not AddressPolicy().permits(address)
 
 
@@ -78,7 +78,7 @@ def test_no_form_of_a_special_address_passes(inner: str) -> None:
 
 @given(st.integers(0, 2**128 - 1).map(IPv6Address))
 def test_only_global_unicast_and_nat64_are_public(address: IPv6Address) -> None:
-    """Outside 2000::/3 nothing is public but what stands for a public IPv4 address."""
+    """Outside 2000::/3 only representations of public IPv4 addresses are public."""
     if not is_special(address):
         assert any(address in IPv6Network(text) for text in ("2000::/3", "::ffff:0:0/96", "64:ff9b::/96"))
 
@@ -125,7 +125,7 @@ def test_a_translator_of_an_unknown_length_is_refused(length: int) -> None:
 
 
 def test_zones_and_words_are_no_way_around() -> None:
-    """A zone changes nothing, and what is no address is not permitted."""
+    """A zone changes nothing, and an invalid address is not permitted."""
     assert not any(
         map(AddressPolicy().permits, ["fe80::1%1", "::1%eth0", "localhost", "", "127.1", "08.8.8.8"])
     )

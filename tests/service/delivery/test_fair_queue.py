@@ -21,7 +21,7 @@ def hook(host: str = "one.example", client: int = 1) -> WebhookRow:
 
 
 def due(webhook: WebhookRow, number: int | None = None) -> DueWebhook:
-    """Deliveries that are due of a webhook."""
+    """Due deliveries of a webhook."""
     return DueWebhook(webhook.id, webhook.client, webhook.destination_url, number)
 
 
@@ -34,7 +34,7 @@ def deliveries(webhook: WebhookRow, count: int, leased_until: int = 100) -> list
 
 
 def begun(queue: FairQueue, until: int = 100) -> list[LeasedDelivery]:
-    """Begin all that may be begun."""
+    """Begin all permitted attempts."""
     found = []
     while (leased := queue.next(until=until)) is not None:
         found.append(leased)
@@ -44,7 +44,7 @@ def begun(queue: FairQueue, until: int = 100) -> list[LeasedDelivery]:
 def ended(
     queue: FairQueue, some: Sequence[LeasedDelivery], *, answered: bool = True, seconds: float = 0.1
 ) -> list[bool]:
-    """End attempts; whether more was due of the client of each."""
+    """End attempts; report for each whether its client had more due."""
     return [queue.done(leased, answered=answered, seconds=seconds) for leased in some]
 
 
@@ -70,7 +70,7 @@ def test_clients_have_equal_shares_however_many_webhooks_they_have() -> None:
 
 
 def test_clients_take_turns_where_a_batch_is_too_small_for_all() -> None:
-    """Who got nothing of a batch comes first in the next."""
+    """A client without a share of a batch comes first in the next."""
     queue, hooks = FairQueue(at_once=9, per_destination=9), [hook(client=client) for client in range(1, 6)]
     for expected in ({1, 2}, {3, 4}, {5, 1}, {2, 3}):
         lease(queue, hooks, taken=PLENTY, batch=2)
@@ -78,7 +78,7 @@ def test_clients_take_turns_where_a_batch_is_too_small_for_all() -> None:
 
 
 def test_no_more_is_leased_than_is_due() -> None:
-    """What a webhook does not want is left to others."""
+    """The unused share of a webhook goes to others."""
     queue, few, many = FairQueue(at_once=9, per_destination=9), hook(client=1), hook(client=2)
     assert queue.shares([due(few, 2), due(many, 50)], capacity=PLENTY, batch=20) == {few.id: 2, many.id: 18}
 
@@ -93,7 +93,7 @@ def test_a_client_that_begins_finds_room_whatever_others_hold(
 ) -> None:
     """When clients with any number of destinations hold all they may, another leases and begins at once.
 
-    What it gets shrinks with the number of the others alone.
+    Its share depends only on the number of the others.
     """
     queue = FairQueue(at_once=at_once, per_destination=2 * at_once)
     others = [hook(f"{n}.{client}.example", client) for client, of in enumerate(greedy, 1) for n in range(of)]
@@ -108,7 +108,7 @@ def test_a_client_that_begins_finds_room_whatever_others_hold(
 
 
 def test_a_client_alone_leaves_room_within_its_share() -> None:
-    """One of its destinations that hangs does not take what its others need."""
+    """A hanging destination of a client does not take the share of its others."""
     queue, hanging, quick = FairQueue(at_once=30, per_destination=100), hook(), hook("two.example")
     assert lease(queue, [hanging], taken=60) == {1: 20}
     assert len(begun(queue)) == 10
@@ -170,7 +170,7 @@ def test_the_slow_and_silent_get_fewer_attempts_at_once(*, answered: bool, secon
 
 
 def test_the_end_of_an_attempt_says_whether_more_is_due() -> None:
-    """It says so once, for a client whose share had no room for all that is due."""
+    """The queue reports once that a client's share had no room for all due deliveries."""
     queue, webhook, other = FairQueue(at_once=100, per_destination=100), hook(), hook(client=2)
     lease(queue, [webhook], taken=9)
     queue.add(deliveries(other, 2))
@@ -183,7 +183,7 @@ def test_the_end_of_an_attempt_says_whether_more_is_due() -> None:
 
 
 def test_no_attempt_outlasts_its_lease() -> None:
-    """What has waited so long that its lease would end within the attempt is let go."""
+    """A delivery whose lease would end within the attempt is released."""
     queue, webhook = FairQueue(at_once=100, per_destination=100), hook()
     old, new = deliveries(webhook, 2, leased_until=99), deliveries(webhook, 1, leased_until=100)
     queue.add([old[0], *new, old[1]])
@@ -192,7 +192,7 @@ def test_no_attempt_outlasts_its_lease() -> None:
 
 
 def test_what_waits_for_a_webhook_is_dropped() -> None:
-    """The webhook's own deliveries go, those of its neighbours on the same host stay."""
+    """Only the webhook's own deliveries are removed, not those of others on the same host."""
     queue, gone, stays = FairQueue(at_once=100, per_destination=100), hook(), hook()
     kept = deliveries(stays, 2)
     queue.add([*deliveries(gone, 3), *kept])

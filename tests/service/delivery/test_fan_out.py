@@ -22,12 +22,12 @@ def hook(*event_types: str, **changes: object) -> WebhookRow:
 
 
 def got(webhook: WebhookRow, event: EventRow) -> bool:
-    """Whether an event goes to a webhook."""
+    """Return True if an event goes to a webhook."""
     return gets(webhook, event, unpack_event_types(webhook.event_types))
 
 
 async def fanned(store: Store, limit: int = 1_000, after: int = 0) -> FannedOut:
-    """Fan out in a transaction of its own."""
+    """Fan out in a separate transaction."""
     async with store.writing([]) as transaction:
         return await fan_out(transaction, now=START, limit=limit, after=after)
 
@@ -40,7 +40,7 @@ async def broken(store: Store) -> None:
 
 
 async def pairs(store: Store) -> set[tuple[bytes, bytes]]:
-    """Event and webhook of every delivery; no pair is there twice."""
+    """Event and webhook of every delivery, each pair once."""
     async with store.reading() as reader:
         rows = await reader.deliveries(limit=10_000)
     found = {(row.event, row.webhook) for row in rows}
@@ -49,7 +49,7 @@ async def pairs(store: Store) -> set[tuple[bytes, bytes]]:
 
 
 def made(events: Iterable[EventRow], webhooks: Iterable[WebhookRow]) -> list[DeliveryRow]:
-    """The deliveries of events, past the store."""
+    """The deliveries of events, read directly from the database."""
     return deliveries_of(list(events), list(webhooks), now=START)
 
 
@@ -59,7 +59,7 @@ def made(events: Iterable[EventRow], webhooks: Iterable[WebhookRow]) -> list[Del
     [("*",), ("identity.*",), ("verification.*",), ("verification.completed",), ("*", "webhook.*")],
 )
 def test_webhooks_get_what_they_want(kind: EventType, event_types: tuple[str, ...]) -> None:
-    """An active webhook gets what its event types name; `verification.completed` only where it is named itself."""
+    """An active webhook gets what its event types name; `verification.completed` only if named explicitly."""
     event = event_row(type=kind.value, created_at=START)
     assert got(hook(*event_types), event) is wants(event_types, kind)
     if kind is EventType.VERIFICATION_COMPLETED:
@@ -67,7 +67,7 @@ def test_webhooks_get_what_they_want(kind: EventType, event_types: tuple[str, ..
 
 
 def test_webhooks_created_after_the_event_get_nothing() -> None:
-    """The webhook must have been there by the sequence of its client, whatever the clocks say."""
+    """Only events after the webhook's creation, by the client's sequence and not by clocks, go to it."""
     event = event_row(sequence=7, created_at=START)
     for created_at in (START - 1, START + 1):
         assert got(hook(created_at=created_at, since_sequence=6), event)
@@ -83,7 +83,7 @@ def test_webhooks_inactive_get_nothing() -> None:
 
 @pytest.mark.parametrize("active", [0, 1])
 def test_webhooks_a_test_goes_to_its_webhook_alone(active: int) -> None:
-    """Whatever it wants and even when it is inactive; others don't get it, even when they name it."""
+    """A test event goes only to its webhook, whatever its event types and even if inactive."""
     tested = hook("identity.created", active=active)
     event = event_row(type="webhook.test", resource=tested.id)
     assert got(tested, event)
@@ -132,7 +132,7 @@ def test_webhooks_one_delivery_for_each_event_and_webhook(store_url: str) -> Non
 
 
 def test_webhooks_an_event_that_nobody_wants_waits_no_longer(store_url: str) -> None:
-    """It is taken without a delivery."""
+    """An event without a webhook is taken without a delivery."""
 
     async def story(store: Store) -> None:
         await write(store, event_row(), event_row(client=2), hook("verification.*"))
@@ -173,7 +173,7 @@ def test_law_10_what_was_not_committed_is_fanned_out_again(store_url: str) -> No
 
 
 def test_webhooks_events_of_every_client_are_taken_together(store_url: str) -> None:
-    """However many events of one client wait, and however many webhooks each goes to: another's is taken with them."""
+    """A backlog of one client, with any number of webhooks, does not delay another client's event."""
 
     async def story(store: Store) -> None:
         many, one = [hook(client=1) for _ in range(50)], hook(client=2)
@@ -187,7 +187,7 @@ def test_webhooks_events_of_every_client_are_taken_together(store_url: str) -> N
 
 
 def test_webhooks_clients_take_turns_where_their_events_are_too_many(store_url: str) -> None:
-    """A transaction takes events of so many clients, and the next one begins after the last of them."""
+    """A transaction takes events of a limited number of clients, and the next one continues after the last of them."""
 
     async def story(store: Store) -> None:
         clients = range(1, MOST_CLIENTS + 4)

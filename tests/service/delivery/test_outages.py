@@ -1,4 +1,4 @@
-"""Law 10: another process, or the database, goes away while deliveries are under way."""
+"""Law 10: another process or the database fails while deliveries are under way."""
 
 import asyncio
 
@@ -26,7 +26,7 @@ def break_off(world: World) -> asyncio.Event:
 
 
 def test_law_10_another_takes_over_when_the_lease_is_over(store_url: str) -> None:
-    """What a dead process had leased is sent by another one, after the lease and not before, and counts once."""
+    """Deliveries leased by a dead process are sent by another one, only after the lease, and count once."""
 
     async def story(world: World) -> None:
         await world.hook()
@@ -93,7 +93,7 @@ def test_law_10_nothing_is_taken_while_results_wait(store_url: str) -> None:
 def test_law_10_events_wait_for_a_database_that_is_away(
     store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A deliverer that runs goes on when the database is back, and takes that for no fault of its own."""
+    """A running deliverer continues when the database is back, and reports no fault."""
 
     async def story(world: World) -> None:
         await world.hook()

@@ -1,4 +1,4 @@
-"""How many attempts begin beside requests: all that can while those don't wait, a floor otherwise."""
+"""The rate of attempts beside requests: unlimited while requests do not wait, a floor otherwise."""
 
 import pytest
 from hypothesis import given
@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scoring_model.service.delivery.deliverer import TARGET_WAIT, TICK, RateController
 
 FLOOR = 200.0
-SOME = 400  # beats, which are four seconds
+SOME = 400  # ticks, which are four seconds
 TOO_LONG = 2 * TARGET_WAIT
 
 
 def begun(rate_controller: RateController, *, seconds: float, waits: float) -> int:
-    """How many attempts begin, if as many are tried as can, at a pace that is steered at every beat."""
+    """Number of attempts that begin at full demand, with control at every tick."""
     count = 0
     for tick in range(round(seconds / TICK)):
         rate_controller.tick(waits=waits)
@@ -22,14 +22,14 @@ def begun(rate_controller: RateController, *, seconds: float, waits: float) -> i
 
 
 def slowed(rate_controller: RateController) -> RateController:
-    """The same after a time in which requests waited too long."""
+    """The same after a period in which requests waited too long."""
     for _ in range(SOME):
         rate_controller.tick(waits=TOO_LONG)
     return rate_controller
 
 
 def test_deliveries_slow_to_the_floor_while_requests_wait() -> None:
-    """As long as requests wait too long the floor begins, and neither more nor less."""
+    """While requests wait too long, exactly the floor rate begins."""
     rate_controller = slowed(RateController(floor=FLOOR))
     assert rate_controller.rate == FLOOR
     assert begun(rate_controller, seconds=10, waits=TOO_LONG) == pytest.approx(10 * FLOOR, rel=0.02)
@@ -63,7 +63,7 @@ def test_bursts_within_a_bound_on_average_slow_nothing() -> None:
 
 @given(st.lists(st.floats(0, 10), max_size=300))
 def test_no_history_starves(waits: list[float]) -> None:
-    """However long requests waited, no less than the floor begins in the seconds that follow."""
+    """After any wait of requests, at least the floor rate begins in the following seconds."""
     rate_controller = RateController(floor=FLOOR)
     for seconds in waits:
         rate_controller.tick(waits=seconds)
@@ -81,12 +81,12 @@ def test_a_pause_is_no_credit() -> None:
 
 
 def test_what_is_new_begins_at_once() -> None:
-    """The first attempt of all waits for nothing."""
+    """The very first attempt does not wait."""
     assert RateController(floor=FLOOR).begin(at=0.0)
 
 
 def test_without_a_floor_nothing_is_held_back() -> None:
-    """A process that does nothing but deliver gives way to nobody."""
+    """A process that only delivers is not limited."""
     rate_controller = RateController(floor=None)
     slowed(rate_controller)
     assert not rate_controller.limits

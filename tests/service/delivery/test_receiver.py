@@ -83,7 +83,7 @@ def signed(
 
 
 def test_each_delivery_is_handled_once(tmp_path: Path) -> None:
-    """A delivery that comes again is answered with success, and handled no second time, not after a restart either."""
+    """A repeated delivery is answered with success but handled only once, also after a restart."""
     first, again, next_one = (signed(name, resource=name) for name in ("msg_1", "msg_1", "msg_2"))
     with running(tmp_path / "events.db") as receiver:
         assert [receiver.post(*first), receiver.post(*again)] == [204, 204]
@@ -111,13 +111,13 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("secret", [SECRET, OLD_SECRET], ids=["new", "old"])
 def test_both_secrets_of_a_rotation_are_taken(secret: str, tmp_path: Path) -> None:
-    """While a secret is replaced, what either signed is taken."""
+    """While a secret is replaced, signatures of both are accepted."""
     with running(tmp_path / "events.db") as receiver:
         assert receiver.post(*signed("msg_1", secret=secret)) == 204
 
 
 def test_what_the_service_did_not_sign_is_refused(tmp_path: Path) -> None:
-    """Forged, altered, old and endless deliveries are refused, and nothing of them is kept."""
+    """Forged, altered, old and endless deliveries are refused and not stored."""
     other = "whsec_" + base64.b64encode(bytes(32)).decode()
     headers, body = signed("msg_1")
     with running(tmp_path / "events.db") as receiver:

@@ -33,7 +33,7 @@ def test_webhooks_several_processes_send_everything_once(store_url: str) -> None
 
 
 def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
-    """What one process has no room for is leased by nobody, so that another can."""
+    """A process does not lease more than it can send, so that another can."""
     limits = DeliveryLimits(interval=0.01, gather=0.0, grace=0.0, taken=12, batch=80)
 
     async def story(world: World) -> None:
@@ -56,7 +56,7 @@ def test_webhooks_what_is_too_much_is_left_to_others(store_url: str) -> None:
 
 
 def test_webhooks_a_process_goes_on_as_soon_as_it_has_room(store_url: str) -> None:
-    """Where it leases one at a time, the next is leased once the result is written, not at the next look in an hour."""
+    """After a result is written the next delivery is leased immediately, not at the next poll in an hour."""
     limits = DeliveryLimits(interval=3_600, gather=0.0, taken=1)
 
     async def story(world: World) -> None:
@@ -70,7 +70,7 @@ def test_webhooks_a_process_goes_on_as_soon_as_it_has_room(store_url: str) -> No
 
 
 def test_webhooks_stopping_ends_what_is_under_way(store_url: str) -> None:
-    """A deliverer that is cancelled lets its attempts end and writes what came of them; nothing new is begun."""
+    """A cancelled deliverer finishes and records its attempts, and begins no new ones."""
     limits = DeliveryLimits(interval=0.01, gather=0.0, at_once=4)
 
     async def story(world: World) -> None:
@@ -99,7 +99,7 @@ def test_webhooks_stopping_ends_what_is_under_way(store_url: str) -> None:
 
 
 def test_webhooks_stopping_does_not_wait_for_ever(store_url: str) -> None:
-    """After the grace what hangs is left to the next process, its attempt not counted."""
+    """After the grace period a hanging delivery is left to the next process, and its attempt is not counted."""
     limits = DeliveryLimits(interval=0.01, gather=0.0, grace=0.02)
 
     async def story(world: World) -> None:
@@ -131,7 +131,7 @@ async def full_loop() -> AsyncIterator[None]:
 
 
 async def slow(_: Sent) -> Reply:
-    """Who takes his time."""
+    """A slow sender."""
     await asyncio.sleep(0.02)
     return OK
 
@@ -140,9 +140,9 @@ async def slow(_: Sent) -> Reply:
 def test_webhooks_deliveries_give_way_and_do_not_starve(
     store_url: str, load: Callable[[], contextlib.AbstractAsyncContextManager[None]], waits: float
 ) -> None:
-    """Whose requests wait leases no more than half a second of its floor, and everything is sent all the same.
+    """While requests wait, a process leases at most half a second of its floor, and everything is still sent.
 
-    They wait for an event loop that is late, or in the queue.
+    Requests wait for a late event loop, or in the queue.
     """
     limits = DeliveryLimits(interval=0.05, gather=0.0, floor=100.0, at_once=2)
     leased: list[int] = []

@@ -1,4 +1,4 @@
-"""Contract, "Webhooks", Delivery: when attempts are made, and when a delivery or its webhook is given up."""
+"""Contract, "Webhooks", Delivery: when attempts are made, and when deliveries and webhooks are given up."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -102,12 +102,12 @@ def test_webhooks_a_shorter_retry_after_changes_nothing() -> None:
 
 @pytest.mark.parametrize("status", [None, 301, 400, 408, 500, 502])
 def test_webhooks_retry_after_of_other_answers_is_ignored(status: int | None) -> None:
-    """Only 429 and 503 may ask for patience."""
+    """Only 429 and 503 may delay with Retry-After."""
     assert verdict(Reply(status, "3600")).due_at - START == DELAYS[1]
 
 
 def test_webhooks_retry_after_may_be_a_date() -> None:
-    """All three forms of dates of HTTP are read (RFC 9110, section 5.6.7); what is over counts nothing."""
+    """All three forms of dates of HTTP are read (RFC 9110, section 5.6.7); a past date counts nothing."""
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=START)
     later = at + timedelta(hours=2)
     forms = (
@@ -122,7 +122,7 @@ def test_webhooks_retry_after_may_be_a_date() -> None:
 
 @given(st.text(max_size=200) | st.from_regex(r"\A\w{3}, \d{1,4} \w{3} \d{1,6} \d\d:\d\d:\d\d [-+]?\w{1,6}\Z"))
 def test_webhooks_no_retry_after_is_an_error(text: str) -> None:
-    """Whatever a receiver sends, nothing raises, and nobody is dialled earlier for it."""
+    """Whatever a receiver sends, nothing raises, and no attempt is made earlier."""
     assert requested_delay(text, now=START) >= 0
     assert DELAYS[1] <= verdict(Reply(429, text)).due_at - START <= 24 * HOUR
 
@@ -135,6 +135,6 @@ def test_webhooks_410_disables_at_once() -> None:
 
 
 def test_webhooks_a_test_of_an_inactive_one_disables_nothing() -> None:
-    """What is inactive already can't be disabled by the failure of a test event."""
+    """A failed test event does not disable an inactive webhook again."""
     assert verdict(Reply(410), active=0).disable is None
     assert verdict(FAILED, idle=DISABLE_AFTER, active=0).disable is None

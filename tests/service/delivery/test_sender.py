@@ -1,4 +1,4 @@
-"""Attempts over real sockets: receivers that are honest, slow, endless, somewhere else or someone else."""
+"""Attempts over real sockets: receivers that are honest, slow, endless, redirecting or impersonating."""
 
 import asyncio
 import datetime
@@ -161,7 +161,7 @@ def test_the_attempt_arrives_as_it_was_given() -> None:
     ],
 )
 def test_the_answer_is_reported(answer: bytes, reply: Reply) -> None:
-    """Webhooks, delivery: status, Retry-After and a cleaned beginning of the body are what stays of an answer."""
+    """Webhooks, delivery: of an answer only status, Retry-After and a cleaned excerpt of the body are kept."""
     assert answered(answer)[0] == reply
 
 
@@ -180,12 +180,12 @@ def test_redirects_are_answers(status: int) -> None:
 
 
 async def hang(writer: asyncio.StreamWriter) -> None:
-    """Say nothing."""
+    """Send nothing."""
     await asyncio.Event().wait()
 
 
 def trickle(begin: bytes) -> Answer:
-    """Write byte after byte for ever."""
+    """Write bytes without end."""
 
     async def write(writer: asyncio.StreamWriter) -> None:
         writer.write(begin)
@@ -447,7 +447,7 @@ def test_a_named_network_is_dialled_with_tls_of_the_name() -> None:
     ],
 )
 def test_wrong_certificates_get_nothing(tls: Callable[[], ssl.SSLContext], excerpt: str) -> None:
-    """A receiver that can't show who it is gets not a byte of the attempt."""
+    """A receiver without a valid certificate gets no byte of the attempt."""
 
     async def run() -> tuple[Reply, Receiver]:
         async with receiving(OK, tls=tls()) as receiver:
@@ -517,7 +517,7 @@ def test_a_connection_serves_its_own_name_alone() -> None:
 
 
 def test_names_that_lead_nowhere() -> None:
-    """A name without an address, and one whose look-up hangs, are failures in our own words."""
+    """A name without an address, and one whose look-up hangs, are failures with fixed texts."""
     gate = threading.Event()
 
     def nowhere(host: str) -> Sequence[str]:
@@ -657,7 +657,7 @@ def test_a_sender_that_was_closed_opens_again() -> None:
 
 
 def test_excerpts_are_short_and_printable() -> None:
-    """Excerpts hold nothing that a terminal or a database would act upon."""
+    """Excerpts contain no control characters for a terminal or a database."""
     every = "".join(map(chr, range(0x3000))) + "\ud800\U000e0001"
     assert cleaned(every).isprintable()
     assert len(cleaned(every)) == EXCERPT_LENGTH

@@ -1,4 +1,4 @@
-"""Clocks that were wrong: what an instant of the future blocks, who says so, and how it is repaired."""
+"""Wrong clocks: what an instant in the future blocks, how it is reported, and how it is repaired."""
 
 import json
 import time
@@ -24,7 +24,7 @@ AHEAD = 48 * HOUR
 
 
 async def behind(world: World) -> int:
-    """By how many seconds the process says that its clock is behind."""
+    """Seconds by which the process reports its clock behind."""
     found = await world.service.readiness.check()
     assert found is not None
     return found.clock_behind // SECOND
@@ -110,7 +110,7 @@ def test_the_command_shows_and_deletes(
 
 
 async def delivered_types(world: World, hook: bytes) -> list[str]:
-    """What a webhook gets, by type: of all that waits and was not handed over yet."""
+    """Event types that a webhook gets of all events waiting for fan-out."""
     async with world.store.writing([]) as transaction:
         await fan_out(transaction, now=world.clock.now(), limit=100, after=0)
     async with world.store.reading() as reader:
@@ -148,7 +148,7 @@ def test_a_webhook_gets_what_follows_it(store_url: str, sealed: Path, step: int)
 
 @pytest.mark.parametrize("step", [-2 * HOUR, 2 * HOUR])
 def test_a_webhook_that_is_enabled_gets_what_follows_that(store_url: str, sealed: Path, step: int) -> None:
-    """What happened while it was inactive does not arrive, even when nobody had handed it over before."""
+    """Events during inactivity do not arrive, even if they were not fanned out before."""
 
     async def story(world: World) -> None:
         caller = await world.client()

@@ -1,4 +1,4 @@
-"""Connections that are too many, silent or slow: they end, and others are answered."""
+"""Too many, silent or slow connections are closed, and others are answered."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ FILE: Final = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
 async def keep_sending(connection: Connection) -> None:
-    """Ask for more until the other end is gone."""
+    """Send requests until the other end closes."""
     while True:
         connection.writer.write(LIVE)
         await connection.writer.drain()
@@ -112,7 +112,7 @@ def test_descriptors_bound_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_heads_that_trickle_end() -> None:
-    """Every byte in time, the whole not: the connection ends, also where only empty lines come."""
+    """A head whose bytes arrive in time but never end is cut off, also if it has only empty lines."""
 
     async def use(server: Running) -> None:
         for piece in (b"GET / HTTP/1.1\r\nx: ", b"\r\n"):
@@ -164,7 +164,7 @@ def test_responses_that_nobody_reads_are_cut() -> None:
 
 
 def test_slow_readers_get_all() -> None:
-    """Whoever takes each piece in time gets the whole file, however long it takes."""
+    """A client that reads each piece in time gets the whole file, however long it takes."""
 
     async def use(server: Running) -> None:
         _, _, whole = await server.answer(FILE)

@@ -1,4 +1,4 @@
-"""A client that does harm to deliveries: its backlog, its receivers and its names delay no other client's event."""
+"""Backlog, receivers and names of a harmful client delay no other client's event."""
 
 import asyncio
 import threading
@@ -37,7 +37,7 @@ class CountedSender(AiohttpSender):
 
 
 async def another_client(world: World) -> int:
-    """A client beside the one that does harm."""
+    """A client beside the harmful one."""
     async with world.store.writing([]) as transaction:
         return await transaction.new_client(client_row())
 
@@ -51,7 +51,7 @@ async def hook(world: World, port: int, host: str = "127.0.0.1", **changes: Any)
 async def delivering(
     world: World, sender: CountedSender, limits: DeliveryLimits = LIMITS
 ) -> AsyncIterator[None]:
-    """Deliver over real sockets as long as the context; time passes with every look."""
+    """Deliver over real sockets until the context ends; time advances with every poll."""
 
     async def pass_time() -> None:
         world.clock.advance(0.001)

@@ -1,4 +1,4 @@
-"""Erasure under attack: somebody reads the database, kills the service, or has stolen the database and its key."""
+"""Erasure under attack: a reader of the database, a killed service, a stolen database with its key."""
 
 import asyncio
 import logging
@@ -69,7 +69,7 @@ def held(url: str, canary: bytes) -> bool:
 
 
 async def is_complete(store: Store) -> bool:
-    """Whether nothing waits for the truncation of the log."""
+    """Return True if no truncation of the log is pending."""
     async with store.reading() as reader:
         return await reader.fact(TRUNCATION_FACT) is None
 
@@ -105,7 +105,7 @@ def test_erasure_waits_for_no_reader(sqlite_url: str, sealed: Path, caplog: pyte
 
 
 def test_an_erasure_outlives_its_process(sqlite_url: str) -> None:
-    """Of a process that is killed before it could truncate the log, the next one completes the erasure."""
+    """If a process is killed before it truncates the log, the next one completes the erasure."""
     key = person_key_row(wrapped=b"canary" * 8)
 
     async def write() -> None:
@@ -129,7 +129,7 @@ def test_an_erasure_outlives_its_process(sqlite_url: str) -> None:
 
 
 async def guessed(world: World, caller: Caller, dictionary: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Who has the database and the master key hashes every guess; in how many rows of each table that is found."""
+    """Number of rows per table that match a guess, for an attacker with database and master key."""
     linker = Linker(await load_or_create(world.store, MASTERS), ())
     hashes = set()
     for body in dictionary:

@@ -1,4 +1,4 @@
-"""Requests whose end is not where it seems: nothing is taken for a request, or for a header, that is none."""
+"""Ambiguous framing: no bytes are misread as a request or a header."""
 
 import json
 from typing import Final
@@ -67,7 +67,7 @@ def test_a_body_is_no_request() -> None:
 
 
 def test_trailers_are_never_headers() -> None:
-    """Credentials and forwarded addresses in trailers are nobody's."""
+    """Credentials and forwarded addresses in trailers are ignored."""
 
     async def use(server: Running) -> None:
         connection = await server.connect()

@@ -1,4 +1,4 @@
-"""Floods: of requests for which there is no room, and of wrong credentials."""
+"""Floods of requests above the capacity, and of wrong credentials."""
 
 import asyncio
 from collections import Counter
@@ -74,7 +74,7 @@ async def served(url: str, bundle: Path, limits: QueueLimits) -> AsyncIterator[S
 def test_a_flood_of_one_client_is_refused_at_arrival_and_refuses_nobody_else(
     store_url: str, sealed: Path
 ) -> None:
-    """While nothing commits, what fits waits; the rest is refused at once, spends no token, and can come again."""
+    """While nothing commits, the queue fills; further requests are refused immediately and spend no token."""
 
     async def story() -> None:
         limits = QueueLimits(waiting=16, wait_seconds=60.0, scoring_seconds=30.0, commit_seconds=60.0)

@@ -1,4 +1,4 @@
-"""What of uvicorn the HTTP protocol builds on is as it was when that was written."""
+"""The members of uvicorn on which the HTTP protocol builds are unchanged."""
 
 import hashlib
 import inspect
@@ -56,7 +56,7 @@ def test_members_are_as_they_were(name: str) -> None:
 
 
 def test_the_minor_version_is_pinned() -> None:
-    """Another minor version of uvicorn is never installed unseen."""
+    """The requirements pin the minor version of uvicorn."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     major, minor, _ = uvicorn.__version__.split(".")
     pinned = f"uvicorn>={uvicorn.__version__},<{major}.{int(minor) + 1}"

@@ -20,7 +20,7 @@ def test_authentication_of_a_header_that_comes_twice(twice: str) -> None:
 
 @pytest.mark.parametrize("path", ["/scoring", "/scoring/", "/scoring/v1/nothing", "/scoring/v2/identities"])
 def test_authentication_comes_before_the_path(path: str) -> None:
-    """Nobody learns without credentials what there is below /scoring."""
+    """Without credentials no path below /scoring reveals whether it exists."""
     client = Client()
     assert client.ask("GET", path, credentials=None).status_code == 401
     assert client.ask("GET", path).status_code == 404
@@ -37,7 +37,7 @@ def test_authentication_scopes() -> None:
 
 
 def test_authentication_failures_are_limited_by_address() -> None:
-    """After 60 failures an address gets 429; a good pair from there and others elsewhere are not."""
+    """After 60 failures an address gets 429; valid pairs from it and other addresses do not."""
     client = Client()
     for _ in range(60):
         assert client.ask("GET", LIST, credentials=WRONG).status_code == 401
@@ -51,7 +51,7 @@ def test_authentication_failures_are_limited_by_address() -> None:
 
 
 def test_authentication_of_an_address_above_the_limit_delays_nobody() -> None:
-    """Its pairs are looked up apart from those of others; a good one is served all the same."""
+    """Pairs from a limited address are looked up separately; a valid one is still served."""
     client = Client()
     client.service.failures_left = 1
     for _ in range(2):
@@ -62,7 +62,7 @@ def test_authentication_of_an_address_above_the_limit_delays_nobody() -> None:
 
 
 def test_authentication_limited_addresses_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a time, and when there are too many, the oldest first."""
+    """Addresses are forgotten after a time, and the oldest first if there are too many."""
     client = Client()
     client.service.failures_left = 0
     monkeypatch.setattr(authentication, "MOST_LIMITED", 2)

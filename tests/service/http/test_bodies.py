@@ -42,7 +42,7 @@ def test_general_length_of_bodies() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_general_length_of_bodies_that_nobody_reads(method: str) -> None:
-    """Too long a body is 413 even where none is wanted."""
+    """A body that is too long is 413 even where none is expected."""
     client = Client()
     path = f"{PATH}/{client.new_identity()['id']}"
     assert client.ask(method, path, content=b" " * (LIMIT + 1)).status_code == 413
@@ -86,7 +86,7 @@ def test_general_media_types_that_are_refused(headers: list[tuple[str, str]]) ->
 
 
 def test_general_body_of_nothing() -> None:
-    """Nothing is no JSON, with a type or without; a wrong type is reported first."""
+    """An empty body is not JSON, with or without a type; a wrong type is reported first."""
     client = Client()
     for headers, status in (
         ({}, 400),
@@ -97,7 +97,7 @@ def test_general_body_of_nothing() -> None:
 
 
 def test_general_clients_that_go_away() -> None:
-    """A client that is gone before the end of its body is waited for no longer."""
+    """The server stops waiting for a client that disconnects within its body."""
     messages: list[dict[str, Any]] = [
         {"type": "http.request", "body": b"{", "more_body": True},
         {"type": "http.disconnect"},
@@ -214,7 +214,7 @@ def test_numbers_within_a_double_are_read() -> None:
 
 
 def test_refusals_echo_nothing() -> None:
-    """The text of a refusal is one of a few, whatever was sent."""
+    """The error text is one of a fixed set, whatever was sent."""
     details = set()
     for raw in (b'{"secret":1,"secret":2}', b"secret", b'["secret", 1e999]', b'"secret\\ud800"'):
         with pytest.raises(MalformedBody) as caught:

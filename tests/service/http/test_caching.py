@@ -16,7 +16,7 @@ def _paths(client: Client) -> dict[str, str]:
 
 
 def test_caching_of_single_resources() -> None:
-    """GET of one identity, webhook or completed verification may be kept, and asked for again cheaply."""
+    """GET of one identity, webhook or completed verification may be cached and revalidated."""
     client = Client()
     for path, kept in _paths(client).items():
         answer = client.ask("GET", path)
@@ -36,7 +36,7 @@ def test_caching_of_single_resources() -> None:
 
 
 def test_caching_ends_with_a_change() -> None:
-    """What has changed has another tag."""
+    """A changed resource has another tag."""
     client = Client()
     path = f"/scoring/v1/identities/{client.new_identity()['id']}"
     before = client.ask("GET", path).headers["etag"]

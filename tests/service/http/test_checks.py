@@ -27,7 +27,7 @@ LADDER: list[tuple[int, str, str, dict[str, str], dict[str, str], bytes, Bucket 
 
 @pytest.mark.parametrize("rung", LADDER, ids=lambda rung: str(rung[0]))
 def test_general_order_of_checks(rung: tuple[Any, ...]) -> None:
-    """What is checked first is what is reported."""
+    """The first failing check is reported."""
     status, method, path, credentials, headers, body, bucket = rung
     client = Client()
     if bucket is not None:
@@ -37,7 +37,7 @@ def test_general_order_of_checks(rung: tuple[Any, ...]) -> None:
 
 
 def test_general_order_of_idempotency_validation_and_state() -> None:
-    """The idempotency key is looked at before the body's rules, and those before what the state forbids."""
+    """The idempotency key is checked before the rules of the body, and these before state conflicts."""
     client = Client()
     body: dict[str, Any] = {"nickname": 1}
     invalid = client.ask("POST", PATH + "?x=1", headers={"idempotency-key": ""}, json=body).json()
@@ -54,7 +54,7 @@ def test_general_order_of_idempotency_validation_and_state() -> None:
     "named", ["nonsense", "0", "00000000-0000-0000-0000-00000000000", "%00", "é", "a" * 5000]
 )
 def test_general_malformed_ids_are_like_unknown_ones(named: str) -> None:
-    """A malformed id is answered in the place, and with the body, of an unknown one."""
+    """A malformed id gets the same answer as an unknown one."""
     client = Client()
     for path in ("identities", "verifications", "webhooks"):
         answer = client.ask("GET", f"/scoring/v1/{path}/{named}")
@@ -154,5 +154,5 @@ def test_general_head_is_get_without_a_body() -> None:
     "slash", ["/scoring/v1/webhooks/", "//scoring/v1/webhooks", "/docs/", "/health/live/"]
 )
 def test_general_paths_are_exact(slash: str) -> None:
-    """A slash too many names something else, and nothing is redirected."""
+    """An extra slash is another path, and nothing is redirected."""
     assert Client().ask("GET", slash).status_code == 404

@@ -42,7 +42,7 @@ def _path(operation: Operation) -> str:
 
 @EVERY
 def test_errors_have_one_shape_on_every_route(operation: Operation) -> None:
-    """Every way to fail on every route is a problem, with the status of its place."""
+    """Every failure on every route is a problem with its documented status."""
     client, method, path = Client(), operation.method, _path(operation)
     _check_shape(client.ask(method, path, credentials=None), 401, "unauthorized")
     _check_shape(client.ask(method, path, credentials=NARROW), 403, "missing_scope")
@@ -62,7 +62,7 @@ def test_errors_have_one_shape_on_every_route(operation: Operation) -> None:
 
 @EVERY
 def test_errors_of_the_service_have_one_shape_on_every_route(operation: Operation) -> None:
-    """Errors of the service have the status of their class; of unexpected ones nothing is shown."""
+    """Errors of the service have the status of their class; unexpected errors reveal nothing."""
     raised: list[tuple[Exception, int, str]] = [
         (errors.Unavailable(7), 503, "unavailable"),
         (StoreUnavailable("at db.internal"), 503, "unavailable"),
@@ -133,7 +133,7 @@ def test_errors_each_class_has_one_status() -> None:
 
 
 def test_errors_after_an_answer_has_begun_leave_it_alone() -> None:
-    """What breaks while an answer is being sent is logged; nothing is sent twice."""
+    """An error while an answer is being sent is logged; nothing is sent twice."""
     client = Client()
     sent: list[str] = []
 
@@ -183,7 +183,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_few_pass_in_each_second_and_all_in_the_end(seconds: list[float]) -> None:
-    """In the order in which they came; one that is cancelled takes no room."""
+    """Answers leave in order of arrival; a cancelled one takes no capacity."""
 
     async def story() -> None:
         turnstile = Turnstile()
@@ -211,7 +211,7 @@ def test_few_pass_in_each_second_and_all_in_the_end(seconds: list[float]) -> Non
 
 
 def test_who_comes_alone_does_not_wait(seconds: list[float]) -> None:
-    """The room of a second comes back with time."""
+    """Capacity returns with time."""
 
     async def story() -> None:
         turnstile = Turnstile()

@@ -31,7 +31,7 @@ def test_idempotency_replays_the_first_answer(path: str, body: dict[str, Any], s
 
 
 def test_idempotency_replays_a_202() -> None:
-    """A 202 is replayed as 202, with its place."""
+    """A 202 is replayed as 202, with its `Location`."""
     client = Client()
     client.service.pending = True
     path = "/scoring/v1/verifications"

@@ -72,7 +72,7 @@ def test_webhooks_pages_that_are_refused(query: str, codes: list[str]) -> None:
 
 
 def test_webhooks_cursor_after_what_was_deleted() -> None:
-    """A cursor is a place, not a thing: it goes on when its webhook is gone."""
+    """A cursor is a position: it still works after its webhook is deleted."""
     client = Client()
     first, second = client.new_webhook()["id"], client.new_webhook()["id"]
     path = client.ask("GET", "/scoring/v1/webhooks?limit=1").headers["link"].split(">")[0][1:]

@@ -16,7 +16,7 @@ CANARY = "canary-7f3a"
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """What was logged, in a process that is as it was afterwards."""
+    """Capture the log; restore the process afterwards."""
     loggers = [logging.getLogger(name) for name in (context.ACCESS, FAULTS)]
     before = [(logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
     written = io.StringIO()
@@ -32,7 +32,7 @@ def _lines(stream: io.StringIO) -> list[dict[str, object]]:
 
 
 def test_privacy_logs_have_each_request(stream: io.StringIO) -> None:
-    """One line of JSON says when, which route, how it ended, how long it took and whose it was."""
+    """One line of JSON has time, route, status, duration and client."""
     client = Client(settings=HttpSettings())
     answers = [
         client.ask("POST", "/scoring/v1/identities", json=PERSON),
@@ -83,7 +83,7 @@ def test_privacy_logs_hold_nothing_that_was_sent(stream: io.StringIO) -> None:
 
 
 def test_privacy_faults_are_found_by_request(stream: io.StringIO) -> None:
-    """What nobody expected is logged with the id that the client got, with types and places."""
+    """An unexpected error is logged with the client's request id, its types and places."""
     client = Client(settings=HttpSettings(access_log=False))
     client.service.fault = RuntimeError("text")
     client.service.fault.__cause__ = ValueError("text")

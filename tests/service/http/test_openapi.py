@@ -1,4 +1,4 @@
-"""The API reference: it is complete, its examples hold, the application does what it says, and a browser shows it."""
+"""The API reference is complete, its examples are valid, the application conforms, and a browser renders it."""
 
 import json
 import re
@@ -49,14 +49,14 @@ def _check(value: object, shape: dict[str, Any]) -> None:
 
 
 def test_reference_is_committed_as_it_is_served() -> None:
-    """The committed copy is what the service serves, to be written anew as `openapi.py` says."""
+    """The committed copy is what the service serves, regenerated as `openapi.py` describes."""
     served = Client().ask("GET", "/openapi.json", credentials=None).json()
     assert served == DOCUMENT
     assert COMMITTED.read_text() == json.dumps(DOCUMENT, indent=2, ensure_ascii=False) + "\n"
 
 
 def test_reference_knows_every_operation() -> None:
-    """Paths and methods are those of the application, each with a name of its own and one of the three tags."""
+    """Paths and methods are those of the application, each with a unique name and one of the three tags."""
     described = {
         (method.upper(), path)
         for path, item in DOCUMENT["paths"].items()
@@ -76,7 +76,7 @@ def test_reference_knows_every_operation() -> None:
 
 
 def test_reference_refers_to_what_is_there() -> None:
-    """Every reference resolves, and every component is referred to, but the error of methods that are not there."""
+    """Every reference resolves, and every component is referred to, except the error of unsupported methods."""
     references = {node["$ref"] for node in _walk(DOCUMENT) if "$ref" in node}
     for target in references:
         assert _resolved({"$ref": target})
@@ -165,7 +165,7 @@ def test_reference_describes_what_is_answered(operation: Any) -> None:
 
 
 def test_reference_states_numbers_of_the_code() -> None:
-    """Numbers in the prose are those of the code."""
+    """Numbers in the text equal those in the code."""
     from scoring_model.service.http.bodies import DEPTH
     from scoring_model.service.http.operation import KEY_LENGTH
     from scoring_model.service.http.settings import MAX_BODY
@@ -177,7 +177,7 @@ def test_reference_states_numbers_of_the_code() -> None:
 
 @pytest.mark.browser
 def test_docs_show_every_operation_and_carry_one_out() -> None:
-    """The page renders all operations from our own files alone, complains of nothing, and can be tried out."""
+    """The page renders all operations from local files only, without errors, and can send requests."""
     heard: list[str] = []
     hosts: set[str] = set()
 
@@ -220,7 +220,7 @@ async def _tried_out(page: Page) -> str:
 
 
 def test_docs_forbid_whatever_is_not_theirs() -> None:
-    """The policy of the page allows files of its own host alone, and nothing within the text."""
+    """The content security policy allows only files of the page's host, and nothing inline."""
     answer = Client().ask("GET", "/docs", credentials=None)
     assert answer.headers["content-security-policy"] == POLICY
     assert "unsafe" not in POLICY

@@ -37,7 +37,7 @@ async def refuse(client: Client, count: int) -> None:
 
 
 def test_a_refusal_at_arrival_says_when_to_come_back_and_spends_no_token() -> None:
-    """It is a problem as any other, with what was seen of the quota last; nothing is read, stored or counted."""
+    """A refusal is a problem with the last known quota; nothing is read, stored or counted."""
     client = overloaded()
     answer = client.ask("POST", PATH, json=BODY)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "7")
@@ -62,7 +62,7 @@ def test_a_refusal_at_arrival_says_when_to_come_back_and_spends_no_token() -> No
 
 
 def test_admission_comes_after_credentials_and_before_the_rate_limit() -> None:
-    """Nobody learns without credentials that the service is overloaded; a refused request is not counted."""
+    """Overload is not visible without credentials; a refused request is not counted."""
     client = overloaded()
     client.service.bucket = Bucket(False, 0, 60.0, 1.0)
     assert client.ask("POST", PATH, credentials=None, json=BODY).status_code == 401
@@ -72,7 +72,7 @@ def test_admission_comes_after_credentials_and_before_the_rate_limit() -> None:
 
 
 def test_reading_needs_no_admission() -> None:
-    """What changes nothing waits for no transaction."""
+    """Requests that change nothing are not refused."""
     client = Client()
     path = f"/scoring/v1/identities/{client.new_identity()['id']}"
     client.service.overload = Overloaded()
@@ -83,7 +83,7 @@ def test_reading_needs_no_admission() -> None:
 
 @pytest.mark.parametrize("content", [{"json": PERSON}, {"content": b"{"}, {"json": {"nickname": 1}}])
 def test_an_admitted_request_leaves(content: dict[str, Any]) -> None:
-    """However the request ends, its place is free again."""
+    """The place of a request becomes free, however it ends."""
     client = Client()
     client.ask("POST", "/scoring/v1/identities", **content)
     client.service.fault = RuntimeError()
@@ -92,7 +92,7 @@ def test_an_admitted_request_leaves(content: dict[str, Any]) -> None:
 
 
 def test_refusals_at_arrival_share_a_line_of_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their number for each client, once in a while."""
+    """Refusals are logged periodically as a number per client."""
     monkeypatch.setattr(context, "REFUSED_SECONDS", 0.05)
     stream = io.StringIO()
     context.configure(stream)

@@ -7,7 +7,7 @@ from scoring_model.service.store import Bucket
 
 
 def test_rate_limit_headers_stand_on_every_authenticated_answer() -> None:
-    """Successes and errors alike state what is left."""
+    """Successes and errors report the remaining quota."""
     client = Client()
     client.service.bucket = Bucket(True, 4711, 12.001, 0.0)
     answers = [

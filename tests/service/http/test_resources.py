@@ -1,4 +1,4 @@
-"""The contract's sections Identity, Verification and Webhooks: what is shown."""
+"""The contract's sections Identity, Verification and Webhooks: representations."""
 
 from fake_service import HOOK, NOW, PERSON, SECRET, Client
 from scoring_model.contract.ids import from_text
@@ -10,7 +10,7 @@ TIME = rfc3339(NOW)
 
 
 def test_identity_is_shown_with_every_field() -> None:
-    """Creation answers 201 with the identity and its place; GET shows the same."""
+    """Creation answers 201 with the identity and its `Location`; GET returns the same."""
     client = Client()
     answer = client.ask("POST", "/scoring/v1/identities", json={**PERSON, "citizenship": "gb"})
     body = answer.json()
@@ -32,7 +32,7 @@ def test_identity_is_shown_with_every_field() -> None:
 
 
 def test_identity_of_nothing_is_all_null() -> None:
-    """Without fields, everything is null and the status INCOMPLETE; null is as missing."""
+    """Without fields, everything is null and the status INCOMPLETE; null equals missing."""
     client = Client()
     for sent in ({}, dict.fromkeys(PERSON), {"address": {"city": None}}):
         body = client.ask("POST", "/scoring/v1/identities", json=sent).json()
@@ -51,7 +51,7 @@ def test_identity_that_is_implausible() -> None:
 
 
 def test_identity_that_is_erased() -> None:
-    """DELETE answers 200 with the redacted identity, and so again."""
+    """DELETE answers 200 with the redacted identity, also when repeated."""
     client = Client()
     path = f"/scoring/v1/identities/{client.new_identity()['id']}"
     first, second = client.ask("DELETE", path), client.ask("DELETE", path)
@@ -62,7 +62,7 @@ def test_identity_that_is_erased() -> None:
 
 
 def test_verification_is_shown_with_every_field() -> None:
-    """Creation answers 201 with the verdict and its place; GET shows the same."""
+    """Creation answers 201 with the verdict and its `Location`; GET returns the same."""
     client = Client()
     identity = client.new_identity()["id"]
     sent = {"identityId": identity.upper(), "subjectId": "s"}
@@ -89,7 +89,7 @@ def test_verification_is_shown_with_every_field() -> None:
 
 
 def test_verification_that_is_pending() -> None:
-    """202 has no outcome, no score and no reasons, and says where and when to ask again."""
+    """202 has no outcome, no score and no reasons, but `Location` and `Retry-After`."""
     client = Client()
     client.service.pending = True
     answer = client.ask("POST", "/scoring/v1/verifications", json={"signals": {"n": 2**60}})
@@ -112,7 +112,7 @@ def test_verification_whose_signals_are_erased() -> None:
 
 
 def test_webhook_is_shown_with_every_field() -> None:
-    """All operations answer 200; the secret is shown by creation and rotation alone."""
+    """All operations answer 200; only creation and rotation show the secret."""
     client = Client()
     answer = client.ask("POST", "/scoring/v1/webhooks", json={**HOOK, "description": "Büro"})
     body = answer.json()
@@ -142,7 +142,7 @@ def test_webhook_is_shown_with_every_field() -> None:
 
 
 def test_ids_are_written_as_uuids() -> None:
-    """An id that is shown is found again, in upper case too."""
+    """A returned id is found, also in upper case."""
     client = Client()
     identity = client.new_identity()["id"]
     assert (from_text(identity) or b"")[6] >> 4 == 7

@@ -21,7 +21,7 @@ def post(path: bytes, body: bytes, *headers: bytes) -> bytes:
 
 
 def test_answers_have_a_date_and_name_no_server() -> None:
-    """Headers give the time, and nothing of what software it is."""
+    """Headers contain the time and do not reveal the software."""
 
     async def use(server: Running) -> None:
         status, headers, body = await server.answer(LIVE)
@@ -34,7 +34,7 @@ def test_answers_have_a_date_and_name_no_server() -> None:
 
 
 def test_bodies_that_are_too_long_are_refused_while_they_come() -> None:
-    """In chunks or declared by length, 413 reaches a client in the middle of sending, and the connection lives on."""
+    """In chunks or declared by length, a client that is still sending gets 413, and the connection stays open."""
 
     async def use(server: Running) -> None:
         chunk = b"8000\r\n" + b" " * 0x8000 + b"\r\n"
@@ -52,7 +52,7 @@ def test_bodies_that_are_too_long_are_refused_while_they_come() -> None:
 
 
 def test_bodies_that_never_end_end_with_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is thrown away has a bound."""
+    """The discarded part of a body is bounded."""
     monkeypatch.setattr(protocol, "DISCARDED_BYTES", 1_000_000)
 
     async def use(server: Running) -> None:
@@ -66,14 +66,14 @@ def test_bodies_that_never_end_end_with_their_connection(monkeypatch: pytest.Mon
 
 
 async def flood(writer: asyncio.StreamWriter) -> None:
-    """Send 640 MB, unless somebody stops it."""
+    """Send 640 MB, unless stopped."""
     for _ in range(10_000):
         writer.write(b" " * 65_536)
         await writer.drain()
 
 
 def test_clients_that_wait_for_leave_are_refused_without_it() -> None:
-    """`Expect: 100-continue` with too long a body gets 413 at once; with a good one it gets leave."""
+    """`Expect: 100-continue` gets 413 for a body that is too long, and 100 for a valid one."""
 
     async def use(server: Running) -> None:
         expect = (b"expect: 100-continue",)
@@ -91,7 +91,7 @@ def test_clients_that_wait_for_leave_are_refused_without_it() -> None:
 
 
 def test_slow_headers_are_given_up() -> None:
-    """A connection that says nothing, or never ends its headers, is closed."""
+    """A silent connection, or one with endless headers, is closed."""
 
     async def use(server: Running) -> None:
         silent, begun = await server.connect(), await server.connect()
@@ -123,7 +123,7 @@ def test_headers_that_never_end_are_refused(line: bytes) -> None:
 
 
 def test_headers_of_any_bytes_are_no_fault() -> None:
-    """Header values that are no text are wrong credentials, or nothing at all."""
+    """Header values that are not text are wrong credentials, or ignored."""
 
     async def use(server: Running) -> None:
         odd = bytes(range(0x80, 0x100)) + b"\t\xc3"
@@ -185,7 +185,7 @@ def test_shutdown_finishes_what_is_under_way() -> None:
 
 
 def test_shutdown_gives_notice() -> None:
-    """For a while after SIGTERM the process says that it is not ready and takes connections all the same."""
+    """For a time after SIGTERM the process reports not ready but still accepts connections."""
 
     async def use(server: Running) -> None:
         stop()
@@ -217,7 +217,7 @@ def test_notice_has_an_end() -> None:
 
 
 def test_shutdown_has_an_end() -> None:
-    """What takes longer than the grace is cancelled, and what the process holds is closed all the same."""
+    """A request longer than the grace period is cancelled, and resources of the process are still closed."""
 
     async def use(server: Running) -> None:
         server.service.delay = 60
@@ -236,7 +236,7 @@ def test_shutdown_has_an_end() -> None:
 
 
 def test_shutdown_at_the_second_signal() -> None:
-    """A second signal waits for nobody."""
+    """A second signal stops the server immediately."""
 
     async def use(server: Running) -> None:
         server.service.delay = 60

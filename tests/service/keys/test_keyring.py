@@ -60,7 +60,7 @@ def test_sealing_comes_back(plaintext: bytes, associated_data: bytes) -> None:
 
 
 def test_every_change_is_refused() -> None:
-    """No bit can be flipped, none of it be left out, and another key or other associated data opens nothing."""
+    """A changed or shortened ciphertext, another key or other associated data does not open."""
     sealed = seal(CIPHER, b"text", b"here")
     number = int.from_bytes(sealed)
     flipped = [(number ^ 1 << bit).to_bytes(len(sealed)) for bit in range(8 * len(sealed))]
@@ -108,7 +108,7 @@ def test_all_bad_lines_are_reported_at_once_and_none_is_shown() -> None:
 
 
 def test_nothing_is_read_past_in_a_line() -> None:
-    """What base64 has no letter for is not left out, as some readers do."""
+    """Characters outside base64 are refused, not skipped."""
     for line in (f"{LINE[:9]}!{LINE[9:]}", f"{LINE} {LINE}", f"{LINE} # comment"):
         with pytest.raises(MasterKeyError, match="line 1 must be base64 of 32 bytes, got something else"):
             parse_master_keys(line, source="text")
@@ -129,7 +129,7 @@ def test_an_unknown_kind_of_source_is_refused(source: str) -> None:
 
 
 def test_file_is_read(tmp_path: Path) -> None:
-    """A file that its owner alone may read is a source."""
+    """A file readable only by its owner is a source."""
     assert load_master_keys(f"file:{_file(tmp_path, LINE)}").primary == KeyEncryptionKey(SECRET)
 
 
@@ -142,7 +142,7 @@ def test_file_that_others_may_use_is_refused(tmp_path: Path, mode: int) -> None:
 
 
 def test_missing_file_folder_pipe_and_bytes_are_refused(tmp_path: Path) -> None:
-    """What can't be read as text says why, and a pipe without a writer holds nobody."""
+    """An unreadable source is reported with the reason, and a pipe without a writer does not block."""
     pipe, junk = tmp_path / "pipe", _file(tmp_path, "")
     os.mkfifo(pipe, 0o600)
     junk.write_bytes(b"\xff\xfe")
@@ -200,7 +200,7 @@ def test_command_that_is_none_is_refused(command: str) -> None:
 
 
 def test_slow_command_is_ended_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command has its time, and a child of it that holds the pipe is waited for no longer."""
+    """A command has a time limit, also if a child holds its pipe open."""
     monkeypatch.setattr(keyring, "COMMAND_SECONDS", 1.0)
     child = tmp_path / "child"
     script = f"sleep 60 & echo $! > {child}; wait"
@@ -288,7 +288,7 @@ def test_owner_keeps_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_keys_that_are_added_at_once_are_all_there(tmp_path: Path) -> None:
-    """Of processes that add keys to one file at the same time none takes another's away."""
+    """Concurrent processes that add keys to one file lose none."""
     path = tmp_path / "master.key"
     script = (
         "import sys; from pathlib import Path; from scoring_model.service.keys.keyring import add_master_key\n"

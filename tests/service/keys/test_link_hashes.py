@@ -138,7 +138,7 @@ def test_record_without_values_has_no_links() -> None:
 
 
 def test_privacy_neither_history_scopes_nor_databases_share_a_hash() -> None:
-    """So that history never crosses clients, and a stolen database says nothing of another."""
+    """Hashes differ between history scopes and databases, so that neither reveals anything of another."""
     mine, other = _hashes(LINKER.link("1", 1, FULL)), Linker(Secrets(bytes(32)), KEYS)
     assert not mine & _hashes(LINKER.link("2", 1, FULL))
     assert not mine & _hashes(other.link("1", 1, FULL))
@@ -154,7 +154,7 @@ def test_clients_of_a_history_scope_share_everything_but_their_references() -> N
 
 
 def test_parts_do_not_run_into_each_other() -> None:
-    """Where one part ends and the next begins is hashed too, and so is their number."""
+    """The hash covers the boundaries and the number of the parts."""
     keys = (LinkKey(name="k", parts=("signals.a", "signals.b")),)
     linker = Linker(SECRETS, keys)
     pairs = [("ab", "c"), ("a", "bc"), ("a\0b", "c"), ("a", "b\0c"), ("abc", ""), ("", "abc")]

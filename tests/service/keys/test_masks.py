@@ -1,4 +1,4 @@
-"""Masks over amounts: they come off with the root secret alone, and show nothing without it."""
+"""Masked amounts need the root secret, and reveal nothing without it."""
 
 import os
 import struct

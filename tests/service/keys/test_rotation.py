@@ -207,7 +207,7 @@ async def test_a_slow_source_holds_up_nobody(store: Store) -> None:
 
 
 def test_privacy_a_key_erased_meanwhile_stays_erased(store_url: str) -> None:
-    """A rotation brings no erased key back, at whatever moment it was erased."""
+    """A rotation never restores an erased key."""
 
     async def erase(store: Store, key_id: bytes) -> None:
         async with store.writing(()) as transaction:

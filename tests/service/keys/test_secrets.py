@@ -59,7 +59,7 @@ def test_digest_is_keyed_blake2b() -> None:
 
 
 def test_no_two_uses_share_a_key() -> None:
-    """Pools, purposes and databases have keys that have nothing to do with each other."""
+    """History scopes, purposes and databases have independent keys."""
     pools = [
         key(pool)
         for secrets in (SECRETS, OTHER)

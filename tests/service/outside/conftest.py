@@ -1,4 +1,4 @@
-"""One service for all tests that look at it from outside and leave it as it is."""
+"""One service for all outside tests that do not change its configuration."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Law 11: what is personal is in no log, no error, no event and in no clear byte of the database."""
+"""Law 11: no log, error, event or plaintext byte of the database contains personal data."""
 
 import json
 import re
@@ -190,7 +190,7 @@ def found(canaries: list[str], data: bytes) -> list[str]:
 
 
 def test_the_canaries_were_sent_and_answered(used: Used) -> None:
-    """The search can find: whatever was created shows its canaries to its client."""
+    """The search works: a client sees the canaries of its own resources."""
     shown = b"".join(answer.body for answer in used.canaries.answers if answer.status < 300)
     assert len(found(used.canaries.every, shown)) >= 12
     assert {answer.status for answer in used.canaries.answers} >= {

@@ -1,4 +1,4 @@
-"""A database that goes away under a service: refusals that say so, and everything as before once it is back."""
+"""An unavailable database: requests are refused with that reason, and everything works once it is back."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Receivers that do harm, beside one that does not: a whole service, several webhooks, two clients."""
+"""Harmful receivers beside a healthy one: a whole service, several webhooks, two clients."""
 
 import io
 import json
@@ -80,7 +80,7 @@ def deliveries(folder: Path, webhook: str) -> list[Any]:
 
 
 def mebibytes(pid: int) -> float:
-    """What a process holds in memory."""
+    """Resident memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1]) / 1024
 
@@ -162,7 +162,7 @@ def test_what_arrived_is_recorded(seen: Seen) -> None:
 
 
 def test_requests_are_answered_meanwhile(seen: Seen) -> None:
-    """Receivers that do harm do none to the interface."""
+    """Harmful receivers do not affect the HTTP interface."""
     assert [answer.status for answer in seen.answers] == [200] * 4
 
 

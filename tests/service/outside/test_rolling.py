@@ -1,4 +1,4 @@
-"""Two services on one database behind a load balancer are restarted one after the other, and nobody notices."""
+"""Two services on one database behind a load balancer are restarted in turn without a failed request."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +58,7 @@ def balanced(replicas: Sequence[Replica]) -> Iterator[Callable[[], list[int]]]:
 
 
 def restart(replica: Replica) -> None:
-    """Ask a replica to stop, without a word to the balancer, and start it again."""
+    """Stop a replica without telling the balancer, and start it again."""
     assert replica.stop() == 0
     replica.start()
 

@@ -1,4 +1,4 @@
-"""A service that is asked to stop under load finishes what it was asked before, and stores what it said."""
+"""A service stopped under load finishes all earlier requests and stores what it answered."""
 
 import json
 import os

@@ -26,7 +26,7 @@ ANN = {
 
 
 async def verify(url: str, client: Credentials, bodies: Sequence[Mapping[str, object]]) -> list[str]:
-    """Verify one after the other; the ids."""
+    """Verify in turn; return the ids."""
     async with connected(url, client) as connection:
         return [(await connection.post(VERIFICATIONS, body))[1]["id"] for body in bodies]
 

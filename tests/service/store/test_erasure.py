@@ -37,7 +37,7 @@ async def fill(store: Store, canary: bytes, persons: int) -> list[PersonKeyRow]:
 
 
 async def is_complete(store: Store) -> bool:
-    """Whether nothing waits for the truncation of the log."""
+    """Return True if no truncation of the log is pending."""
     async with store.reading() as reader:
         return await reader.fact(TRUNCATION_FACT) is None
 

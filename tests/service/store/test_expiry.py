@@ -1,4 +1,4 @@
-"""What is old is found and deleted a range at a time, on both databases, and nothing else is."""
+"""Only expired rows are found and deleted, one key range at a time, on both databases."""
 
 import asyncpg
 import pytest

@@ -1,4 +1,4 @@
-"""Databases that go away and come back, are full, or take no more."""
+"""Databases that become unavailable and return, are full, or refuse connections."""
 
 import asyncio
 import signal
@@ -56,7 +56,7 @@ async def take(store: Store) -> bool:
 
 
 async def connect_until_refused(url: str, connections: list[asyncpg.Connection]) -> None:
-    """Take every connection that there is."""
+    """Take every connection."""
     while True:
         connections.append(await asyncpg.connect(url))
 

@@ -1,4 +1,4 @@
-"""What every store answers, call by call, on both databases."""
+"""Results of every store call, on both databases."""
 
 import asyncio
 import os
@@ -124,7 +124,7 @@ async def test_a_transaction_can_not_be_used_once_it_is_over(store: Store, reade
 
 
 async def test_bundles_are_listed_as_they_served(store: Store, reader: Reader) -> None:
-    """Every bundle that ever served, the first one first."""
+    """Every bundle that ever served, in order."""
     rows = [BundleRow("z", "p", "{}", 1), BundleRow("a", "q", '{"A": "Ä"}', 2), BundleRow("a", "r", "{}", 3)]
     await write(store, *reversed(rows))
     assert await reader.bundles() == rows
