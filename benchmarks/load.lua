@@ -46,15 +46,15 @@ function done(summary, latency, requests)
       counts[status] = (counts[status] or 0) + count
     end
   end
-  local counts = {}
+  local shown = {}
   for status, count in pairs(counts) do
-    table.insert(counts, string.format('"%d": %d', status, count))
+    table.insert(shown, string.format('"%d": %d', status, count))
   end
   local errors = summary.errors
   local file = io.open(threads[1]:get("result"), "w")
   file:write(string.format(
     '{"requests": %d, "seconds": %.6f, "statuses": {%s}, "errors": %d, "p50": %d, "p99": %d, "longest": %d}\n',
-    summary.requests, summary.duration / 1e6, table.concat(counts, ", "),
+    summary.requests, summary.duration / 1e6, table.concat(shown, ", "),
     errors.connect + errors.read + errors.write + errors.timeout,
     latency:percentile(50), latency:percentile(99), latency.max
   ))
