@@ -77,7 +77,9 @@ async def _rotate(store: Store, source: str, *, progress: Callable[[int], None])
     if kind == "file":
         if await finished(store, keyring):
             add_master_key(Path(rest))
-            console.report(f"{rest} has a new primary key: copy it to every machine that serves this database")
+            console.report(
+                f"{rest} has a new primary key: copy it to every machine that serves this database"
+            )
             keyring = load_master_keys(source)
         else:
             console.report("an earlier rotation was interrupted: continuing it")

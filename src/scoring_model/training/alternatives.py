@@ -141,7 +141,7 @@ def find_alternatives(
 
 
 def _pairs(chosen: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Ordered pairs of the thresholds of the table."""
+    """Yield the ordered pairs of the table's thresholds."""
     near = {threshold + move for threshold in chosen for move in (-1, 0, 1)}
     grid = sorted(
         {*range(STEP, NEVER_REACHED, STEP), NEVER_REACHED, *near} & set(range(1, NEVER_REACHED + 1))

@@ -163,10 +163,10 @@ class Certification:
         )
 
     def _compromise(self, bound: str) -> int:
-        """Give the threshold at which a bound fares best while the other one on the same threshold is kept."""
+        """Return the best threshold for a bound among those that keep the other bound on the same threshold."""
         test = self.tests[bound]
         kept = self._range(_PARTNERS[bound]) if bound in _PARTNERS else _EVERY
-        if not kept:  # the other one is refused by itself
+        if not kept:  # the other bound is reported separately
             return test.safest
         return kept[-1] if test.safest == NEVER_REACHED else kept[0]
 
