@@ -26,8 +26,8 @@ from scoring_model.training.folds import Fold, smooth_recall
 FIRST_RUNG_BUDGET: Final = 2.0
 """Trees of the first rung times the learning rate, for trees of 31 leaves.
 
-With the same number of trees for all, low learning rates and small trees would look bad: the progress of a booster grows
-about with the square root of its leaves (eight parameters on invented records: at the minimum log loss, learning rate
+With the same number of trees for all, low learning rates and small trees would look bad: the progress of a booster
+grows about with the square root of its leaves (eight parameters on invented records: at the minimum log loss, learning rate
 times trees was 11 for 7 leaves, 8.5 for 16, 5.5 for 31 and 5 for 98).
 """
 

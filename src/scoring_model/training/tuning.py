@@ -143,7 +143,7 @@ class Halving(optuna.pruners.BasePruner):
         Returns
         -------
         bool
-            False for the best 1 / `REDUCTION_FACTOR` of the trials that have reached the rung, at least for the best one.
+            False for the best 1 / `REDUCTION_FACTOR` of the trials that reached the rung, at least for the best one.
         """
         step = trial.last_step
         assert step is not None
