@@ -27,8 +27,8 @@ FIRST_RUNG_BUDGET: Final = 2.0
 """Trees of the first rung times the learning rate, for trees of 31 leaves.
 
 With the same number of trees for all, low learning rates and small trees would look bad: the progress of a booster
-grows about with the square root of its leaves (eight parameters on invented records: at the minimum log loss, learning rate
-times trees was 11 for 7 leaves, 8.5 for 16, 5.5 for 31 and 5 for 98).
+grows about with the square root of its leaves (eight parameters on invented records: at the minimum log loss, learning
+rate times trees was 11 for 7 leaves, 8.5 for 16, 5.5 for 31 and 5 for 98).
 """
 
 _LEAVES: Final = 31

@@ -1,4 +1,4 @@
-"""Leakage checks: do features contain information that is unknown at the time of the decision?"""
+"""Leakage checks: detect features with information that is unknown at the time of the decision."""
 
 from scoring_model.configuration import LeakageSettings
 from scoring_model.training.leakage.findings import CheckResult, Finding, LeakageError, LeakageReport
