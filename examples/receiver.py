@@ -1,11 +1,11 @@
-"""A receiver of events: checks who sent them, keeps each once, answers at once, and works afterwards.
+"""A receiver of events: verifies the sender, stores each event once, answers immediately, and handles it later.
 
 Needs Python and ``scoring_model.client``. Copy it and write your own `handle`:
 
     WEBHOOK_SECRETS="whsec_..." python receiver.py --port 8080 --inbox events.db
 
-It speaks plain HTTP: put what ends TLS in front of it. While a secret is being replaced give both, with a space
-between them.
+It speaks plain HTTP: put a TLS-terminating proxy in front of it. During a rotation of the secret give both, separated
+by a space.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from scoring_model.client import InvalidWebhook, verify_webhook
 
 MOST_BODY = 65_536  # bytes; events are a few hundred
 KEPT_DAYS = 90  # a delivery may be sent again by hand for as long as the service keeps it, which is 30 days
-RETRY_SECONDS = 60.0  # until what `handle` failed at is tried again
+RETRY_SECONDS = 60.0  # delay before an event is retried after `handle` failed
 
 
 def handle(event: dict[str, Any]) -> None:
-    """Do what an event asks for. Runs after the answer, one event at a time.
+    """Handle an event. Runs after the answer, one event at a time.
 
-    After a crash the last event may be handled again: let a second time do no harm.
+    After a crash the last event may be handled again: make this idempotent.
 
     Parameters
     ----------
     event : dict
-        ``type``, ``timestamp`` and ``data``. They tell that something happened and to what; ask the service for
-        the rest. Events may come in another order than they happened in, which ``data["sequence"]`` tells.
+        ``type``, ``timestamp`` and ``data``: what happened, and to which resource; read the rest from the service.
+        Events may arrive out of order; ``data["sequence"]`` gives their order.
     """
     print(event["type"], event["data"].get("id"), flush=True)
 
 
 class Inbox:
-    """Deliveries that were taken, in a file, so that none is lost and none is taken twice.
+    """Accepted deliveries in a file, so that none is lost or accepted twice.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Inbox:
         )
 
     def take(self, delivery: str, body: bytes) -> bool:
-        """Keep a delivery; False if it came before."""
+        """Store a delivery; return False if it is a repetition."""
         with self._lock:
             cursor = self._database.execute(
                 "INSERT INTO delivery (id, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (delivery, body)
@@ -69,14 +69,14 @@ class Inbox:
             return cursor.rowcount == 1
 
     def waiting(self) -> list[tuple[str, bytes]]:
-        """Give what was taken and not yet handled, oldest first."""
+        """Return accepted deliveries that are not yet handled, oldest first."""
         with self._lock:
             return self._database.execute(
                 "SELECT id, body FROM delivery WHERE NOT done ORDER BY came_at, rowid LIMIT 1000"
             ).fetchall()
 
     def finish(self, delivery: str) -> None:
-        """Note that a delivery was handled, and forget those of long ago."""
+        """Mark a delivery as handled, and delete old ones."""
         with self._lock:
             self._database.execute("UPDATE delivery SET done = 1 WHERE id = ?", (delivery,))
             self._database.execute(
@@ -84,7 +84,7 @@ class Inbox:
             )
 
     def close(self) -> None:
-        """Close the file, once nobody is within."""
+        """Close the file once no thread uses it."""
         with self._lock:
             self._database.close()
 
@@ -112,7 +112,7 @@ class Receiver(ThreadingHTTPServer):
         self.stopping = threading.Event()
 
     def receive(self, body: bytes, headers: dict[str, str]) -> int:
-        """Take a delivery and give the status to answer: 204 also when it came before, so that it ends."""
+        """Accept a delivery and return the status of the answer: 204 also for a repetition, so that retries end."""
         try:
             event = verify_webhook(body, headers, self.secrets)
         except InvalidWebhook:
@@ -125,7 +125,7 @@ class Receiver(ThreadingHTTPServer):
         return 204
 
     def work(self, handler: Callable[[dict[str, Any]], None]) -> None:
-        """Handle what was taken, until `stop`."""
+        """Handle accepted deliveries until `stop`."""
         while True:
             self.came.clear()
             if self.stopping.is_set():  # only now: what `stop` sets from here on ends the wait below

@@ -1,4 +1,4 @@
-"""Check records against the contract: what is wrong with which rows.
+"""Check records against the contract and report the invalid rows.
 
 For schedulers: takes the arguments of `scoring-model check`, and its exit code is the outcome.
 """

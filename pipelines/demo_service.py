@@ -1,4 +1,4 @@
-"""Serve the main job's bundle on a SQLite file, with a client to try it: from nothing to a first answer.
+"""Serve the main job's bundle on a SQLite file, with a demo client: from nothing to a first answer.
 
 Takes the options of `scoring-model serve`, such as `--port 8001`, except for bundle and database.
 """
@@ -19,14 +19,14 @@ BODY = {"signals": {"deviceId": "d-1", "emailAgeDays": 3, "vpn": True}}
 
 
 def port_of(options: list[str]) -> str:
-    """The port that the service is going to answer on."""
+    """Return the port of the service."""
     if "--port" in options:
         return options[options.index("--port") + 1]
     return os.environ.get("SCORING_MODEL_PORT") or "8000"
 
 
 def prepare() -> int:
-    """Make what is missing: the bundle, the database, the client."""
+    """Create the bundle, database and client if missing."""
     if not BUNDLE.is_dir() and (code := subprocess.call([sys.executable, "pipelines/main_job.py"])):
         return code
     if not CREDENTIALS.exists() or not (RUNS / "demo.db").exists():
@@ -40,15 +40,13 @@ def prepare() -> int:
 
 
 def show(port: str) -> None:
-    """Print where it answers, who may ask, and a first request."""
+    """Print the base URL, the credentials and a first request."""
     client = json.loads(CREDENTIALS.read_text(encoding="utf-8"))
     url = f"http://127.0.0.1:{port}"
     print(f"base URL     {url}      reference: {url}/docs")
     print(f"x-client-id  {client['clientId']}")
     print(f"x-api-key    {client['apiKey']}")
-    print(
-        "master key   runs/demo.db.key: a demonstration key, beside the data that it protects; keep a real one apart"
-    )
+    print("master key   runs/demo.db.key: a demonstration key, next to its data; store a real key separately")
     print(f"\ncurl -s {url}/scoring/v1/verifications \\")
     print(f"  -H 'x-client-id: {client['clientId']}' -H 'x-api-key: {client['apiKey']}' \\")
     print(f"  -H 'Content-Type: application/json' -d '{json.dumps(BODY)}'\n", flush=True)

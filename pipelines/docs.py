@@ -1,4 +1,4 @@
-"""Docs: write the page of the features, the schema of configurations, and run the notebook anew."""
+"""Docs: write the page of features and the schema of configurations, and rerun the notebook."""
 
 import json
 import re
@@ -23,7 +23,7 @@ NOTEBOOK: Final = ROOT / "notebooks" / "first_model.ipynb"
 
 
 def features_page() -> str:
-    """The page as it should stand: no fitted state changes which features there are."""
+    """Return the up-to-date page; the list of features does not depend on fitted state."""
     configuration = load_configuration(CONFIGURATION)
     matrix = FeatureMatrix(configuration.feature_settings, FittedState())
     factors = reason_factors(matrix, use=configuration.use, share=configuration.policy.reason_share)
@@ -31,7 +31,7 @@ def features_page() -> str:
 
 
 def schema_text() -> str:
-    """The schema as it should stand, each key with what the page of the configuration says of it."""
+    """Return the up-to-date schema, each key described as in the configuration page."""
     rows = re.findall(
         r"^\| `([^`]+)` \| .+? \| .+? \| (.+) \|$", KEYS.read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -41,7 +41,7 @@ def schema_text() -> str:
 
 
 def run_notebook() -> None:
-    """Run the notebook and keep its output, and nothing of the machine or the moment."""
+    """Run the notebook and keep its output, without traces of machine or time."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     folder = {"metadata": {"path": str(NOTEBOOK.parent)}}
     NotebookClient(notebook, record_timing=False, resources=folder).execute()

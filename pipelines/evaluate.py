@@ -1,4 +1,4 @@
-"""Evaluate: bundle and labelled records in, what its decisions were worth out.
+"""Evaluate: bundle and labelled records in, an evaluation of its decisions out.
 
 For schedulers: takes the arguments of `scoring-model evaluate`, and its exit code is the outcome.
 """

@@ -1,4 +1,4 @@
-"""The main job from nothing: invent records, check, train, score, evaluate, and say where everything is.
+"""The main job from nothing: invent records, check, train, score, evaluate, and print the paths of the results.
 
 Twenty-three months train; the twenty-fourth is scored with them as its history, and evaluated.
 """
@@ -22,7 +22,7 @@ LAST_MONTH = datetime.fromisoformat("2025-12-01T00:00:00+00:00")
 
 
 def cut(records: Path, before: Path, after: Path, *, instant: datetime) -> None:
-    """Cut a file of records at an instant; what became known later is in the second file alone."""
+    """Cut a file of records at an instant; labels known later are only in the second file."""
     table = pq.read_table(records)
     moment = pa.scalar(instant, table.schema.field("eventTime").type)
     is_before = pc.less(table.column("eventTime"), moment)
@@ -37,7 +37,7 @@ def cut(records: Path, before: Path, after: Path, *, instant: datetime) -> None:
 
 
 def idle_cores() -> int:
-    """How many cores nobody else kept busy in the last minute: 1 or 2. More threads than that wait for each other."""
+    """Return the number of cores idle in the last minute, 1 or 2; more threads would wait for each other."""
     cores = len(os.sched_getaffinity(0))
     return min(max(round(cores - os.getloadavg()[0]), 1), 2)
 

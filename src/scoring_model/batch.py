@@ -1,4 +1,4 @@
-"""One file of records scored into another."""
+"""Scores one file of records into another."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _FORMULA: Final = rf"\A([{re.escape(''.join(FORMULA_STARTS))}])"
 
 
 def write_table(table: pa.Table, path: Path, *, guard_formulas: bool = True) -> None:
-    """Write a table in the format that the ending of the path names.
+    """Write a table in the format of the path's extension.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ def write_table(table: pa.Table, path: Path, *, guard_formulas: bool = True) -> 
 
 
 def check_format(path: Path) -> None:
-    """Refuse a path that can't be written, before any work is done for it.
+    """Refuse a path that cannot be written, before any work.
 
     Raises
     ------
     ValueError
-        When its ending names no format.
+        If its extension is unknown.
     FileNotFoundError
         When its folder does not exist.
     """
@@ -63,7 +63,7 @@ def _parquet(table: pa.Table, path: Path) -> None:
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """Turn lists and dictionaries, which CSV does not know, into plain columns."""
+    """Convert lists and dictionaries, which CSV lacks, to plain columns."""
     for place, field in enumerate(table.schema):
         if pa.types.is_list(field.type):
             table = table.set_column(place, field.name, pc.binary_join(table.column(place), " "))
@@ -73,7 +73,7 @@ def _flat(table: pa.Table) -> pa.Table:
 
 
 def _guarded(table: pa.Table) -> pa.Table:
-    """Guard the text of a flat table; numbers stay what they are, negative ones too."""
+    """Guard the text of a flat table; numbers, including negative ones, are unchanged."""
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
             cells = pc.replace_substring_regex(table.column(place), _FORMULA, rf"{GUARD}\1")
@@ -107,7 +107,7 @@ class ScoredFile:
     refused : int
         Rows that break the contract.
     quarantine : Path or None
-        Where the refused rows are listed, if there are any.
+        List of the refused rows, if any.
     """
 
     records: int
@@ -128,8 +128,8 @@ def score_file(
 ) -> ScoredFile:
     """Score a file of records.
 
-    The records of the file, and those of the histories, are each other's history by event time. The whole file
-    is held in memory: its features take 8 bytes for each feature and record.
+    Records of the file and of the histories are each other's history by event time. The whole file is held in memory:
+    8 bytes for each feature and record.
 
     Parameters
     ----------

@@ -242,7 +242,7 @@ def test_a_standing_bundle_is_not_replaced(
             YAML.replace("max_step_up: 0.08", "max_step_up: 8"),
             ["policy.max_step_up: must be in (0, 1), got 8"],
         ),
-        (YAML + "policy: {}\n", ["keys stand twice: policy"]),
+        (YAML + "policy: {}\n", ["duplicate keys: policy"]),
         ("a: [", ["identity.yaml"]),
     ],
 )

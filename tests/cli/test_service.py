@@ -132,7 +132,7 @@ def test_a_client_from_its_first_key_to_its_end(capsys: Captured, service: Runni
     first = new_client(capsys)
     scored(service, first)
     code, said, notes = run(capsys, "clients", "rotate", first["x-client-id"], "--database", URL, "--json")
-    assert (code, "shown this once" in notes) == (0, True)
+    assert (code, "shown only once" in notes) == (0, True)
     second = {**first, "x-api-key": json.loads(said)["apiKey"]}
     assert second != first
     scored(service, first)

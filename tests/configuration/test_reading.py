@@ -166,7 +166,7 @@ def test_signals_are_typed(tmp_path: Path) -> None:
             ["features.time_zone: must be an IANA time zone; did you mean Europe/Paris?"],
         ),
         ("name: x\nfeatures: {families: [nams]}", ["features.families.0", "'names', 'dates'"]),
-        ("name: x\nname: y", ["keys stand twice: name"]),
+        ("name: x\nname: y", ["duplicate keys: name"]),
         ("name: x\nrecords: {columns: {fistName: a}}", ["records.columns.fistName: unknown field"]),
         ("name: [x", ["use.yaml"]),
         ("", ["name: Field required"]),
@@ -208,7 +208,7 @@ def test_old_names_of_keys_are_read(tmp_path: Path) -> None:
             "signals.key0",
             29_900,
         ),
-        (lambda n: "".join(f"key{i // 2}: 1\n" for i in range(n)), "keys stand twice: key0, key1, ", 0),
+        (lambda n: "".join(f"key{i // 2}: 1\n" for i in range(n)), "duplicate keys: key0, key1, ", 0),
     ],
     ids=["unknown", "malformed", "repeated"],
 )

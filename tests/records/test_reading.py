@@ -581,7 +581,7 @@ def test_several_files_are_one_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "words"), [([], "no file is named"), (["*.x"], "no file matches"), (["a.csv"] * 2, "twice")]
+    ("names", "words"), [([], "no file is given"), (["*.x"], "no file matches"), (["a.csv"] * 2, "twice")]
 )
 def test_a_source_of_files_names_files(tmp_path: Path, names: list[str], words: str) -> None:
     """An empty list, a pattern without a match and a repeated file are errors of the source."""

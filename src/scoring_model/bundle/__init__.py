@@ -1,4 +1,4 @@
-"""One sealed directory that holds all that is needed to decide: named files, a manifest, a signature."""
+"""A bundle: one sealed directory with everything needed to decide (named files, a manifest, a signature)."""
 
 from scoring_model.bundle.bundle import Bundle, check_versions, model_version
 from scoring_model.bundle.codec import json_bytes

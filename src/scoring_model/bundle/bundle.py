@@ -1,4 +1,4 @@
-"""A bundle in memory: what training gives, before and after it is sealed into a directory."""
+"""A bundle in memory: the result of a training, before and after it is sealed into a directory."""
 
 import hashlib
 from collections.abc import Mapping
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Bundle:
-    """Everything that a sealed directory will hold.
+    """The contents of a sealed directory.
 
     Parameters
     ----------
     described : mapping of str to bytes
-        The files that describe: resolved configuration, evaluation, reference profile, card.
+        The descriptive files: resolved configuration, evaluation, reference profile, card.
     data : mapping of str to plain values
-        Where the model comes from; see `Manifest`.
+        Origin of the model; see `Manifest`.
     libraries : mapping of str to str
-        Versions of what computed it.
+        Versions of the libraries that computed it.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Bundle:
 
     @property
     def model_version(self) -> str:
-        """The name and a hash of what computes margin and score: equal versions decide alike."""
+        """Return the name and a hash of the files that compute margin and score; equal versions decide equally."""
         return model_version(self.name, self.files)
 
     @cached_property
     def files(self) -> Mapping[str, bytes]:
-        """All files by name."""
+        """Return all files by name."""
         return {**self.contents.to_files(), **self.described}
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class Bundle:
 
     @property
     def _summary(self) -> list[tuple[str, str]]:
-        """What people want to see first."""
+        """Return the main facts for people."""
         contents, policy = self.contents, self.contents.rules.policy
         signals, links = contents.schema.signals, contents.features.settings.links
         return [
@@ -80,12 +80,12 @@ class Bundle:
     def save(
         self, path: str | Path, *, signing_key: "Ed25519PrivateKey | None" = None, replace: bool = False
     ) -> Path:
-        """Seal the bundle into a directory, whole or not at all; see `write_bundle`.
+        """Seal the bundle into a directory, atomically; see `write_bundle`.
 
         Raises
         ------
         BundleExists
-            When something stands at `path` and `replace` is False.
+            If `path` exists and `replace` is False.
         """
         return write_bundle(
             Path(path),
@@ -103,7 +103,7 @@ class Bundle:
 
 
 def model_version(name: str, files: Mapping[str, bytes]) -> str:
-    """The name of a use and a hash of the files that compute margin, score and probability."""
+    """Return the name of a use and a hash of the files that compute margin, score and probability."""
     digest = hashlib.sha256()
     for file in VERSIONED:
         digest.update(files[file])
@@ -113,7 +113,7 @@ def model_version(name: str, files: Mapping[str, bytes]) -> str:
 def check_versions(sealed: SealedFiles, contents: DecisionPart) -> None:
     """Refuse a bundle whose manifest names other versions than its files have.
 
-    Altered files that are sealed and signed anew could otherwise keep the name of the model that they were.
+    Otherwise altered files could be resealed and signed under the name of the original model.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The two encodings of a bundle's own files: canonical JSON, and arrays in a zip file without pickle."""
+"""The two encodings of bundle files: canonical JSON, and arrays in a zip file without pickle."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ def _npy_bytes(array: NDArray[Any]) -> bytes:
 
 
 def read_npz(data: bytes) -> dict[str, NDArray[Any]]:
-    """Decode what `npz_bytes` wrote, as read-only arrays.
+    """Decode the result of `npz_bytes`, as read-only arrays.
 
-    Nothing is unpickled, nothing decompressed and nothing allocated that the file does not hold.
+    Nothing is unpickled or decompressed, and allocations are bounded by the size of the file.
 
     Raises
     ------
     ContentInvalid
-        When the bytes are no such file, or an array in it is of another kind, compressed or of another size.
+        If the bytes are not such a file, or an array in it has another kind or size, or is compressed.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

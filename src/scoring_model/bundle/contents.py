@@ -34,13 +34,13 @@ POLICY: Final = "policy.json"
 REASONS: Final = "reasons.json"
 GOLDEN: Final = "golden.npz"
 DECIDING: Final = (GRAPH, TREES, FEATURES, SCALE, PROBABILITY, POLICY, REASONS, GOLDEN)
-"""The files that decide. The others describe."""
+"""The files that determine decisions; the others are descriptive."""
 
 FIRST_WITH_FACTORS: Final = 3
-"""The protocol from which on a bundle holds `REASONS`."""
+"""The first protocol whose bundles hold `REASONS`."""
 
 VERSIONED: Final = (GRAPH, TREES, FEATURES, SCALE, PROBABILITY)
-"""The files whose hash is the model's version; policy and reasons have one of their own."""
+"""The files whose hash is the model version; policy and reasons have a separate version."""
 
 CONFIGURATION: Final = "configuration.json"
 EVALUATION: Final = "evaluation.json"
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionPart:
-    """Everything that it takes to decide about a feature row: of a past verdict, with any released bundle.
+    """Everything needed to decide about a feature row, also of a past verdict, with any released bundle.
 
     Parameters
     ----------
@@ -88,19 +88,19 @@ class DecisionPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Contents(DecisionPart):
-    """Everything that it takes to decide about a record.
+    """Everything needed to decide about a record.
 
     Parameters
     ----------
     schema : RecordSchema
-        What records hold, and under which names a file keeps it.
+        Fields of records, and their column names in files.
     """
 
     schema: RecordSchema
     features: FeatureMatrix
 
     def to_files(self) -> dict[str, bytes]:
-        """The files that decide, by name; equal contents give equal bytes."""
+        """Return the files that determine decisions, by name; equal contents give equal bytes."""
         if not isinstance(self.reasons, FactualReasons):
             raise TypeError("reasons of an older protocol are not written")
         return {

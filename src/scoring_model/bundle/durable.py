@@ -1,4 +1,4 @@
-"""Files and directories that appear whole, survive a crash, and never half replace another."""
+"""Atomic, durable creation and replacement of files and directories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_synced(path: Path, data: bytes, *, mode: int = 0o666) -> None:
     Raises
     ------
     FileExistsError
-        When something stands at `path`.
+        If `path` exists.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     with open(descriptor, "wb") as file:
@@ -36,7 +36,7 @@ def write_synced(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Return once the names in a directory are on the disk: syncing a file does not sync its name."""
+    """Sync the names in a directory to the disk, since syncing a file does not sync its name."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -55,7 +55,7 @@ def create_whole(path: Path, data: bytes, *, mode: int) -> None:
     Raises
     ------
     FileExistsError
-        When something stands at `path`; it is left as it is.
+        If `path` exists; it is not changed.
     """
     partial = sibling(path)
     try:
@@ -67,11 +67,11 @@ def create_whole(path: Path, data: bytes, *, mode: int) -> None:
 
 
 def replace_directory(new: Path, standing: Path) -> Path:
-    """Put directory `new` where `standing` is and return where the old one went.
+    """Replace directory `standing` by `new` and return the new path of the old one.
 
-    On Linux the two change names in one step (renameat2(2), RENAME_EXCHANGE), so that at every instant
-    one of them stands. A file system without that step gets two renames; when the second fails the first
-    is undone, and only a crash between them leaves the old directory under its sibling name.
+    On Linux the two swap names atomically (renameat2(2), RENAME_EXCHANGE), so that the path always exists.
+    A file system without this call gets two renames: if the second fails the first is undone, and only a
+    crash between them leaves the old directory under its sibling name.
     """
     if _exchange(new, standing):
         return new
@@ -86,7 +86,7 @@ def replace_directory(new: Path, standing: Path) -> Path:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two paths change names in one step; False where the system can not."""
+    """Swap two paths atomically; return False if the system does not support it."""
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except AttributeError:  # a C library older than the call
@@ -100,7 +100,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def remove_directory(path: Path, names: Iterable[str]) -> None:
-    """Remove a directory and the files named; what else it holds, it keeps, and so stands."""
+    """Remove the named files, and the directory if it is then empty."""
     with contextlib.suppress(OSError):
         for name in names:
             (path / name).unlink(missing_ok=True)

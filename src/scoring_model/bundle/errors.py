@@ -1,4 +1,4 @@
-"""Errors of bundles: one class for each reason to refuse one."""
+"""Errors of bundles: one class for each reason for refusal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NotABundle(BundleError):
 
 
 class BundleExists(BundleError):
-    """The path exists, and the writer was not asked to replace it."""
+    """The path exists, and replacing it was not requested."""
 
 
 class NewerProtocol(BundleError):
@@ -25,7 +25,7 @@ class NewerProtocol(BundleError):
 
 
 class OlderProtocol(BundleError):
-    """The bundle was written by an earlier version of this package and decides about nothing new."""
+    """The bundle was written by an earlier version of this package and must not score new records."""
 
 
 class FeaturesUnknown(BundleError):
@@ -33,11 +33,11 @@ class FeaturesUnknown(BundleError):
 
 
 class ContentInvalid(BundleError):
-    """The bytes of a file are not what its format asks for."""
+    """The bytes of a file do not have its format."""
 
 
 class KeyInvalid(BundleError):
-    """A file does not hold the Ed25519 key that was asked for, or a key can not be written there."""
+    """A file does not hold the expected Ed25519 key, or a key cannot be written there."""
 
 
 class SignatureMissing(BundleError):
@@ -45,7 +45,7 @@ class SignatureMissing(BundleError):
 
 
 class SignatureInvalid(BundleError):
-    """The signature is not one of this manifest under the given key, or is no signature at all."""
+    """The signature is malformed, or not valid for this manifest under the given key."""
 
 
 class ManifestInvalid(Invalid, BundleError):
@@ -114,7 +114,7 @@ class AlteredFile(FilesRefused):
 
 
 class GoldenMismatch(BundleError):
-    """The bundle does not decide as it did when it was made."""
+    """The bundle does not reproduce its original decisions."""
 
     def __init__(self, differences: Sequence[str]) -> None:
         self.differences = tuple(differences)

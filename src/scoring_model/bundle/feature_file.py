@@ -1,4 +1,4 @@
-"""The file of the features: which there are, what they were fitted on, and whether this package computes them."""
+"""The file of the features: their settings, fitted state, and compatibility with this package."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -25,7 +25,7 @@ _VERSIONS: Final[Mapping[int, Mapping[str, int]]] = {
     1: dict.fromkeys((*_OF_VALUES, "signals", "links", "normalisation"), 1),
     2: {**dict.fromkeys(_OF_VALUES, 2), "signals": 1, "links": 1, "normalisation": 1},
 }
-"""By protocol, versions of the families in bundles that do not name them."""
+"""Versions of the families, by protocol, for bundles that do not name them."""
 
 
 def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def features_json(schema: RecordSchema, matrix: FeatureMatrix) -> dict[str, Any]
         **({} if settings.time_zone is None else {"time_zone": settings.time_zone}),
         "state": matrix.state.to_json(),
         "versions": feature_versions(matrix),
-        # The names of the columns; the rest is for readers of the bundle, what decides is above.
+        # Of these, only the names of the columns are used; the rest is for people.
         "catalogue": [
             {
                 "name": f.name,
@@ -99,7 +99,7 @@ def _read_format(plain: Mapping[str, Any]) -> FileFormat:
 
 
 def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
-    """Read the features as this package has them; see `check_computed`."""
+    """Read the features as computed by this package; see `check_computed`."""
     links = plain["links"]
     settings = FeatureSettings(
         signals={
@@ -126,7 +126,7 @@ def read_matrix(plain: Mapping[str, Any]) -> FeatureMatrix:
 
 
 def _further(links: LinkSettings) -> dict[str, Any]:
-    """Settings of links that are not those by default, of which older bundles know nothing."""
+    """Return the non-default settings of links, which older bundles lack."""
     default = LinkSettings()
     names = [f.name for f in fields(links) if f.name not in ("keys", "windows", "cap")]
     changed = {name: getattr(links, name) for name in names if getattr(links, name) != getattr(default, name)}
@@ -162,12 +162,12 @@ def _read_further(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def column_names(plain: Mapping[str, Any]) -> list[str]:
-    """The features that the model reads, in the order of the columns of a row."""
+    """Return the features of the model, in the order of columns."""
     return [str(entry["name"]) for entry in plain["catalogue"]]
 
 
 def check_computed(plain: Mapping[str, Any], matrix: FeatureMatrix, manifest: Manifest) -> None:
-    """Check that this package gives the features that a model was trained on.
+    """Check that this package computes the features that a model was trained on.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def check_computed(plain: Mapping[str, Any], matrix: FeatureMatrix, manifest: Ma
     """
     try:
         names = list(matrix.names)
-    except ValueError:  # it leaves out features that there are no longer
+    except ValueError:  # it excludes features that no longer exist
         names = []
     found = fingerprint(matrix) if names == column_names(plain) else "columns differ"
     if found == manifest.feature_fingerprint:

@@ -1,4 +1,4 @@
-"""Golden rows: what a bundle decided when it was made, and must decide, to the bit, wherever it is loaded."""
+"""Golden rows: decisions recorded when a bundle was made, which every load must reproduce bit for bit."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MOST_NAMED_ROWS: Final = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Golden:
-    """Invented rows with what is decided on them.
+    """Invented rows with their decisions.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
-        Of `invent_rows`, never of real persons: a feature row singles its person out.
+        From `invent_rows`, never of real persons, since a feature row identifies its person.
     decisions : Decisions
         Of length n.
 
     Raises
     ------
     ValueError
-        When shapes or types do not fit together, all that is wrong at once.
+        If shapes or types do not agree; lists all problems.
     """
 
     rows: FloatArray
@@ -54,12 +54,12 @@ class Golden:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read what `to_bytes` wrote.
+        """Read the result of `to_bytes`.
 
         Raises
         ------
         ContentInvalid
-            When the bytes are anything else.
+            If the bytes are anything else.
         """
         arrays = read_npz(data)
         if arrays.keys() != {*OUTPUTS, "rows"}:
@@ -71,7 +71,7 @@ class Golden:
             raise ContentInvalid(f"golden rows: {error}") from None
 
     def check(self, decide: Callable[[FloatArray], Decisions]) -> None:
-        """Decide on the golden rows once more and compare the bits, those of NaN and of -0.0 included.
+        """Compare new decisions on the golden rows bit for bit, including NaN and -0.0.
 
         Raises
         ------

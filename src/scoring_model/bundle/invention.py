@@ -1,7 +1,7 @@
 """Synthetic feature rows that look like those of a population and belong to no person.
 
-A feature row is personal: those of names alone single out nearly everyone. So golden rows are drawn, one
-feature independently of the others, from values that at least five persons stand for.
+A feature row is personal data: features of names alone identify nearly everyone. So golden rows are drawn
+independently by feature, from values that represent at least five persons.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def invent_rows(
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
-        Of real persons. Nothing that fewer than five of them share leaves this function.
+        Rows of real persons. No value of fewer than five of them is returned.
     persons : ndarray of shape (n,), int64
         Code of the person of each row: five rows of one person are one person.
     seed : int
-        Same arguments, same rows.
+        Equal arguments give equal rows.
     categorical : collection of int
         Columns of codes, which are integers or NaN by contract.
     thresholds : mapping of int to ndarray of float64

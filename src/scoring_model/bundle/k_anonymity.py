@@ -15,7 +15,7 @@ import numpy as np
 from scoring_model.arrays import FloatArray, IntArray
 
 MIN_GROUP_SIZE: Final = 5
-"""No summary covers fewer persons."""
+"""Minimum number of persons per summary."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,7 @@ class Levels:
         One value for each group: the one that at least five of its persons share, if there is any, else the
         mean of its persons' values without the least and the greatest.
     shares : ndarray of shape (m,), float64, summing to 1
-        Of the finite rows, how many lie in each group.
+        Number of finite rows in each group.
     """
 
     values: FloatArray
@@ -50,13 +50,13 @@ def k_anonymous_quantiles(values: FloatArray, persons: IntArray, *, most: int) -
     persons : ndarray of shape (n,), int64
         Code of the person of each row.
     most : int, at least 1
-        Number of groups that is not exceeded. With no more distinct values than that each one stands alone
-        if enough persons share it; with more, the groups are of about equal size.
+        Maximum number of groups. With at most that many distinct values, each value shared by enough persons is a
+        group; with more, the groups have about equal size.
 
     Returns
     -------
     Levels
-        Without any group when fewer than five persons have a finite value.
+        Without groups if fewer than five persons have a finite value.
     """
     finite = np.isfinite(values)
     order = np.argsort(values[finite], kind="stable")

@@ -113,16 +113,16 @@ class Manifest:
     name : str
         Of the use that the bundle serves.
     model_version, policy_version : str
-        As every verification reports them.
+        As reported by every verification.
     feature_fingerprint : str
-        SHA-256 of the versions of the feature families and of what they give on the committed records.
+        SHA-256 of the versions of the feature families and of their values on the committed records.
     data : mapping
-        Where the model comes from: ``sha256`` of the records, their number ``records``, the event times of
+        Origin of the model: ``sha256`` of the records, their number ``records``, the event times of
         the first and last, ``from`` and ``to`` (RFC 3339 in UTC with six digits), and further plain values.
     configuration_sha256 : str
         SHA-256 of the resolved configuration.
     libraries : mapping of str to str
-        Versions of what computed the bundle.
+        Versions of the libraries that computed the bundle.
     files : mapping of str to FileSeal
         Every file of the directory but the manifest and its signature.
 

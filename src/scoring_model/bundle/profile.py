@@ -1,6 +1,6 @@
-"""The reference profile: how features and scores were distributed on the validation period.
+"""The reference profile: distributions of features and scores on the validation period.
 
-It is k-anonymous: a bin, a code or a share of missing values of fewer than five persons is left out.
+It is k-anonymous: bins, codes and shares of missing values of fewer than five persons are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scoring_model.bundle.errors import ContentInvalid
 from scoring_model.bundle.k_anonymity import Levels, is_k_anonymous, k_anonymous_quantiles
 
 MOST_BINS: Final = 10
-MOST_LEVELS: Final = 200  # fine enough that a bound between two of them is close to a decile
+MOST_LEVELS: Final = 200  # fine enough for bounds close to the deciles
 ROUNDING: Final = 1e-9  # of sums of shares
 SCORE_BINS: Final = 101
 """Scores 0 to 9, 10 to 19, ..., 990 to 999, and 1000."""
@@ -91,12 +91,12 @@ class Profile:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read what `to_bytes` wrote.
+        """Read the result of `to_bytes`.
 
         Raises
         ------
         ContentInvalid
-            When the bytes are anything else.
+            If the bytes are anything else.
         """
         document = read_json(data)
         try:

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 MOST_MANIFEST_BYTES = 2**20
-OPEN_FILE = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # follow no link, wait on no pipe
+OPEN_FILE = (
+    os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+)  # do not follow links, do not block on pipes
 NOT_REGULAR = frozenset({errno.ELOOP, errno.ENXIO})
 
 
@@ -41,9 +43,9 @@ class SealedFiles:
     Parameters
     ----------
     files : mapping of str to bytes
-        The very bytes that were hashed: what happens to the directory afterwards changes nothing.
+        The bytes that were hashed; later changes of the directory have no effect.
     signed : bool
-        Whether it carries a signature. It was verified only if a public key was given to the reader.
+        Whether it is signed. The signature was verified only if the reader got a public key.
     """
 
     path: Path
@@ -62,7 +64,7 @@ def read_bundle(path: Path, *, public_key: Ed25519PublicKey | None = None) -> Se
     Parameters
     ----------
     public_key : Ed25519PublicKey, optional
-        Whose signature the bundle must carry. The manifest is not even parsed before it is verified.
+        Key that must verify the signature of the bundle, before the manifest is parsed.
 
     Raises
     ------
@@ -85,7 +87,7 @@ def read_bundle(path: Path, *, public_key: Ed25519PublicKey | None = None) -> Se
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read the manifest alone, checking neither files nor signature: to list bundles, not to load one.
+    """Read only the manifest, without checking files or signature: for listing bundles, not for loading.
 
     Raises
     ------
@@ -116,7 +118,7 @@ def _read_manifest_bytes(directory: int, path: Path) -> bytes:
 
 
 def _check_signature(directory: int, manifest: bytes, public_key: Ed25519PublicKey | None) -> bool:
-    """Return whether the bundle is signed, having verified that it is by `public_key` where one is given."""
+    """Return whether the bundle is signed; verify the signature if `public_key` is given."""
     try:
         signature = _read_regular(directory, SIGNATURE, most=SIGNATURE_BYTES)
     except FileNotFoundError:

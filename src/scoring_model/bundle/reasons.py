@@ -80,7 +80,7 @@ def reason_factors(matrix: FeatureMatrix, *, use: Use, share: float) -> Factors:
     Parameters
     ----------
     share : float
-        Least share, in [0, 1], of all that raised the margin that a further reason must have.
+        Minimum share, in [0, 1], of all positive contributions for a reason after the first.
 
     Raises
     ------

@@ -109,12 +109,12 @@ def _read_pem(path: Path, expected: str) -> bytes:
 
 
 def generate_key_pair(private_path: Path, public_path: Path) -> None:
-    """Write a new Ed25519 key pair as two PEM files, the private one readable by its owner alone.
+    """Write a new Ed25519 key pair as two PEM files, the private one readable only by its owner.
 
     Raises
     ------
     KeyInvalid
-        When something stands at either path: no key is ever replaced.
+        If either path exists, since keys are never replaced.
     """
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

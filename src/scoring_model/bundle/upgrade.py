@@ -1,4 +1,4 @@
-"""Seal an older bundle again: the same model, and reasons of the present protocol."""
+"""Reseals an older bundle: the same model, with reasons of the current protocol."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def upgrade(
     signing_key: Ed25519PrivateKey | None = None,
     replace: bool = False,
 ) -> str:
-    """Seal a bundle of an earlier protocol again, as one of the present protocol.
+    """Reseal a bundle of an earlier protocol as one of the current protocol.
 
-    All that decides stays byte for byte, so that scores, outcomes and the model's version are the same; the reasons
-    change, and with them the version of the policy.
+    The files of model, scale and policy stay byte for byte, so scores, outcomes and the model version are the same. The
+    reasons change, and with them the policy version.
 
     Parameters
     ----------
     share : float
-        Least share, in [0, 1], of all that raised the margin that a further reason must have.
+        Minimum share, in [0, 1], of all positive contributions for a reason after the first.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def upgrade(
     Raises
     ------
     NewerProtocol
-        When it is of the present protocol already.
+        If it already has the current protocol.
     FeaturesUnknown
         When this package does not compute its features, so that it could not score.
     """
@@ -79,7 +79,7 @@ def check_protocol(sealed: SealedFiles) -> None:
     Raises
     ------
     OlderProtocol
-        Naming the command that seals it again.
+        With the command that reseals it.
     """
     protocol = sealed.manifest.protocol
     if protocol < PROTOCOL:
@@ -90,7 +90,7 @@ def check_protocol(sealed: SealedFiles) -> None:
 
 
 def _card(sealed: SealedFiles, version: str) -> bytes:
-    """The card under the policy's new version, with what was done to the bundle."""
+    """Return the card with the new policy version and a note on the upgrade."""
     before = sealed.manifest.policy_version
     text = sealed.files[CARD].decode().replace(f"policy `{before}`", f"policy `{version}`", 1)
     note = (

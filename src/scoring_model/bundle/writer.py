@@ -39,9 +39,9 @@ def write_bundle(
 ) -> Path:
     """Seal files into the bundle `out`; equal arguments give equal bytes.
 
-    Everything is written and synced to a hidden directory beside `out`, which then takes the name in one
-    step. A writer that is killed leaves that hidden directory (``.<name>.<random>.partial``), which nobody
-    reads and which may be deleted, and at `out` what was there before. See `Manifest` for the fields.
+    Everything is written and synced to a hidden directory next to `out`, which is then renamed atomically. A killed
+    writer leaves `out` unchanged and the hidden directory (``.<name>.<random>.partial``), which is never read and may
+    be deleted. See `Manifest` for the fields.
 
     Parameters
     ----------
@@ -57,10 +57,9 @@ def write_bundle(
     ManifestInvalid
         When a field or the name of a file breaks its rule.
     BundleExists
-        When something stands at `out` and `replace` is False.
+        If `out` exists and `replace` is False.
     NotABundle, NewerProtocol, UnexpectedFile
-        When what stands at `out` is no bundle, not one of ours to replace, or holds more than its manifest
-        names.
+        If `out` exists but is not a bundle of a known protocol, or holds files outside of its manifest.
     """
     manifest = Manifest(
         name=name,
@@ -99,7 +98,7 @@ def _names_of_standing(out: Path) -> set[str]:
 
 
 def _publish(out: Path, contents: Mapping[str, bytes], *, replace: bool) -> None:
-    """Write the directory beside `out`, let it take the name, and only then remove what stood there."""
+    """Write the directory next to `out`, rename it, and only then remove the old one."""
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = sibling(out)
     names: set[str] = set()
@@ -130,6 +129,6 @@ def _take_name(out: Path, partial: Path) -> None:
     try:
         os.rename(partial, out)
     except OSError as error:
-        if os.path.lexists(out):  # another writer was faster
+        if os.path.lexists(out):  # another writer was first
             raise BundleExists(f"{out}: appeared while the bundle was being written") from error
         raise

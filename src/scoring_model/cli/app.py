@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Without the program's name; by default those of the process.
+        Arguments without the program's name; default: those of the process.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def score(
     public_key: PublicKey = None,
     threads: Threads = 2,
 ) -> None:
-    """Score every record of a file. Its own records, and those of --history, are the history."""
+    """Score every record of a file. Its history consists of its own records and those of --history."""
     from scoring_model.batch import score_file
     from scoring_model.scorer import Scorer
 
@@ -136,7 +136,7 @@ def inspect(
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
     public_key: PublicKey = None,
 ) -> None:
-    """Check a bundle, seal and golden rows, and show what it is and whether it scores new records."""
+    """Check the seal and golden rows of a bundle; show its contents and whether it can score new records."""
     from scoring_model.bundle import CARD, read_bundle
     from scoring_model.scorer.decider import Decider
 
@@ -172,7 +172,7 @@ def upgrade_bundle(
     ] = None,
     public_key: PublicKey = None,
 ) -> None:
-    """Seal a bundle of an earlier protocol again: the same model, scores and outcomes, and reasons that are facts."""
+    """Reseal a bundle of an earlier protocol: same model, scores and outcomes, but reasons that state facts."""
     from scoring_model.bundle import Use, read_bundle, upgrade
     from scoring_model.bundle.seal import load_private_key
     from scoring_model.scorer import Scorer
@@ -193,7 +193,7 @@ def upgrade_bundle(
 
 
 def _obstacle(sealed: "SealedFiles") -> str | None:
-    """Why a bundle does not score new records, if it does not."""
+    """Return the reason why a bundle cannot score new records, or None."""
     from scoring_model.bundle.errors import FeaturesUnknown, OlderProtocol
     from scoring_model.scorer import Scorer
 
@@ -205,7 +205,7 @@ def _obstacle(sealed: "SealedFiles") -> str | None:
 
 
 def key_of(path: Path | None) -> "Ed25519PublicKey | None":
-    """Read the public key that checks the signature of a bundle, if there is a path."""
+    """Read the public key that verifies the signature of a bundle, if a path is given."""
     from scoring_model.bundle.seal import load_public_key
 
     return None if path is None else load_public_key(path)

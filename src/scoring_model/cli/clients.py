@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scoring_model.service.core.rows import ApiKeyRow, ClientRow
 
 ClientId = Annotated[str, typer.Argument(help="Identifier of the client, as `clients list` shows it.")]
-ONCE = "the API key is shown this once and kept nowhere: store it now"
+ONCE = "the API key is shown only once and not stored: save it now"
 
 app = typer.Typer(help="Clients of the service and their API keys.", no_args_is_help=True)
 
@@ -32,7 +32,7 @@ def create(
     pool: Annotated[str | None, typer.Option(hidden=True, help="Former name of --history-scope.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Create a client and its first API key, which is shown this once."""
+    """Create a client and its first API key, which is shown only once."""
     from scoring_model.service.clients import create_client, parse_permissions, parse_quota
 
     if pool is not None and history_scope is not None:
@@ -61,7 +61,7 @@ def rotate(
     grace: Annotated[str, typer.Option(help="How long the previous key stays valid.")] = "24h",
     as_json: Json = False,
 ) -> None:
-    """Give a client a further API key. The older one stays good for a while; at most two are good at a time."""
+    """Issue a new API key for a client. The previous key stays valid for a while; at most two are valid."""
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.clients import rotate_key
 
@@ -74,7 +74,7 @@ def rotate(
 
 @app.command()
 def revoke(client_id: ClientId, database: Database) -> None:
-    """Refuse all keys of a client from now on, within five seconds in every running process."""
+    """Revoke all keys of a client. Every running process refuses them within five seconds."""
     from scoring_model.service.clients import revoke as revoke_client
 
     with_store(database, lambda store: revoke_client(store, client_id, now=now()))

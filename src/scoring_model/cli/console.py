@@ -10,7 +10,7 @@ from rich.markdown import Markdown
 
 @dataclass
 class State:
-    """Options of the whole program, and when it began."""
+    """Global options, and the start time of the program."""
 
     debug: bool = False
     started: float = field(default_factory=time.monotonic)
@@ -22,7 +22,7 @@ _results = Console(highlight=False, emoji=False, soft_wrap=True)
 
 
 def errors() -> Console:
-    """The console of standard error, for progress bars."""
+    """Return the console of standard error, for progress bars."""
     return _errors
 
 

@@ -39,7 +39,7 @@ app = typer.Typer(help="The database of the service.", no_args_is_help=True)
 
 @app.command()
 def migrate(database: Database) -> None:
-    """Create the tables of a new database, or migrate those of an older version. Repeating changes nothing."""
+    """Create the tables of a new database, or migrate an older version. Running it again changes nothing."""
     from scoring_model.service.settings import masked, sqlite_path
     from scoring_model.service.store import migrate as migrate_store
 
@@ -55,10 +55,10 @@ def future_links(
     limit: Annotated[int, typer.Option(min=1, help="Most events to list.")] = 100,
     as_json: Json = False,
 ) -> None:
-    """Show link records of the future, the latest first. A clock that ran ahead has left them.
+    """Show link records with future times, latest first. They come from a clock that ran ahead.
 
-    Verifications that share a link key with one are answered 503 until its instant has passed, or it is deleted. Run
-    this where the clock is right. Verdicts stay, and no instant is changed. Servers may go on running.
+    Verifications that share a link key with such a record get 503 until its time has passed or it is deleted. Run
+    this on a machine with a correct clock. Verdicts and times are not changed. Servers may keep running.
     """
     from scoring_model.records.times import rfc3339
     from scoring_model.service.retention import future_links as find
@@ -81,19 +81,19 @@ def future_links(
 
 
 def with_store(database: str, work: Callable[[Store], Awaitable[T]]) -> T:
-    """Open a database that exists and is up to date, work with it and close it.
+    """Open an existing, up-to-date database, run `work` on it and close it.
 
     Raises
     ------
     ValueError
-        If the URL is of no known kind.
+        If the kind of the URL is unknown.
     SchemaRefused
-        If it is not there: no command but `migrate` and `serve` makes a database.
+        If the database does not exist: only `migrate` and `serve` create one.
     """
     from scoring_model.service.settings import sqlite_path
     from scoring_model.service.store import open_store
 
-    sqlite_path(database)  # refuses one in memory, which nobody else could see
+    sqlite_path(database)  # refuses an in-memory database, which no other process could see
 
     async def run() -> T:
         store = await open_store(database)
@@ -114,14 +114,14 @@ def masters_of(database: str, master_key: str | None) -> Keyring:
 
 
 def now() -> int:
-    """The present, in microseconds since 1970-01-01 UTC."""
+    """Return the current time, in microseconds since 1970-01-01 UTC."""
     from scoring_model.service.core.clock import SystemClock
 
     return SystemClock().now()
 
 
 def time_of(instant: int | None) -> str | None:
-    """An instant as it is printed, if there is one."""
+    """Format an instant for output, or return None."""
     from scoring_model.records.times import rfc3339
 
     return None if instant is None else rfc3339(instant)

@@ -38,7 +38,7 @@ def explain_record(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all features.")] = False,
     public_key: PublicKey = None,
 ) -> None:
-    """Show the features of one record: values, sentences, and what each adds to the margin."""
+    """Show the features of one record: values, sentences and contributions to the margin."""
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.frames import read_histories
 
@@ -53,14 +53,14 @@ def explain_record(
 
 
 def _read(path: Path) -> Mapping[str, object]:
-    """One JSON object, in which no name stands twice."""
+    """Read one JSON object without duplicate names."""
     raw = sys.stdin.buffer.read() if path == _STANDARD_INPUT else path.read_bytes()
     try:
         record = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_object)
     except UnicodeDecodeError:
         raise ValueError(f"{path}: must be UTF-8") from None
     except json.JSONDecodeError as error:
-        # Its text is about places, but for `doc`, which is the whole record.
+        # The error holds only positions, except `doc`, which is the whole record.
         raise ValueError(f"{path}: must be JSON: {error.msg} (line {error.lineno})") from None
     if not isinstance(record, dict):
         raise ValueError(f"{path}: must hold one object, a record; `score` takes many")
@@ -71,7 +71,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     names = [name for name, _ in pairs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"the record: fields stand twice: {', '.join(twice)}")
+        raise ValueError(f"the record: duplicate fields: {', '.join(twice)}")
     return dict(pairs)
 
 

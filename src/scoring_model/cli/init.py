@@ -11,11 +11,11 @@ from scoring_model.cli import console
 def init(
     path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File of records.")],
     out: Annotated[Path, typer.Option(help="Configuration to write, such as configs/mine.yaml.")],
-    replace: Annotated[bool, typer.Option(help="Replace a file that stands at --out.")] = False,
+    replace: Annotated[bool, typer.Option(help="Replace an existing file at --out.")] = False,
 ) -> None:
     """Propose a configuration for a file: columns, labels, formats, signals, link keys and windows.
 
-    The file says which decisions are left to a person, and which columns are not used.
+    Comments in the file list the decisions left to a person and the unused columns.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.configuration.proposal import propose

@@ -25,7 +25,7 @@ def generate(
     ],
     public: Annotated[Path, typer.Argument(help="File of the public key to write.")],
 ) -> None:
-    """Make an Ed25519 key pair: the private key signs bundles, the public one verifies them."""
+    """Generate an Ed25519 key pair: the private key signs bundles, the public key verifies them."""
     from scoring_model.bundle.seal import generate_key_pair
 
     generate_key_pair(private, public)
@@ -35,13 +35,13 @@ def generate(
 
 @app.command("generate-master")
 def generate_master(
-    path: Annotated[Path, typer.Argument(help="File to write, for its owner alone.")],
+    path: Annotated[Path, typer.Argument(help="File to write, readable by its owner only.")],
 ) -> None:
-    """Make a master key, under which the service encrypts. No file is ever replaced."""
+    """Generate a master key for the encryption of the service. An existing file is never replaced."""
     from scoring_model.service.keys.keyring import add_master_key
 
     if path.exists():
-        raise FileExistsError(f"{path} exists; to put a new key on top of it: scoring-model keys rotate")
+        raise FileExistsError(f"{path} exists; to add a new primary key to it: scoring-model keys rotate")
     add_master_key(path)
     console.say(
         f"master key: {path}. Without it a database can't be read: back it up apart from the database"
@@ -50,10 +50,10 @@ def generate_master(
 
 @app.command()
 def rotate(database: Database, master_key: MasterKey = None) -> None:
-    """Wrap everything that is encrypted under a new master key. Servers may go on running.
+    """Rewrap all encrypted keys under a new master key. Servers may keep running.
 
-    A file gets a new key on top. A variable or a command must give the new key first and the old ones after it. A
-    rotation that was interrupted is ended by running it again.
+    A key file gets a new first key. A variable or a command must give the new key first, then the old ones. Run the
+    command again to finish an interrupted rotation.
     """
     from scoring_model.service.settings import master_source
 
@@ -77,10 +77,12 @@ async def _rotate(store: Store, source: str, *, progress: Callable[[int], None])
     if kind == "file":
         if await finished(store, keyring):
             add_master_key(Path(rest))
-            console.report(f"{rest} has a new key on top: copy it to every machine that serves this database")
+            console.report(
+                f"{rest} has a new primary key: copy it to every machine that serves this database"
+            )
             keyring = load_master_keys(source)
         else:
-            console.report("an earlier rotation was not ended: going on with it")
+            console.report("an earlier rotation was interrupted: continuing it")
     elif await finished(store, keyring):
         console.report(
             "everything is wrapped by the first key of the source: to rotate, put a new one before it"

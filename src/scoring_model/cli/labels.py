@@ -26,10 +26,10 @@ def import_file(
     database: Database,
     as_json: Json = False,
 ) -> None:
-    """Import labels of verifications. Repeating changes nothing; unknown ids are listed.
+    """Import labels of verifications. Importing again changes nothing; unknown ids are listed.
 
-    Columns: verificationId or identityId; label (fraud, genuine or withdrawn); knownAt. When a row breaks a rule
-    nothing is imported, and all such rows are listed.
+    Columns: verificationId or identityId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
+    rule, nothing is imported and all such rows are listed.
     """
     from scoring_model.contract.ids import to_text
     from scoring_model.service.core.clock import SystemClock

@@ -24,7 +24,7 @@ KINDS: Final = {
     "events": "events",
     "signals": "verifications with signals",
 }
-"""What is deleted, by its name in JSON."""
+"""Descriptions of the deleted data, by name in JSON."""
 
 
 def prune(
@@ -47,10 +47,10 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete data past its age. Servers may go on running; run it again after an interruption.
+    """Delete data past its age. Servers may keep running; run it again after an interruption.
 
-    Records under link keys and answers to repeated requests go as servers delete them. Nothing that waits is touched,
-    and no verdict. Ages are whole numbers with d, h, m or s. The master key is needed for signals alone.
+    Records under link keys and answers to repeated requests expire as in servers. Pending data and verdicts are kept.
+    Ages are whole numbers with d, h, m or s. The master key is needed only for signals.
     """
     from scoring_model.service.retention import Ages, OldSignals
     from scoring_model.service.retention import prune as prune_store

@@ -1,4 +1,4 @@
-"""The commands that serve and that only deliver events."""
+"""The commands `serve` and `deliver`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def serve(
     bundle: Annotated[Path | None, typer.Option(help="Directory of the bundle to serve.")] = None,
     bundles: Annotated[
         Path | None,
-        typer.Option(help="Directory with every bundle that was ever served; by default the bundle's."),
+        typer.Option(help="Directory with every bundle ever served; by default the bundle's."),
     ] = None,
     database: Annotated[
         str | None, typer.Option(help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://...")
@@ -70,7 +70,7 @@ def serve(
         str | None, typer.Option(help="Time within which a client must read its answer.")
     ] = None,
     shutdown_notice: Annotated[
-        str | None, typer.Option(help="Time for load balancers to see that it is stopping.")
+        str | None, typer.Option(help="Time for load balancers to notice the shutdown.")
     ] = None,
     shutdown_grace: Annotated[
         str | None, typer.Option(help="Time for requests and deliveries to end.")
@@ -78,8 +78,8 @@ def serve(
 ) -> None:
     """Answer requests over HTTP until SIGTERM or Ctrl-C.
 
-    Every option is a setting that may stand in --config too, or in the environment (SCORING_MODEL_PORT=8000); options
-    are the strongest, the file is the weakest. Prints the base URL once requests are answered.
+    Every option can also be set in --config or in the environment (SCORING_MODEL_PORT=8000). Options override the
+    environment, which overrides the file. Prints the base URL once it accepts requests.
     """
     given = {name: value for name, value in locals().items() if name != "config"}
     from scoring_model.service.run import run
@@ -131,9 +131,9 @@ def deliver(
         ),
     ] = "30s",
 ) -> None:
-    """Deliver events to webhooks until SIGTERM or Ctrl-C, beside servers that may do so too.
+    """Deliver events to webhooks until SIGTERM or Ctrl-C. Servers may deliver too.
 
-    The options are those of `serve`, and so are the variables of the environment.
+    Options and environment variables are those of `serve`.
     """
     from scoring_model.records.times import SECOND, parse_duration
     from scoring_model.service.delivering import deliver as run

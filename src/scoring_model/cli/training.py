@@ -1,4 +1,4 @@
-"""The command that trains, and those on runs that were logged to MLflow."""
+"""The command that trains, and commands on MLflow runs."""
 
 import dataclasses
 from pathlib import Path
@@ -20,7 +20,7 @@ def train(
     config: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Configuration of the use.")],
     out: Annotated[Path, typer.Option(help="Directory of the bundle to write.")],
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of the search.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Time for the search instead, such as 10m.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time limit of the search, such as 10m.")] = None,
     resume: Annotated[bool, typer.Option(help="Continue an interrupted search.")] = False,
     params: Annotated[
         Path | None,
@@ -41,10 +41,10 @@ def train(
         int, typer.Option(min=1, help="Trials of the search that run at once; they share the threads.")
     ] = 1,
 ) -> None:
-    """Train on labelled records: one sealed bundle out, its evaluation beside it.
+    """Train on labelled records; write one sealed bundle and its evaluation.
 
-    Beside the bundle a folder `<bundle>.training` holds the journal of the search, the resolved parameters, the
-    refused rows, and the evaluation of the test period as JSON and for people.
+    The folder `<bundle>.training` holds the journal of the search, the resolved parameters, the refused rows, and the
+    evaluation of the test period as JSON and Markdown.
     """
     from scoring_model.configuration import load_configuration
     from scoring_model.training.job import Job, run_job
@@ -108,7 +108,7 @@ def sync(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Copy the runs of a folder to the server, unless it has them. Repeating changes nothing."""
+    """Copy the runs of a folder that the server lacks. Running it again changes nothing."""
     from scoring_model.training.tracking import sync as copy
 
     done = copy(folder, uri=tracking_uri, report=console.report)

@@ -30,13 +30,13 @@ def replay(
         typer.Option(
             envvar="SCORING_MODEL_BUNDLES",
             show_envvar=False,
-            help="Directory with every bundle that was ever served; by default where `serve` keeps them.",
+            help="Directory with every bundle ever served; by default where `serve` keeps them.",
         ),
     ] = None,
     master_key: MasterKey = None,
     as_json: Json = False,
 ) -> None:
-    """Decide once more from the stored feature row, with the bundle that decided then, and compare.
+    """Repeat a decision from its stored feature row with its original bundle, and compare.
 
     Exit codes: 0 the same; 3 different; 4 erased.
     """
@@ -44,7 +44,7 @@ def replay(
 
     resource = from_text(verification)
     if resource is None:
-        raise ValueError("a verification is called by a UUID")
+        raise ValueError("the id of a verification must be a UUID")
     keyring = masters_of(database, master_key)
     outcome = str(with_store(database, lambda store: _replay(store, keyring, resource, bundles)))
     if as_json:

@@ -31,7 +31,7 @@ def deliveries(
     limit: Limit = 100,
     as_json: Json = False,
 ) -> None:
-    """Show deliveries, the oldest first, without contents and addresses."""
+    """Show deliveries, oldest first, without contents and addresses."""
     from scoring_model.service.core.rows import DeliveryStatus
     from scoring_model.service.events import list_deliveries
 
@@ -66,7 +66,7 @@ def dead_letters(
     limit: Limit = 100,
     as_json: Json = False,
 ) -> None:
-    """Show deliveries without attempts left, the oldest first. `webhooks replay` sends one again."""
+    """Show deliveries that have no attempts left, oldest first. `webhooks replay` sends one again."""
     deliveries(database, "DEAD", client, webhook, after, limit, as_json)
 
 
@@ -78,7 +78,7 @@ def replay(
     database: Database,
     as_json: Json = False,
 ) -> None:
-    """Send a delivery once more, or all of an event, under the same webhook-id. A deliverer must be running."""
+    """Send a delivery, or all deliveries of an event, again with the same webhook-id. A deliverer must be running."""
     from scoring_model.service.delivery.signing import message_id
     from scoring_model.service.events import replay as send_again
 
@@ -136,7 +136,7 @@ def _id_of(text: str) -> bytes:
 
     digits = text.removeprefix("msg_")
     if digits != text and len(digits) == 32:
-        # As a UUID is written, so that there is one reading of both forms.
+        # The form of a UUID, so that both forms are parsed in one way.
         digits = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
     found = from_text(digits)
     if found is None:

@@ -1,6 +1,6 @@
 """A typed client of the scoring service, blocking (`Client`) and asynchronous (`AsyncClient`).
 
-It loads httpx, pydantic and tenacity: neither the model nor the service.
+It depends on httpx, pydantic and tenacity, not on the model or the service.
 """
 
 from scoring_model.client.asynchronous import (

@@ -1,4 +1,4 @@
-"""The client for programs that do other things while an answer is on its way."""
+"""The asynchronous client."""
 
 import asyncio
 import time
@@ -139,7 +139,7 @@ class AsyncHealth(_Group):
 
 
 class AsyncClient:
-    """A client of the scoring service for asyncio. Tasks may share it; connections are used again.
+    """A client of the scoring service for asyncio. Tasks may share it; connections are reused.
 
     Its parameters are those of `Client`; `sleep` is awaited.
     """

@@ -1,4 +1,4 @@
-"""The client for programs that wait for each answer."""
+"""The blocking client."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -133,34 +133,34 @@ class Health(_Group):
 
 
 class Client:
-    """A client of the scoring service. Threads may share it; connections are used again.
+    """A client of the scoring service. Threads may share it; connections are reused.
 
     Parameters
     ----------
     base_url : str
-        Where the service is reached, such as ``https://scoring.example.com``.
+        Base URL of the service, such as ``https://scoring.example.com``.
     client_id, api_key : str
         The credentials.
     timeout : float
-        Seconds to connect, and between two signs of life of an answer.
+        Seconds to connect, and between two reads of a response.
     retry : RetryPolicy or None
         None for the default policy.
     cache_entries : int
-        How many answers are cached at most; 0 caches none.
+        Maximum number of cached answers; 0 turns the cache off.
     idempotency : bool
-        Whether every POST without an idempotency key gets one. Without keys a POST whose answer was lost is
-        not sent again.
+        Whether every POST without an idempotency key gets one. Without a key, a POST whose answer was lost is not
+        retried.
     transport : httpx.BaseTransport or None
         For certificates, proxies or connection limits of your own.
     sleep : callable
-        Waits for so many seconds.
+        Waits for a number of seconds.
     monotonic : callable
-        Seconds of a clock that never goes back.
+        Returns the seconds of a monotonic clock.
 
     Raises
     ------
     ValueError
-        If the address or a credential can't be one.
+        If the base URL or a credential is malformed.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ _NO: Final = re.compile(r"(?:^|[,\s])no-(?:store|cache)(?=$|[,\s=])", re.ASCII |
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What was read from an answer, and its entity tag; fresh until an instant on the clock of the session."""
+    """A cached value and its entity tag; fresh until an instant on the clock of the session."""
 
     value: Any = field(repr=False)
     etag: str | None
@@ -32,7 +32,7 @@ class Cache:
 
     @property
     def age(self) -> int:
-        """How often it was cleared. An answer to an older request is not cached."""
+        """Return how often it was cleared. Answers to requests sent before the last clearing are not cached."""
         return self._age
 
     def get(self, path: str) -> Kept | None:
@@ -59,7 +59,7 @@ class Cache:
                 self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Remove everything, and do not cache the answers to requests under way."""
+        """Clear the cache, and do not cache the answers to pending requests."""
         with self._lock:
             self._age += 1
             self._kept.clear()

@@ -25,7 +25,7 @@ _VIOLATIONS: Final = TypeAdapter(tuple[Violation, ...])
 
 
 class ScoringError(Exception):
-    """Base of the errors of this client, but for `TypeError` and `ValueError` of arguments."""
+    """Base of the errors of this client, except `TypeError` and `ValueError` of arguments."""
 
 
 class TransportError(ScoringError):
@@ -62,13 +62,13 @@ class ApiError(ScoringError):
     detail : str or None
         A sentence for people.
     request_id : str or None
-        Under which the operator of the service finds the request.
+        Id by which the operator of the service finds the request.
     errors : tuple of Violation
         The rules that the request breaks.
     retry_after : float or None
         Seconds after which the service asks to try again.
     errors_omitted : int
-        How many rules the request breaks besides those in `errors`, which has at most 100.
+        Number of further violations beyond those in `errors`, which has at most 100.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """The state of something forbids the request (409)."""
+    """The state of the resource forbids the request (409)."""
 
 
 class RateLimited(ApiError):
@@ -125,7 +125,7 @@ class RateLimited(ApiError):
 
 
 class Unavailable(ApiError):
-    """The service, or a proxy on the way to it, can't answer now (502, 503, 504)."""
+    """The service, or a proxy before it, is unavailable (502, 503, 504)."""
 
 
 class UnreadableAnswer(ApiError):

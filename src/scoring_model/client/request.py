@@ -19,30 +19,30 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(Generic[T]):
-    """What is asked of the service.
+    """A request to the service.
 
     Parameters
     ----------
     path : str
-        Relative to the base URL, with a slash in front; a query may follow.
+        Relative to the base URL, with a leading slash and an optional query.
     read : callable
-        Reads an answer; raises `ValueError` where it is not what the interface promises.
+        Reads an answer; raises `ValueError` if it violates the interface.
     body : mapping of str to object, or None
         JSON.
     idempotency_key : str or None
         For a POST; None makes one.
     repeatable : bool
-        Whether the service says that doing it again changes nothing.
+        Whether the service guarantees that repeating it changes nothing.
     cached : bool
-        Whether its answer may be kept.
+        Whether its answer may be cached.
     clears : bool
-        Whether it changes what may have been kept.
+        Whether it may change cached resources.
     credentials : bool
-        Whether they are sent.
+        Whether credentials are sent.
     accepts : frozenset of int
-        Statuses that are answers although they are no success.
+        Error statuses that count as answers.
     retried : bool
-        Whether it may be sent again at all.
+        Whether it may be retried at all.
     """
 
     method: str
@@ -71,7 +71,7 @@ def resource(kind: type[R]) -> Callable[[httpx.Response], R]:
 
 
 def broken_rules(error: ValueError) -> str:
-    """The fields and the rules of an answer that is not what the interface promises, without a value."""
+    """Describe the fields and rules that an answer violates, without values."""
     if not isinstance(error, ValidationError):
         return str(error)
     items = error.errors(include_url=False, include_context=False, include_input=False)
@@ -82,7 +82,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def as_method(method: M, operation: Callable[..., object]) -> M:
-    """Give a method the name, words and parameters of the operation that it carries out."""
+    """Give a method the name, docstring and parameters of its operation."""
     signature = inspect.signature(operation)
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     update_wrapper(method, operation)

@@ -18,17 +18,17 @@ class RetryPolicy:
     Parameters
     ----------
     attempts : int
-        The first included; 1 never repeats.
+        Including the first; 1 never retries.
     total_seconds : float
-        No attempt starts later than this after the call did.
+        No attempt starts later than this after the call.
     first_delay, longest_delay : float
-        Seconds. Where the service does not say how long to wait, the delay doubles from the first to the
-        longest, and is shortened by up to a half at random, so that many clients do not come back as one.
+        Seconds. Without `Retry-After` the delay doubles from the first to the longest, with a random reduction of up
+        to one half, so that clients do not retry simultaneously.
 
     Raises
     ------
     ValueError
-        If a value is out of range; all are named.
+        If values are out of range; the message lists all.
     """
 
     attempts: int = 5
@@ -56,22 +56,21 @@ class RetryPolicy:
 
 
 def may_repeat(failure: BaseException, *, repeatable: bool, idempotent: bool) -> bool:
-    """Whether a request may be sent again after it failed so.
+    """Return True if a request may be retried after this failure.
 
     Parameters
     ----------
     repeatable : bool
-        Whether the service does it once however often it comes: a GET, an erasure, a POST with an
-        Idempotency-Key.
+        Whether the service applies repeated requests only once: a GET, an erasure, a POST with an Idempotency-Key.
     idempotent : bool
         Whether it is repeatable or its method is idempotent (RFC 9110, section 9.2.2), but a second answer
         may differ from the first.
 
     Notes
     -----
-    A request that was refused with 429 or never sent was not carried out: it may always be sent again. After
-    503 it was almost surely not. After a lost connection or a gateway's error nobody knows. A request that is
-    still under way under the same Idempotency-Key is waited for.
+    A request refused with 429, or never sent, was not carried out and may always be retried. After 503 it was almost
+    certainly not carried out. After a lost connection or a gateway error this is unknown. A pending request with the
+    same Idempotency-Key is waited for.
     """
     match failure:
         case RateLimited() | TransportError(sent=False):

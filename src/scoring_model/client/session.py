@@ -1,4 +1,4 @@
-"""What both clients share: credentials, idempotency keys, retries and the cache, without sending or waiting."""
+"""State shared by both clients: credentials, idempotency keys, retries and cache, without I/O."""
 
 import json
 import re
@@ -32,9 +32,9 @@ class PreparedRequest(Generic[T]):
     kept : Kept or None
         The cached answer.
     age : int
-        Of the cache at the beginning.
+        Age of the cache at the start.
     began : float
-        On the clock of the session.
+        Start on the clock of the session.
     """
 
     request: Request[T]
@@ -98,7 +98,7 @@ class Session:
         )
 
     def retrying(self, prepared: PreparedRequest[Any], seconds: float | None = None) -> dict[str, Any]:
-        """Give tenacity's options: no attempt starts later than `seconds` from now, by default those of the policy."""
+        """Return tenacity's options: no attempt starts later than `seconds` from now, by default the policy's limit."""
         request, policy = prepared.request, self.retry
         repeatable = request.repeatable or "Idempotency-Key" in prepared.headers or request.method == "GET"
         idempotent = repeatable or request.method in _IDEMPOTENT
@@ -118,7 +118,7 @@ class Session:
         return {"wait": wait, "stop": stop, "retry": retry_if_exception(again), "reraise": True}
 
     def finish(self, prepared: PreparedRequest[T], response: httpx.Response) -> T:
-        """Read an answer, and cache it if it allows that; raises `UnreadableAnswer` if it breaks the interface."""
+        """Read an answer and cache it if allowed; raise `UnreadableAnswer` if it violates the interface."""
         request, kept = prepared.request, prepared.kept
         if response.status_code == httpx.codes.NOT_MODIFIED and kept is not None:
             value = kept.value
@@ -132,7 +132,7 @@ class Session:
         return value  # type: ignore[no-any-return]
 
     def end(self, prepared: PreparedRequest[Any]) -> None:
-        """Clear the cache of what the request may have changed, even if it failed."""
+        """Clear the cache if the request may have changed resources, even if it failed."""
         if prepared.request.clears:
             self._cache.clear()
 
@@ -157,7 +157,7 @@ class Session:
 
 
 def transport_error(error: httpx.RequestError) -> TransportError:
-    """The error of a request that got no answer."""
+    """Make the error of a request without an answer."""
     return TransportError(type(error).__name__, sent=not isinstance(error, _NEVER_SENT))
 
 

@@ -50,14 +50,13 @@ def verify_webhook(
     Parameters
     ----------
     body : bytes
-        The body of the request exactly as it came: JSON that was parsed and written again has another
-        signature.
+        The raw body of the request: JSON that was parsed and serialised again has another signature.
     headers : mapping of str to str
         The headers of the request, in upper or lower case.
     secret : str or iterable of str
-        ``whsec_...``, as creation or rotation showed it. Several while one replaces another: any may fit.
+        ``whsec_...``, from creation or rotation. During a rotation several: any may match.
     tolerance : float
-        Seconds by which the clocks of both sides may differ.
+        Maximum clock difference, in seconds.
     now : float or None
         Seconds since 1970-01-01 UTC; None for the clock of the machine.
 
@@ -73,7 +72,7 @@ def verify_webhook(
     if not keys:
         raise ValueError("secret must be at least one secret, got none")
     event, timestamp, signatures = _signed(headers)
-    # Written so that a time that is no number is outside as well.
+    # Written so that NaN is rejected as well.
     if not abs((time.time() if now is None else now) - int(timestamp)) <= tolerance:
         raise InvalidWebhook("webhook-timestamp is outside the tolerance")
     content = b".".join((event.encode(), timestamp.encode(), body))
@@ -112,5 +111,5 @@ def _signed(headers: Mapping[str, str]) -> tuple[str, str, str]:
 def _fits(keys: list[bytes], content: bytes, signatures: str) -> bool:
     expected = [b"v1," + b64encode(hmac.digest(key, content, "sha256")) for key in keys]
     given = [signature.encode("utf-8", "replace") for signature in signatures.split(" ")]
-    # All are compared, so that the time shows neither which key nor which signature fits.
+    # Compare all, so that timing does not reveal which key or signature matches.
     return any([hmac.compare_digest(one, other) for one in expected for other in given])  # noqa: C419

@@ -35,7 +35,7 @@ class RecordSettings:
     columns : mapping of str to str
         Field of the contract to the column that holds it, where the names differ.
     format : FileFormat
-        How files spell what they hold.
+        How values are written in files.
     max_bad_share : float
         Share of bad rows, in [0, 1], above which a run stops.
     """
@@ -57,13 +57,13 @@ class FeatureChoice:
     ----------
     families : tuple of str
         Families of features of the record: names, dates, documents, addresses, images, signals. Links have
-        settings of their own.
+        separate settings.
     use_protected : tuple of str
-        Protected attributes that features may read after all.
+        Protected attributes that features may read.
     exclude : tuple of str
-        Names of features to leave out, or patterns of them such as ``link_*_1h_*``.
+        Names or patterns of features to leave out, such as ``link_*_1h_*``.
     drop_useless : bool
-        Whether to leave out features that are constant, always missing or copies in the rows that train.
+        Whether to leave out features that are constant, always missing or duplicates in the training rows.
     time_zone : str, optional
         IANA name of the zone of hour, weekday, night and weekend, such as ``Europe/Paris``.
     """
@@ -90,9 +90,9 @@ class Configuration:
     Parameters
     ----------
     name : str
-        Of the use; it begins the model's version.
+        Name of the use; the model version begins with it.
     use : Use
-        What reasons and reports call those who are scored and what they do.
+        Words of reasons and reports for scored subjects and events.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Configuration:
 
     @property
     def schema(self) -> RecordSchema:
-        """The schema of the records."""
+        """Return the schema of the records."""
         return RecordSchema(
             columns=self.records.columns,
             signals={name: settings.type for name, settings in self.signals.items()},
@@ -116,7 +116,7 @@ class Configuration:
 
     @property
     def split(self) -> SplitSettings:
-        """The split, its burn-in resolved."""
+        """Return the split settings with a resolved burn-in."""
         given = self.training.split
         return (
             given if given.burn_in is not None else replace(given, burn_in=self.feature_settings.links.reach)
@@ -124,7 +124,7 @@ class Configuration:
 
     @property
     def feature_settings(self) -> FeatureSettings:
-        """The settings of the features: patterns of excluded ones resolved, delayed windows with their delay."""
+        """Return the feature settings, with resolved exclusion patterns and the delay of delayed windows."""
         links = self.links
         if links.delay is None:
             links = replace(links, delay=self.records.labels.delay)
@@ -145,7 +145,7 @@ class Configuration:
 
 
 def _feature_names(settings: FeatureSettings) -> list[str]:
-    """The features that there could be; what is fitted changes none of their names."""
+    """List all possible features; fitting does not change their names."""
     return [feature.name for feature in FeatureMatrix(settings, FittedState()).catalogue]
 
 
@@ -160,7 +160,7 @@ def load_configuration(path: str | Path) -> Configuration:
     Raises
     ------
     ConfigurationError
-        With all violations.
+        With all violations found.
     """
     configuration = read_settings(Configuration, read_yaml(Path(path)))
     if violations := tuple(_violations(configuration)):
@@ -169,7 +169,7 @@ def load_configuration(path: str | Path) -> Configuration:
 
 
 def _violations(configuration: Configuration) -> Iterator[Violation]:
-    """Check what no section can check without another one."""
+    """Check rules that involve several sections."""
     try:
         _ = configuration.schema
     except Invalid as error:
@@ -192,7 +192,7 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
 
 
 def _unknown_names(configuration: Configuration) -> Iterator[Violation]:
-    """Name the nearest feature, or attribute, to each that there is not."""
+    """Report unknown features and attributes with the nearest known name."""
     settings = configuration.feature_settings
     catalogue = FeatureMatrix(replace(settings, exclude=()), FittedState()).catalogue
     attributes = sorted({feature.protected for feature in catalogue if feature.protected is not None})

@@ -10,11 +10,11 @@ from scoring_model.contract.violation import check_fields
 class CostSettings:
     """Costs of the errors of a policy, in any one unit: only their ratios matter.
 
-    Of thresholds that keep all bounds, those are chosen whose expected cost per applicant is least:
+    The chosen thresholds keep all bounds and have the lowest expected cost per applicant:
 
-    - a fraud that is passed costs `fraud_loss`; one that is stepped up costs it unless the step-up catches it,
-      which it does with probability `step_up_effectiveness`; one that fails costs nothing;
-    - a genuine applicant who is stepped up costs `step_up_cost`, one who fails `reject_cost`.
+    - a passed fraud costs `fraud_loss`; a stepped-up fraud costs the same unless the step-up catches it, with
+      probability `step_up_effectiveness`; a failed fraud costs nothing;
+    - a stepped-up genuine applicant costs `step_up_cost`, a failed one `reject_cost`.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class CostSettings:
     step_up_effectiveness : float
         In [0, 1].
     prevalence : float or None
-        Share of frauds, in (0, 1), among applicants. None: as among the labelled records of the validation part.
+        Share of frauds, in (0, 1), among applicants. None: the share in the labelled records of the validation part.
 
     Raises
     ------
@@ -65,9 +65,9 @@ class PolicySettings:
     confidence : float
         Chance, in (0, 1), that all promises hold, for independent records.
     costs : CostSettings or None
-        Minimised among the thresholds that keep the bounds. None: the lowest thresholds are taken.
+        Minimised among the thresholds that keep the bounds. None: the lowest thresholds are used.
     reason_share : float
-        Least share, in [0, 1], of all that raised a score that a reason after the first must have.
+        Minimum share, in [0, 1], of all positive contributions for a reason after the first.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class PolicySettings:
         )
 
     def limits(self) -> dict[str, float]:
-        """The bounds that are set, by name."""
+        """Return the bounds that are set, by name."""
         values = {
             "max_false_reject": self.max_false_reject,
             "max_step_up": self.max_step_up,

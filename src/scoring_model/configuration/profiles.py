@@ -1,4 +1,4 @@
-"""What the columns of files seem to hold, from their cells."""
+"""Profiles of columns: the kind of value they hold, inferred from their cells."""
 
 import re
 import unicodedata
@@ -32,10 +32,10 @@ NULL_WORDS: Final = (
     "?",
     "-",
 )
-"""Cells that files have where a value is missing."""
+"""Cells that commonly mean a missing value."""
 
 _SAMPLE: Final = 5000
-_MOST: Final = 0.95  # share of the distinct values that must be of a kind
+_MOST: Final = 0.95  # minimum share of the distinct values of one kind
 _UNIX_RANGE: Final = (946_684_800, 4_102_444_800)  # seconds: the years 2000 to 2100
 _CATEGORIES: Final = 500
 _IDENTIFIER: Final = re.compile(
@@ -47,7 +47,7 @@ _COMMA: Final = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*,\d+|[+-]?\d+,\d+")
 
 
 class Kind(StrEnum):
-    """What a column seems to hold."""
+    """The inferred kind of a column."""
 
     EMPTY = "empty"
     CONSTANT = "constant"
@@ -61,20 +61,20 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Profile:
-    """A column as its cells describe it.
+    """The profile of a column, inferred from its cells.
 
     Parameters
     ----------
     column : Column
-        Cells, those that mean a missing value left out.
+        Cells, without those that mean a missing value.
     counts : ndarray of shape (d,), int64
-        How often each distinct value comes.
+        Frequency of each distinct value.
     formats : tuple of str
-        Of times that are text.
+        Formats of times in text.
     uncertain : bool
-        Whether nothing in the column tells days from months.
+        Whether the order of day and month is ambiguous.
     zoned : bool
-        Whether times say their zone.
+        Whether times include their zone.
     """
 
     name: str
@@ -87,28 +87,28 @@ class Profile:
 
     @property
     def words(self) -> str:
-        """The name in small letters, its words separated by underscores, without the prefix of signals."""
+        """Return the name in snake case, without the prefix of signals."""
         return words_of(self.name.removeprefix(SIGNAL_PREFIX))
 
     @property
     def filled(self) -> float:
-        """Share of the rows that have a value."""
+        """Return the share of rows that have a value."""
         return int(self.counts.sum()) / max(len(self.column), 1)
 
     @property
     def distinct(self) -> float:
-        """Distinct values among those that are there, in [0, 1]."""
+        """Return the share of distinct values among all present values, in [0, 1]."""
         return len(self.counts) / max(int(self.counts.sum()), 1)
 
     @property
     def times(self) -> IntArray:
-        """Microseconds; `NEVER` where there is no time."""
+        """Return the times in microseconds; `NEVER` where missing."""
         parsed = parse_instants(self.name, self.column, cells.moment(self.formats))
         return parsed.column.gather(NEVER)
 
 
 def words_of(name: str) -> str:
-    """Write a name in small ASCII letters with underscores between its words."""
+    """Convert a name to ASCII snake case."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     letters = unicodedata.normalize("NFKD", parted.casefold()).encode("ascii", "ignore").decode()
     return re.sub(r"\W+", "_", letters).strip("_")
@@ -126,7 +126,7 @@ def profile(name: str, raw: Column, nulls: Sequence[str], *, comma: bool, zoned:
     comma : bool
         Whether numbers have a decimal comma.
     zoned : bool
-        Whether the type of the column says that its times are UTC.
+        Whether the column type declares its times as UTC.
     """
     missing = [cells.plain(value) in (None, *nulls) for value in raw.values]
     codes = np.where(np.array([*missing, True])[raw.codes], -1, raw.codes)
@@ -155,7 +155,7 @@ def _taken(values: Sequence[object], used: BoolArray) -> list[object]:
 
 
 def has_comma(columns: Iterable[Column]) -> bool:
-    """Whether a column of numbers has decimal commas."""
+    """Return True if a column of numbers has decimal commas."""
     return any(
         any(isinstance(value, str) and _COMMA.fullmatch(value.strip()) for value in column.values[:_SAMPLE])
         and _share(column.values[:_SAMPLE], lambda value: _is_number(value, comma=True)) > _MOST
@@ -164,7 +164,7 @@ def has_comma(columns: Iterable[Column]) -> bool:
 
 
 def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
-    """Formats in which a column is one of times, and whether they are uncertain; None where it is none."""
+    """Return the time formats of a column, or None if it holds no times, and whether they are uncertain."""
     if is_typed(found.column):
         return (), False
     texts = [text for value in found.column.values[:_SAMPLE] if isinstance(text := cells.text(value), str)]
@@ -172,7 +172,7 @@ def _time_formats(found: Profile) -> tuple[tuple[str, ...] | None, bool]:
         return None, False
     odd = [text for text in texts if text.lstrip()[4:5] != "-"]
     sure = guess_dates(odd)
-    # Invented dates show one order: what is read only with them shows none of its own.
+    # The added dates fix one order: if the column cannot be read without them, its own order is ambiguous.
     marks = {mark for mark in "/-" if any(mark in text for text in odd)}
     either = guess_dates([*odd, *(f"{day}{mark}12{mark}2000" for day in (30, 31) for mark in marks)])
     both = (*either, *(_month_first(text) for text in either))
@@ -209,7 +209,7 @@ def _kind(found: Profile, *, comma: bool) -> Kind:
     if _share(values, lambda value: isinstance(cells.boolean(value), bool)) == 1:
         return Kind.BOOLEAN
     if any(isinstance(value, float) and value % 1 for value in values):
-        return Kind.NUMBER  # an identifier may be a whole number alone
+        return Kind.NUMBER  # only a whole number may be an identifier
     is_number = _share(values, lambda value: _is_number(value, comma=comma)) > _MOST
     if len(found.counts) > 2 and _IDENTIFIER.search(found.words):
         return Kind.IDENTIFIER

@@ -1,4 +1,4 @@
-"""A configuration for files of records, proposed from what their columns hold."""
+"""Proposes a configuration for files of records from the contents of their columns."""
 
 import math
 import re
@@ -48,7 +48,7 @@ _NAMES: Final = """
 _FIELDS: Final = {
     field: tuple(names.split()) for field, names in re.findall(r"(\S+):([^:]+)(?=\s\S+:|$)", _NAMES.strip())
 }
-"""By field, names of columns in small letters without separators, the likeliest first."""
+"""Column names by field, in lower case without separators, likeliest first."""
 
 _FRAUD: Final = frozenset(
     {"fraud", "fraudulent", "1", "true", "yes", "y", "bad", "ja", "betrug", "chargeback"}
@@ -56,11 +56,11 @@ _FRAUD: Final = frozenset(
 _GENUINE: Final = frozenset({"genuine", "0", "false", "no", "n", "good", "ok", "legit", "nein", "clean"})
 _PROTECTED: Final = {"sex": "sex", "gender": "sex", "geschlecht": "sex", "age": "age", "alter": "age"}
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
-_FEWEST: Final = 20  # frauds and genuine of which a column may be said to copy the label
+_FEWEST: Final = 20  # minimum frauds and genuine records to judge whether a column copies the label
 _LABEL_WORDS: Final = 8
 _LINK_KEYS: Final = 6
-_GROUPS: Final = 200  # distinct values whose share of frauds says something
-_VALIDATED: Final = 0.1  # share of the records that the validation part holds, about
+_GROUPS: Final = 200  # maximum distinct values for meaningful fraud shares
+_VALIDATED: Final = 0.1  # approximate share of records in the validation part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Signal:
 
 @dataclass(kw_only=True)
 class Proposal:
-    """A configuration while it is found, step by step, and what a person must know of it.
+    """A configuration that is proposed step by step, with notes for the person who completes it.
 
     Parameters
     ----------
@@ -86,19 +86,19 @@ class Proposal:
     comma : bool
         Whether numbers have a decimal comma.
     guesses : tuple of str
-        What reading the file found out.
+        What was inferred while reading the file.
     fields : dict of str to str
         Field to its column.
     words : dict of str to list of str
         Words of the label: fraud, genuine, ignored.
     delay : int or None
-        Microseconds from an event to its label where no column says it.
+        Microseconds from an event to its label if no column holds that time.
     maturity, burn_in : int
         Microseconds.
     left_out : dict of str to str
-        By column, why it is not used.
+        Reasons for unused columns, by column.
     decisions : list of str
-        What a person must decide.
+        Decisions left to a person.
     """
 
     profiles: dict[str, Profile]
@@ -118,17 +118,17 @@ class Proposal:
     decisions: list[str] = field(default_factory=list)
 
     def free(self) -> list[Profile]:
-        """The columns that nothing uses yet."""
+        """List the columns that are not used yet."""
         used = {*self.fields.values(), *self.left_out}
         return [found for found in self.profiles.values() if found.name not in used]
 
     def of(self, name: str) -> Profile | None:
-        """The column of a field."""
+        """Return the column of a field."""
         return self.profiles.get(self.fields.get(name, ""))
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Families of features that these columns can fill."""
+        """List the feature families that these columns support."""
         needed = {
             "names": ("firstName", "lastName"),
             "addresses": ADDRESS_FIELDS,
@@ -140,13 +140,13 @@ class Proposal:
 
     @property
     def dates(self) -> tuple[str, ...]:
-        """Formats of all times that are read."""
+        """List the formats of all times that are read."""
         used = [found.formats for name in self.fields if (found := self.of(name)) is not None]
         return tuple(dict.fromkeys(text for formats in used for text in formats))
 
     @property
     def columns(self) -> dict[str, str]:
-        """Columns that are not named like their field or signal."""
+        """Return the columns whose names differ from their field or signal."""
         named = self.fields | {signal_field(signal.name): signal.column for signal in self.signals}
         return {
             name: column
@@ -192,7 +192,7 @@ def _described(path: Path) -> Proposal:
 
 
 def _is_namibia(word: str, columns: Iterable[Column]) -> bool:
-    """Whether a word stands among country codes."""
+    """Return True if a word appears among country codes."""
     return word == "NA" and any(word in column.values and _country_share(column) > 0.9 for column in columns)
 
 
@@ -207,7 +207,7 @@ def _country_share(column: Column) -> float:
 
 
 def _likeliest(found: Proposal, name: str, kinds: Sequence[Kind]) -> Profile | None:
-    """The free column of some kinds whose name comes first among those of a field, or that is the field's own."""
+    """Return the unused column of the given kinds whose name best matches a field."""
     names = (words_of(name).replace("_", ""), *_FIELDS.get(name, ()))
     ranks = {known: place for place, known in reversed(list(enumerate(names)))}
     fits = [
@@ -299,7 +299,7 @@ def _find_record_id(found: Proposal) -> None:
 
 
 def _find_lengths(found: Proposal) -> None:
-    """Find the label delay, and windows of which one is longer than it and all leave time to train."""
+    """Choose the label delay, and windows that leave time to train, one of them longer than the delay."""
     column = found.of("eventTime")
     times = np.empty(0, dtype=np.int64) if column is None else column.times
     times = times[times != NEVER]
@@ -321,7 +321,7 @@ def _find_lengths(found: Proposal) -> None:
 
 
 def _leave_out(found: Proposal) -> None:
-    """Leave out columns that no signal can be made of, or that copy the label."""
+    """Leave out columns that cannot be signals, or that copy the label."""
     targets = _targets(found)
     reasons = {
         Kind.EMPTY: "it is empty",
@@ -354,7 +354,7 @@ def _targets(found: Proposal) -> IntArray:
 
 
 def _separation(column: Column, targets: IntArray) -> float:
-    """Area under the ROC curve of the best order of a column's values, missing as one; numbers keep their own order."""
+    """Return the ROC AUC of the best order of a column's values (missing is a value; numbers keep their order)."""
     if len(targets) == 0:
         return 0.5
     frauds, genuine = (
@@ -419,9 +419,9 @@ def _find_keys(found: Proposal) -> None:
 
 
 def _find_bound(found: Proposal) -> None:
-    """Bound false rejections at three times what the validation part can show."""
+    """Bound false rejections at three times the smallest bound that the validation part can prove."""
     targets = _targets(found)
     genuine = max(int((targets != 1).sum()) * _VALIDATED, 1)
-    possible = 3 * math.log(60) / genuine  # ln(60) / b records show a bound b at 95 %, shared by three bounds
+    possible = 3 * math.log(60) / genuine  # ln(60) / b records prove a bound b at 95 % shared by three bounds
     steps = (0.002, 0.005, 0.01, 0.02, 0.05)
     found.max_false_reject = next((step for step in steps if step >= possible), 0.1)

@@ -13,9 +13,9 @@ def proposal_text(found: Proposal, *, name: str, source: str) -> str:
     Parameters
     ----------
     name : str
-        Of the use.
+        Name of the use.
     source : str
-        Name of the file that was looked at.
+        Name of the profiled file.
     """
     return "\n".join(_lines(found, name, source)) + "\n"
 
@@ -84,7 +84,7 @@ def _flow(items: Iterable[str]) -> str:
 
 
 def _text(value: str) -> str:
-    """A scalar of YAML: plain where nothing else could be read, else in JSON's quotes, which are YAML's too."""
+    """Write a YAML scalar: plain if unambiguous, else quoted as in JSON, which YAML can read."""
     plain = value.replace("_", "").replace(".", "").isalpha() and value.isascii()
     return value if plain and value.lower() not in _WORDS else json.dumps(value, ensure_ascii=False)
 

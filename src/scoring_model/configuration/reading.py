@@ -1,4 +1,4 @@
-"""From YAML to frozen settings: all violations at once, unknown keys with the nearest known name."""
+"""Reads YAML into frozen settings; reports all violations together, unknown keys with the nearest known name."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ except ImportError:  # PyYAML was built without libyaml
 
 T = TypeVar("T")
 MOST_VIOLATIONS: Final = 100
-"""How many violations an error describes. It counts the others."""
+"""Maximum number of violations that an error describes; it counts the rest."""
 
 
 class ConfigurationError(Invalid):
@@ -30,9 +30,9 @@ class ConfigurationError(Invalid):
     Parameters
     ----------
     violations : sequence of Violation or str
-        Only the first `MOST_VIOLATIONS` are kept. A text is a violation by the whole.
+        Only the first `MOST_VIOLATIONS` are kept. A text is a violation of the whole configuration.
     omitted : int
-        How many there are besides.
+        Number of further violations.
     """
 
     def __init__(self, violations: Sequence[Violation | str], *, omitted: int = 0) -> None:
@@ -53,7 +53,7 @@ def read_yaml(path: Path) -> object:
     Raises
     ------
     ConfigurationError
-        If it is not YAML, or holds a key twice.
+        If it is not YAML, or has a duplicate key.
     """
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
@@ -63,14 +63,14 @@ def read_yaml(path: Path) -> object:
 
 
 def read_settings(kind: type[T], plain: object) -> T:
-    """Make frozen settings of plain values.
+    """Convert plain values to frozen settings.
 
     Parameters
     ----------
     kind : type
-        A dataclass, whose fields may be dataclasses and mappings of them.
+        A dataclass; its fields may be dataclasses or mappings of them.
     plain : object
-        What a YAML or JSON file holds.
+        Contents of a YAML or JSON file.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_settings(kind: type[T], plain: object) -> T:
 
 
 def _violations(item: ErrorDetails) -> Iterator[Violation]:
-    """Translate an error of the validator; settings that check themselves raise `Invalid`."""
+    """Translate an error of the validator; settings with checks of their own raise `Invalid`."""
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, Invalid):
         yield from (violation.within(*item["loc"]) for violation in raised.violations)
@@ -115,7 +115,7 @@ class _UnknownKey(NamedTuple):
 
 
 def _limited(found: Sequence[_UnknownKey | Violation]) -> ConfigurationError:
-    """Describe only the violations that are kept: finding the nearest name of a key takes most of the time."""
+    """Describe only the violations that are kept, since finding the nearest name of a key is slow."""
     kept = [item.violation() if isinstance(item, _UnknownKey) else item for item in found[:MOST_VIOLATIONS]]
     return ConfigurationError(kept, omitted=len(found) - len(kept))
 
@@ -123,7 +123,7 @@ def _limited(found: Sequence[_UnknownKey | Violation]) -> ConfigurationError:
 def _with_known_keys(
     kind: Any, plain: object, where: tuple[str, ...], found: list[_UnknownKey | Violation]
 ) -> object:
-    """Replace former names of keys and leave out unknown ones, which are reported."""
+    """Replace former names of keys; remove unknown keys and report them."""
     if isinstance(plain, list) and get_origin(kind) is tuple:
         return [
             _with_known_keys(get_args(kind)[0], item, (*where, str(i)), found) for i, item in enumerate(plain)
@@ -151,7 +151,7 @@ def _fields(kind: Any) -> Sequence[Field[Any]]:
 
 
 def _parts(kind: Any) -> Callable[[object], Any]:
-    """Make a function from a key to the type of its value; of what has no keys it gives None."""
+    """Return a function from a key to the type of its value; it returns None for types without keys."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         return lambda key: hints.get(str(key))
@@ -161,7 +161,7 @@ def _parts(kind: Any) -> Callable[[object], Any]:
 
 
 class _Loader(SafeLoader):
-    """YAML in which a key can stand once only, and dates and times stay text."""
+    """A YAML loader that rejects duplicate keys and keeps dates and times as text."""
 
 
 def _mapping_once(loader: _Loader, node: yaml.MappingNode) -> dict[object, object]:
@@ -170,7 +170,7 @@ def _mapping_once(loader: _Loader, node: yaml.MappingNode) -> dict[object, objec
     twice = sorted(str(key) for key, count in Counter(keys).items() if count > 1)
     if twice:
         raise yaml.constructor.ConstructorError(
-            None, None, f"keys stand twice: {', '.join(twice[:MOST_VIOLATIONS])}", node.start_mark
+            None, None, f"duplicate keys: {', '.join(twice[:MOST_VIOLATIONS])}", node.start_mark
         )
     return mapping
 

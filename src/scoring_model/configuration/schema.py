@@ -1,4 +1,4 @@
-"""The configuration as a JSON Schema, with which editors complete and check what is written."""
+"""The configuration as a JSON Schema, for completion and checks in editors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -15,14 +15,14 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 def configuration_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
-    """Give the schema of a configuration, from the very types that read one.
+    """Return the schema of a configuration, derived from the types that read one.
 
-    It knows keys, types and choices. Ranges, and what several keys must agree on, are the reader's alone.
+    It covers keys, types and choices. Only the reader checks ranges and rules that involve several keys.
 
     Parameters
     ----------
     meanings : mapping of str to str
-        By dotted key, such as ``training.seed``, what a key means; entries of a map by ``links.keys.*``.
+        Meaning of each dotted key, such as ``training.seed``; entries of a map have keys such as ``links.keys.*``.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def configuration_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _object(plain: dict[str, Any]) -> dict[str, Any]:
-    """One level of the configuration: it takes no other keys, and its titles say nothing new."""
+    """Close one level of the configuration to unknown keys, and drop its redundant titles."""
     if "properties" not in plain:
         return {key: value for key, value in plain.items() if key != "title"}
     kept = {key: value for key, value in plain.items() if key not in ("title", "description")}
@@ -66,7 +66,7 @@ def _property(plain: dict[str, Any]) -> dict[str, Any]:
 def _keys(
     plain: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every key of the configuration, dotted, with the schema of its value."""
+    """Yield every dotted key of the configuration with the schema of its value."""
     for name, value in plain.get("properties", {}).items():
         yield f"{prefix}{name}", value
         for part in (value, *value.get("anyOf", ())):

@@ -12,10 +12,10 @@ DAY = 86_400_000_000
 """In microseconds."""
 
 LeakageCheckName = Literal["shuffled_labels", "single_features", "future", "persons"]
-"""Leakage checks of the data of a training."""
+"""Leakage checks of the training data."""
 
 FORMERLY = "formerly"
-"""Metadata of a field: its old name, which configurations may still use."""
+"""Metadata key for the old name of a field, which configurations may still use."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,19 +25,19 @@ class SplitSettings:
     Parameters
     ----------
     as_of : int or None
-        Instant, since 1970-01-01 UTC: events and labels at it or later are ignored. None: just after the latest
+        Instant since 1970-01-01 UTC; events and labels at or after it are ignored. None: just after the latest
         instant in the data.
     label_maturity : int
-        Label maturity window: how long after its event a record without a fraud label counts as genuine.
+        Label maturity window: time after its event from which a record without a fraud label counts as genuine.
     gap : int or None
-        Time left out between two parts; None: as long as `label_maturity`.
+        Time left out between two parts. None: `label_maturity`.
     burn_in : int or None
-        Time from the first event on that feeds history and fitted tables but is not trained on. None: as long
-        as the longest window, which is 90 days where nothing else is configured.
+        Time after the first event that feeds history and fitted tables but is not trained on. None: the longest
+        window, by default 90 days.
     train, validation, test : float
-        Shares, in (0, 1) and with sum 1, of the time that burn-in, gaps and maturity leave.
+        Shares, in (0, 1) and with sum 1, of the time that remains after burn-in, gaps and maturity.
     min_frauds : int
-        Fewest frauds that each part must hold, at least 1.
+        Minimum number of frauds in each part, at least 1.
 
     Raises
     ------
@@ -67,22 +67,22 @@ class SplitSettings:
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """Shares of train, validation and test."""
+        """Return the shares of train, validation and test."""
         return self.train, self.validation, self.test
 
     @property
     def gap_length(self) -> int:
-        """The gap in microseconds, its default resolved."""
+        """Return the gap in microseconds, with its default resolved."""
         return self.label_maturity if self.gap is None else self.gap
 
     @property
     def burn_in_length(self) -> int:
-        """The burn-in in microseconds, its default resolved."""
+        """Return the burn-in in microseconds, with its default resolved."""
         return 90 * DAY if self.burn_in is None else self.burn_in
 
     @property
     def overhead(self) -> int:
-        """Microseconds that no part gets: burn-in, two gaps and the maturity of the last records."""
+        """Return the microseconds outside of all parts: burn-in, two gaps and the maturity of the last records."""
         return self.burn_in_length + 2 * self.gap_length + self.label_maturity
 
 
@@ -93,20 +93,20 @@ class TuningSettings:
     Parameters
     ----------
     trials : int or None
-        Number of trials, those of a resumed journal included.
+        Number of trials, including those of a resumed journal.
     budget : int or None
-        Microseconds after which no further trial is started; at least one is finished. Exactly one of the two
-        is set. What a budget finds depends on the machine: its result is the parameters, to be kept.
+        Microseconds after which no further trial starts; at least one is finished. Exactly one of `trials` and
+        `budget` is set. The result of a budget depends on the machine: keep the parameters that it finds.
     fpr : float
         False positive rate around which recall is maximised, in (0, 0.5).
     folds : int
         Rolling-origin folds, at least 1.
     max_rounds : int
-        Most trees of a trial, at least 1.
+        Maximum number of trees of a trial, at least 1.
     patience : int
-        Trees without an improvement after which a fold stops, at least 1.
+        Number of trees without improvement after which a fold stops, at least 1.
     thinning : float
-        Share of the genuine records on which the first rungs of a trial train, in (0, 1]; never fewer than 20,000.
+        Share, in (0, 1], of the genuine records that the first rungs of a trial train on; at least 20,000 records.
 
     Raises
     ------
@@ -136,18 +136,18 @@ class TuningSettings:
 
     @property
     def budget_seconds(self) -> float | None:
-        """The budget in seconds."""
+        """Return the budget in seconds."""
         return None if self.budget is None else self.budget / 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuned:
-    """Parameters that a search found; they train the same model again without a search.
+    """Parameters found by a search; they reproduce the same model without a search.
 
     Parameters
     ----------
     params : mapping of str to number
-        Parameters of LightGBM by their main name.
+        LightGBM parameters by their main name.
     rounds : int
         Number of trees.
     """
@@ -163,15 +163,15 @@ class LeakageSettings:
     Parameters
     ----------
     run : bool
-        Whether the checks run; the card reports if they did not.
+        Whether the checks run. The card reports it if they did not.
     tolerate : tuple of str
         Checks whose failure does not stop the training. The card names them.
     max_auc : float
         Area under the ROC curve, in (0.5, 1], that no single feature may reach.
     standard_errors : float
-        How far, above 0, the area with permuted labels may be from one half.
+        Largest accepted distance, above 0, of the AUC with permuted labels from one half.
     max_records : int
-        Most records for which a check computes features again, at least 1,000.
+        Maximum number of records for which a check recomputes features, at least 1,000.
 
     Raises
     ------
@@ -201,13 +201,13 @@ class TrainingSettings:
     Parameters
     ----------
     seed : int
-        Of the search, the fit and the golden rows; 0 to 2**31 - 1.
+        Seed of the search, the fit and the golden rows; 0 to 2**31 - 1.
     seeds : int
-        Boosters, 1 to 100, that differ by their seed alone and whose average is the model.
+        Number of boosters, 1 to 100, that differ only by seed; the model is their average.
     leakage_checks : LeakageSettings
         Formerly ``attacks``.
     tuned : Tuned, optional
-        Parameters that are known already: nothing is searched.
+        Known parameters; they replace the search.
     """
 
     seed: int = 7

@@ -4,8 +4,8 @@ Each function takes the raw value of one field (as JSON has it, or a date) and r
 None where it is missing; a value that breaks a rule raises `RuleError`. A file calls them on the distinct
 values of a column, after `cells` has undone what files do to types; a single record on its own values.
 
-Blank text is missing where the client may write anything (parts of an address, references, signals), since
-forms send it for what was left open; it is refused where the contract asks for something definite.
+Blank text counts as missing in free-text fields (parts of an address, references, signals), since forms send it for
+empty inputs; fields with a definite format refuse it.
 """
 
 import math
@@ -212,9 +212,9 @@ signal_text: Final[TextRule] = partial(text, limit=SIGNAL_LENGTH)  # a category 
 
 
 def birth_date(value: object) -> str | None:
-    """Check a date of birth: `YYYY-MM-DD` from 1900 on. Whether it is past is asked of the whole record.
+    """Check a date of birth: `YYYY-MM-DD` from 1900 on. The check of the record refuses future dates.
 
-    Dates and midnights of no zone are taken too, as tables bring them.
+    Dates and midnights without a zone are accepted too, since tables contain them.
     """
     if type(value).__name__ == "datetime64":  # of numpy, which is not imported here
         value = value.item()  # type: ignore[attr-defined]

@@ -28,11 +28,11 @@ class Violation:
 
     @property
     def field(self) -> str:
-        """The pointer as people write it, such as ``address.line1``; empty for the whole."""
+        """Return the pointer in dotted form, such as ``address.line1``; empty for the whole."""
         return ".".join(_unescaped(name) for name in self.pointer.split("/")[1:])
 
     def within(self, *names: str | int) -> "Violation":
-        """The same violation of a part that stands in something larger, under these names."""
+        """Return the same violation with a pointer prefixed by these names."""
         return Violation(pointer(*names) + self.pointer, self.code, self.detail)
 
     def __str__(self) -> str:

@@ -1,1 +1,1 @@
-"""From a margin to a score, an outcome, a probability and reasons: numpy alone."""
+"""From a margin to a score, an outcome, a probability and reasons, with numpy only."""

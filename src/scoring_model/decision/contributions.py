@@ -118,7 +118,7 @@ class Patterns:
 
 
 TABLE_BYTES: Final = 2**24
-"""The most that the tables of one forest may take."""
+"""Maximum size of the tables of one forest."""
 
 
 class Contributions:
@@ -127,8 +127,7 @@ class Contributions:
     Parameters
     ----------
     table_bytes : int
-        The most that tables may take, 0 or more. It is a matter of speed: values are the same up to the order
-        of their sums.
+        Maximum size of the tables, 0 or more. It affects only speed and the order of summation.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rules of the JSON documents that a bundle holds, and what a document breaks of them."""
+"""Rules of the JSON documents in a bundle, and their violations."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,7 @@ def shape_of(value: object) -> str:
 
 
 def must_be(expected: str, holds: Callable[[Any], bool]) -> Check:
-    """Make the check of a value for which a function holds."""
+    """Return a check that a predicate holds for a value."""
 
     def check(value: object) -> Iterator[Violation]:
         if not holds(value):
@@ -57,7 +57,7 @@ def must_be(expected: str, holds: Callable[[Any], bool]) -> Check:
 
 
 def fields(required: Mapping[str, Check], others: Check | None = None) -> Check:
-    """Make the check of an object with these fields, and with others only where a check for them is given."""
+    """Return a check of an object with these fields; other fields are allowed only if a check for them is given."""
 
     def check(value: object) -> Iterator[Violation]:
         yield from an_object(value)
@@ -92,7 +92,7 @@ def entries(names: Check, items: Check) -> Check:
 
 
 def each(items: Check, *, least: int = 0) -> Check:
-    """Make the check of a list of at least so many items."""
+    """Return a check of a list with a minimum number of items."""
     a_list = must_be("a list" if not least else f"a list of {least} or more", _holds_list(least))
 
     def check(value: object) -> Iterator[Violation]:
@@ -120,7 +120,7 @@ def integer(low: int, high: int) -> Check:
 
 
 def one_of(*names: str) -> Check:
-    """Make the check of text that must be one of a few."""
+    """Return a check of text that must be one of the choices."""
     return must_be(f"one of {', '.join(names)}", lambda value: isinstance(value, str) and value in names)
 
 

@@ -1,7 +1,7 @@
-"""Factors: features that are weighed together, and the statements about them.
+"""Factors: groups of features with summed contributions, and the statements about them.
 
-A statement is true for the record. Each statement names facts that are read from the feature row, since a batch job and
-a replay have nothing else; a factor makes the first of its statements whose facts all hold.
+A statement is true for the record. Each statement requires facts read from the feature row, since a batch job and a
+replay have nothing else; a factor makes its first statement whose facts all hold.
 """
 
 import re
@@ -32,7 +32,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """Something that a feature row shows.
+    """A fact that a feature row shows.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Statement:
     code : str
         Capitals, digits and underscores.
     facts : tuple of Fact
-        The statement is made only where all of them hold; without any it is always true.
+        The statement is made only if all of them hold; without facts it is always true.
     """
 
     code: str
@@ -77,21 +77,21 @@ class Factor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Factors:
-    """All that a bundle may say of a decision.
+    """All statements that a bundle may make about a decision.
 
     Parameters
     ----------
     share : float
-        Least share, in [0, 1], of all that raised the margin that a further reason must have.
+        Minimum share, in [0, 1], of all positive contributions for a reason after the first.
     factors : tuple of Factor
         Every feature belongs to exactly one.
     otherwise : Statement
-        Made where nothing raised the margin.
+        Made if no contribution is positive.
 
     Raises
     ------
     ValueError
-        With everything that is wrong.
+        With all violations.
     """
 
     share: float
@@ -104,7 +104,7 @@ class Factors:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """Every statement that could be made."""
+        """Return all possible statements."""
         return (*(statement for factor in self.factors for statement in factor.statements), self.otherwise)
 
     @property
@@ -154,7 +154,7 @@ class Factors:
 
     @classmethod
     def from_json(cls, document: object) -> "Factors":
-        """Read what `to_json` wrote."""
+        """Read the result of `to_json`."""
         plain = check_document("reasons", document, _document)
         return cls(
             share=float(plain["share"]),

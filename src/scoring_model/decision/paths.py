@@ -11,19 +11,19 @@ from scoring_model.decision.forest import ZERO, Forest, Missing
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Path:
-    """The path to one leaf: the features that it reads and, for each, the split decisions that it needs.
+    """The path to one leaf: the features that it reads and the split decisions required for each.
 
     Parameters
     ----------
     value : float
-        What the leaf adds to the margin.
+        Contribution of the leaf to the margin.
     features : tuple of M int
         Columns that are read, each once.
     shares : ndarray of shape (M,), float64, in [0, 1]
         Share of the training rows that took this way at the splits on each feature.
     decisions : tuple of M tuples of int
-        What the splits on each feature must answer: a split's index for left, and that index behind all splits
-        for right.
+        Required decisions of the splits on each feature: the split's index for left, that index plus the number of
+        splits for right.
     """
 
     value: float
@@ -66,7 +66,7 @@ def walk(forest: Forest) -> Iterator[Path]:
 
 
 class Needs:
-    """Which of many needs the split decisions of a row meet.
+    """Finds which sets of required split decisions a row satisfies.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Needs:
     def __init__(self, needs: Sequence[tuple[int, ...]]) -> None:
         rounds = max(map(len, needs), default=1)
         self._first = np.array([decisions[0] for decisions in needs], dtype=np.int64)
-        # Few paths ask a feature twice: what is asked further is looked up for these alone.
+        # Few paths split on a feature twice: further decisions are looked up only for these.
         further = [
             [(place, decisions[turn]) for place, decisions in enumerate(needs) if len(decisions) > turn]
             for turn in range(1, rounds)
@@ -96,7 +96,7 @@ class Needs:
         -------
         ndarray of shape (n,), bool
         """
-        # An answer and its opposite side by side: a path needs some of either.
+        # Decisions and their negations are concatenated, since a path may require either.
         taken = np.concatenate([left, ~left])
         met: BoolArray = taken.take(self._first)
         for places, asked in self._further:

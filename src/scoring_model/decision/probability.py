@@ -24,7 +24,7 @@ from scoring_model.decision.document import (
 RESOLUTION: Final = 2.0**-30
 """Probabilities are multiples of this."""
 
-_SATURATED: Final = 32.0  # exp(-32) is far below half the resolution: beyond it the probability is 0 or 1
+_SATURATED: Final = 32.0  # exp(-32) is far below half the resolution: beyond this the probability is 0 or 1
 _LN2: Final = math.log(2.0)
 _TAYLOR: Final = tuple(1.0 / math.factorial(power) for power in range(12, -1, -1))
 
@@ -123,9 +123,8 @@ class Beta(_Probability):
     M. Kull, T. Silva Filho, P. Flach, Beyond sigmoids, Electronic Journal of Statistics 11 (2017), 5052-5080,
     doi 10.1214/17-EJS1338SI (their a, b and c).
 
-    It never falls with the margin, to the bit: the margin is rounded to a multiple of 2^-30 and the log-odds to
-    one of 2^-36, steps far above the errors of the two logarithms, and all other operations are monotone ones
-    of IEEE 754.
+    It is exactly non-decreasing in the margin: the margin is rounded to a multiple of 2^-30 and the log-odds to one
+    of 2^-36, steps far above the errors of the two logarithms, and all other operations are monotone in IEEE 754.
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ class Beta(_Probability):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Beta":
-        """Read what `to_json` wrote."""
+        """Read the result of `to_json`."""
         check_document(
             "probability", document, fields({"below": _slope, "above": _slope, "intercept": number})
         )
@@ -207,9 +206,9 @@ def _log_one_plus(value: _Real) -> _Real:
 class Platt(_Probability):
     """Calibrated chance of fraud, 1 / (1 + exp(-(slope * margin + intercept))).
 
-    It is for costs and for people; no outcome depends on it. The exponential is computed with
-    additions and multiplications alone, which IEEE 754 defines to the bit: a margin gets the same
-    probability alone, among others, and on every machine. J. Platt, Probabilistic outputs for
+    It is for costs and for people; no outcome depends on it. The exponential uses only additions
+    and multiplications, which IEEE 754 defines exactly: a margin gets the same probability alone, in
+    an array, and on every machine. J. Platt, Probabilistic outputs for
     support vector machines, in Advances in Large Margin Classifiers (MIT Press, 2000).
 
     Parameters
@@ -248,7 +247,7 @@ class Platt(_Probability):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Platt":
-        """Read what `to_json` wrote."""
+        """Read the result of `to_json`."""
         positive = must_be("a positive number", lambda value: is_number(value) and value > 0)
         check_document("probability", document, fields({"slope": positive, "intercept": number}))
         return cls(slope=float(document["slope"]), intercept=float(document["intercept"]))

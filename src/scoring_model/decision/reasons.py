@@ -1,9 +1,8 @@
-"""Reason codes: what pushed the margin up, strongest first.
+"""Reason codes: the factors that raised the margin, strongest first.
 
-`FactualReasons` chooses them by the rule of present bundles. It is modelled on 12 CFR 1002.9(b)(2) and the official
-comments 9(b)(2)-2 to -5: reasons are those of factors that were scored, they are specific, and no principal one is left
-out. That is no claim of compliance. `SummedReasons` is the rule of bundles of protocols 1 and 2, kept so that their
-verdicts can be replayed.
+`FactualReasons` is the rule of current bundles. It is modelled on 12 CFR 1002.9(b)(2) and the official comments
+9(b)(2)-2 to -5: reasons refer to scored factors, are specific, and omit no principal factor. This is no claim of
+compliance. `SummedReasons` is the rule of bundles of protocols 1 and 2, kept so that their verdicts can be replayed.
 """
 
 import math
@@ -113,7 +112,7 @@ class FactualReasons:
         return (pushing[0], *(code for code in pushing[1:MAX_REASONS] if sums[code] >= least))
 
     def _holds(self, row: FloatArray) -> list[bool]:
-        """Whether each fact holds in a row."""
+        """Return which facts hold in a row."""
         if not len(self._read):
             return []
         shown = np.concatenate((row == row, row > 0))[self._read]
@@ -160,7 +159,7 @@ def _taking(places: Sequence[int]) -> Callable[[Sequence[float]], tuple[float, .
 
 
 def _made(statements: Sequence[tuple[str, Sequence[int]]], holds: Sequence[bool]) -> str:
-    """The code of the first statement whose facts all hold."""
+    """Return the code of the first statement whose facts all hold."""
     for code, facts in statements:
         for fact in facts:
             if not holds[fact]:

@@ -31,7 +31,7 @@ NEVER_REACHED = MAX_SCORE + 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Promise:
-    """A bound on an error of the policy, as it was tested when the thresholds were chosen.
+    """A bound on an error of the policy, with its test when the thresholds were chosen.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Policy:
     fail_from : int
         First score, `step_up_from` to 1001, that fails; 1001 is never.
     promises : tuple of Promise
-        What the thresholds keep, with the evidence.
+        The bounds that the thresholds keep, with the evidence.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Policy:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "Policy":
-        """Read what `to_json` wrote."""
+        """Read the result of `to_json`."""
         check_document("policy", document, _document)
         if document["step_up_from"] > document["fail_from"]:
             raise DocumentError(

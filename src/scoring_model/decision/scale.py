@@ -40,7 +40,7 @@ class ScoreScale:
 
     cuts: FloatArray = field(compare=False, repr=False)
     extrapolated_from: int
-    # The same cuts as Python floats: bisection over them takes a tenth of searchsorted's time for one margin.
+    # The cuts as Python floats: for one margin, bisection takes a tenth of searchsorted's time.
     _steps: tuple[float, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class ScoreScale:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> "ScoreScale":
-        """Read what `to_json` wrote."""
+        """Read the result of `to_json`."""
         check_document("score scale", document, _document)
         return cls(
             cuts=np.array(document["cuts"], dtype=np.float64), extrapolated_from=document["extrapolated_from"]

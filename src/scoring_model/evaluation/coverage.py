@@ -1,4 +1,4 @@
-"""Which records of a table an evaluation judges, and why it leaves out the others."""
+"""Selects the records of a table to evaluate, and counts the others by reason."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -19,7 +19,7 @@ def known_targets(
     instant: int,
     maturity: int,
 ) -> NDArray[np.int8]:
-    """Find what is known of each record at an instant.
+    """Return the known class of each record at an instant.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def known_targets(
 
 
 class LeftOut(StrEnum):
-    """Why a row is not evaluated."""
+    """Reason why a row is not evaluated."""
 
     INVALID = "invalid"
     AFTER_AS_OF = "after_as_of"
@@ -52,7 +52,7 @@ class LeftOut(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coverage:
-    """Numbers of rows that an evaluation judges, and of those that it leaves out, by reason.
+    """Numbers of evaluated rows, and of left-out rows by reason.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class Coverage:
     maturity : int
         Microseconds after which an unlabelled record counts as genuine.
     matured_only : bool
-        Whether younger records are left out even where their label is known.
+        Whether younger records are left out even if their label is known.
     genuine, frauds : int
         Records that are evaluated.
     immature_genuine, immature_frauds : int
-        Those of them that are younger than `maturity`: they count because their label is known already.
+        Evaluated records younger than `maturity`: they count because their label is already known.
     left_out : mapping of LeftOut to int
         Rows that are not evaluated, by reason. With `genuine` and `frauds` they sum to all rows.
     """
@@ -81,7 +81,7 @@ class Coverage:
 
     @property
     def evaluated(self) -> int:
-        """Number of records that are evaluated."""
+        """Return the number of evaluated records."""
         return self.genuine + self.frauds
 
     @property
@@ -108,7 +108,7 @@ class Coverage:
         )
 
     def describe(self) -> dict[str, int]:
-        """Give the rows that are left out, by a sentence for people; reasons without rows are absent."""
+        """Return the left-out rows by a sentence for people; reasons without rows are absent."""
         age = format_duration(self.maturity)
         texts = {
             LeftOut.INVALID: "breaks the contract of the data",
@@ -119,7 +119,7 @@ class Coverage:
         return {texts[reason]: count for reason, count in self.left_out.items() if count}
 
     def to_json(self) -> dict[str, Any]:
-        """Give the coverage as a JSON document: every reason has its key."""
+        """Return the coverage as a JSON document with a key for every reason."""
         plain = asdict(self)
         plain["as_of"] = rfc3339(self.as_of)
         plain["label_maturity"] = format_duration(plain.pop("maturity"))
@@ -128,7 +128,7 @@ class Coverage:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Selection:
-    """The records of a table that an evaluation judges.
+    """The evaluated records of a table.
 
     Parameters
     ----------
@@ -151,10 +151,10 @@ def select(
     Parameters
     ----------
     as_of : int
-        Microseconds since 1970-01-01 UTC; events and labels at it or later do not exist.
+        Microseconds since 1970-01-01 UTC; events and labels at or after it are ignored.
     matured_only : bool
-        Whether to leave out every record that is not older than `maturity`, so that frauds and genuine records
-        count under the same rule.
+        Whether to leave out every record not older than `maturity`, so that the same rule applies to frauds and
+        genuine records.
     """
     targets = known_targets(table.event_times, table.labels, table.label_times, as_of, maturity)
     happened = table.event_times < as_of

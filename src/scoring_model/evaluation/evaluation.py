@@ -1,4 +1,4 @@
-"""Evaluate decisions on records with known labels, in all and by calendar month."""
+"""Evaluates decisions on records with known labels, overall and by calendar month."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -21,7 +21,7 @@ FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
 
 
 class EvaluationError(ValueError):
-    """Arrays that do not describe one set of decisions."""
+    """Arrays are not consistent with one set of decisions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,13 +75,13 @@ class Evaluation:
     Parameters
     ----------
     uncertainty : Uncertainty
-        Of the metrics in `overall`, by drawing days.
+        Intervals of the metrics in `overall`, by a bootstrap of days.
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int
-        First score, 1 to 1001, that is extrapolated from the records that fitted the scale.
+        First extrapolated score of the scale, 1 to 1001.
     stability : tuple of Stability
-        The three errors that a policy may bound, beside what this one promises of them.
+        The three errors that a policy may bound, with the promises of this one.
     months : mapping of str to Measures
         By calendar month in UTC, `YYYY-MM`, ascending; months without records are left out.
     """
@@ -127,12 +127,12 @@ def evaluate(
     event_times : ndarray of shape (n,), int64
         Microseconds since 1970-01-01 UTC.
     rules : DecisionRules
-        Those that decided; their promises are compared with the results.
+        Rules of the decisions; their promises are compared with the results.
 
     Raises
     ------
     EvaluationError
-        With every array that breaks its rule.
+        With every invalid array.
     """
     _check(decisions, labels, event_times)
     months = event_times.astype("datetime64[us]").astype("datetime64[M]")
@@ -172,7 +172,7 @@ def _stability(
 
 
 def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray) -> None:
-    """Refuse arrays that break their rules, for all reasons at once."""
+    """Refuse invalid arrays, with all reasons."""
     arrays: dict[str, NDArray[Any]] = {
         "margins": decisions.margins,
         "scores": decisions.scores,

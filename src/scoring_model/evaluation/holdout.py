@@ -11,7 +11,7 @@ from scoring_model.scorer.frames import score_table
 
 
 class NothingToEvaluate(EvaluationError):
-    """Not one record is known to be fraud or genuine."""
+    """No record is known to be fraud or genuine."""
 
     def __init__(self, coverage: Coverage) -> None:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in coverage.describe().items())
@@ -21,7 +21,7 @@ class NothingToEvaluate(EvaluationError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HoldoutEvaluation:
-    """An evaluation, and which records it rests on."""
+    """An evaluation and its coverage."""
 
     evaluation: Evaluation
     coverage: Coverage
@@ -41,7 +41,7 @@ def evaluate_table(
     matured_only: bool = False,
     invalid: int = 0,
 ) -> HoldoutEvaluation:
-    """Score labelled records and compare with what is known of them.
+    """Score labelled records and compare the decisions with their labels.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ def evaluate_table(
     as_of : int, optional
         Instant, microseconds, before which labels count. None: just after the latest instant in the table.
     matured_only : bool
-        Whether to leave out younger records even where their label is known. Which labels are known early depends on
-        the label, so that an evaluation that mixes ages is biased.
+        Whether to leave out younger records even if their label is known. Fraud and genuine labels become known at
+        different times, so an evaluation that mixes ages is biased.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
 
     Raises
     ------
     NothingToEvaluate
-        Before anything is scored, with the reasons why records are left out.
+        Before scoring, with the reasons why records are left out.
     """
     selection = select(
         table,

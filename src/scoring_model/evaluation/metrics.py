@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scoring_model.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_PROBABILITY = 2.0**-31
-"""Half the resolution of a probability: what a probability of 0 may have been."""
+"""Half the resolution of a probability: the bound used instead of 0 and 1."""
 
 
 def brier(probabilities: FloatArray, labels: NDArray[np.integer]) -> float | None:
@@ -42,10 +42,10 @@ def log_losses(probabilities: FloatArray, labels: NDArray[np.integer]) -> FloatA
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Records in ascending order of their margins: so many of each class at each place.
+    """Records in ascending order of their margins, counted by class and place.
 
-    A place is a margin that some fraud has, or all that lies between two such; genuine records that share a place
-    are not distinguished, since no metric here can distinguish them either.
+    A place is the margin of a fraud, or the interval between two such margins. Genuine records of one place are not
+    distinguished, since no metric here can distinguish them.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Ranking:
         Place of each record.
     is_fraud : ndarray of shape (n,), bool
     frauds, genuine : ndarray of shape (p,), int64
-        How many records stand at each place.
+        Number of records at each place.
     """
 
     places: IntArray
@@ -81,7 +81,7 @@ class Ranking:
         return cls(places, is_fraud, frauds, genuine)
 
     def weighted(self, weights: IntArray) -> Self:
-        """Rank the same records with each as often as its weight.
+        """Rank the same records, each repeated by its weight.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Whether probabilities are what they say: predicted against observed shares of fraud."""
+"""Reliability of probabilities: predicted against observed shares of fraud."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ def calibration_table(
 ) -> tuple[CalibrationBin, ...]:
     """Bin records by probability into bins of nearly equal numbers.
 
-    Records of equal probability share a bin, the one where the middle of them belongs: the table
-    does not depend on the order of the records, and has fewer bins where many are equal.
+    Records of equal probability share the bin of their median, so the table does not depend on the
+    order of the records, and has fewer bins if many are equal.
 
     Parameters
     ----------

@@ -32,20 +32,20 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stability:
-    """One error of the policy: in all, as days vary, and at its worst.
+    """One error of the policy: overall, its variation by day, and its worst window.
 
     Parameters
     ----------
     limit : float or None
-        What the policy promises of it; None where it promises nothing.
+        Limit promised by the policy; None without a promise.
     share : Share
-        Of the errors among all records of the class.
+        Share of errors among all records of the class.
     low, high : float or None
         95 % interval for the same share from days drawn with replacement; None with fewer than ten days.
     days : int
-        Days on which there are such records.
+        Number of days with such records.
     worst : Window or None
-        The recent window whose share is surest to be high; None without records.
+        The recent window with the highest lower confidence limit; None without records.
     """
 
     bound: str
@@ -72,9 +72,8 @@ class Stability:
 def measure_stability(bound: str, limit: float | None, errors: BoolArray, event_times: IntArray) -> Stability:
     """Measure how an error moves over time.
 
-    Days are those of UTC. The worst window is the one with the highest lower end of Wilson's interval, the latest of
-    equals. It is the worst of many, so it lies above the average even where nothing moves: it is to be looked at, not
-    a test.
+    Days are in UTC. The worst window has the highest lower end of Wilson's interval; ties go to the latest. As the
+    worst of many it lies above the average even without change: it is for inspection, not a test.
 
     Parameters
     ----------

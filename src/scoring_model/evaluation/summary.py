@@ -24,13 +24,13 @@ def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
     Parameters
     ----------
     coverage : Coverage, optional
-        Which records it rests on.
+        The evaluated records.
 
     Returns
     -------
     str
-        Tables of the records that were left out, of what the policy did, how its errors moved, how margins rank and
-        probabilities are worth, what the scores mean, and each month; shares with their 95 % intervals.
+        Tables of left-out records, outcomes, errors over time, ranking and probability, meaning of the scores, and
+        months; shares with their 95 % intervals.
     """
     overall = evaluation.overall
     sections = [
@@ -73,7 +73,7 @@ def _outcomes(measures: Measures) -> str:
 
 
 def _stability(evaluation: Evaluation) -> str:
-    """List the errors beside what is promised of them, with what days and the worst window say."""
+    """List the errors with their promises, bootstrap intervals and worst windows."""
     rows = [
         (
             _ERRORS[error.bound],
@@ -144,7 +144,7 @@ def _calibration(evaluation: Evaluation) -> str:
 
 
 def _months(evaluation: Evaluation) -> str:
-    """Show what the policy's bounds are about, and ranking, month by month."""
+    """List the bounded errors and the ranking by month."""
     rows = [
         (
             month,

@@ -59,7 +59,7 @@ def share_of(count: int, total: int) -> Share:
 
 
 MIN_DAYS: Final = 10
-"""Fewer days are too few to draw from."""
+"""Minimum number of days for a bootstrap."""
 
 DAY: Final = 86_400_000_000
 """Microseconds."""
@@ -84,12 +84,12 @@ class Interval:
 
 
 def draw_days(days: int, *, repeats: int) -> Iterator[IntArray]:
-    """Draw as many days as there are, again and again.
+    """Yield bootstrap samples of days.
 
     Yields
     ------
     ndarray of shape (days,), int64
-        How often each day is drawn; nothing with fewer than ten days. The same number of days gives the same draws.
+        How often each day is drawn. Yields nothing with fewer than ten days. Draws depend only on the number of days.
     """
     if days < MIN_DAYS:
         return
@@ -99,12 +99,12 @@ def draw_days(days: int, *, repeats: int) -> Iterator[IntArray]:
 
 
 def interval_of(values: Iterable[float | None]) -> Interval:
-    """Percentiles of what the draws gave; those that gave nothing are left out.
+    """Return percentiles of the values of draws, without None.
 
     Returns
     -------
     Interval
-        Of nothing if no draw gave a value.
+        Without ends if no draw has a value.
     """
     found = sorted(value for value in values if value is not None)
     if not found:
@@ -120,7 +120,7 @@ REPEATS: Final = 500
 class Uncertainty:
     """95 % intervals of metrics, from days drawn with replacement.
 
-    The expected calibration error has none: it is a mean of distances, which drawing again makes larger.
+    The expected calibration error has none: it is a mean of distances, which resampling inflates.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def measure_uncertainty(
     Returns
     -------
     Uncertainty
-        Without ends where there are fewer than ten days, or never a class that a metric needs.
+        Without ends if there are fewer than ten days, or a metric lacks a class in every draw.
     """
     days, day_of = np.unique(event_times // DAY, return_inverse=True)
     draws = list(draw_days(len(days), repeats=REPEATS))
@@ -184,7 +184,7 @@ def measure_uncertainty(
 
 
 def _interval_of_mean(losses: FloatArray, day_of: IntArray, draws: Sequence[IntArray]) -> Interval:
-    """Of the mean over the records; each day is summed in ascending order, so that theirs does not matter."""
+    """Return the interval of a mean over records; days are summed in ascending order, so record order is irrelevant."""
     order = np.lexsort((losses, day_of))
     sums, records = np.bincount(day_of[order], losses[order]), np.bincount(day_of)
     return interval_of(float(draw @ sums / (draw @ records)) for draw in draws)

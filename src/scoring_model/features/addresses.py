@@ -33,12 +33,12 @@ _PATTERNED = frozenset(
 
 
 def is_there(part: str) -> bool:
-    """That a part is present."""
+    """Return True: a view that keeps only the presence of a part."""
     return True
 
 
 def completeness(*parts: object) -> tuple[float, ...]:
-    """Number of the parts that are there, and of those that the country, the last, asks for and are not."""
+    """Count the present parts and the missing parts that the country (the last argument) requires."""
     asked = _ASKED.get(parts[-1], _USUALLY)
     there = [part is not None for part in parts]
     return sum(there), len(asked) - sum([there[place] for place in asked])
@@ -51,7 +51,7 @@ _USUALLY = tuple(_PARTS.index(part) for part in USUALLY)
 
 
 def line(line1: str | None) -> tuple[float, ...]:
-    """How the first line is written: length, words, numbers and capitals, and what kind of place it names."""
+    """Describe the first line: length, words, numbers, capitals and the kind of place."""
     if line1 is None:
         return (MISSING,) * len(_LINE)
     text = plain(line1)
@@ -72,7 +72,7 @@ def line(line1: str | None) -> tuple[float, ...]:
 
 
 def _upper_share(text: str) -> float:
-    """Share of capitals among the letters that are capital or small."""
+    """Return the share of capitals among cased letters."""
     if text.isascii():
         raw = text.encode()
         capital, small = len(raw.translate(None, _NO_CAPITALS)), len(raw.translate(None, _NO_SMALL))
@@ -98,17 +98,17 @@ def city(name: str | None) -> tuple[float, ...]:
 
 
 def repeated_city(line1: str | None, name: str | None) -> tuple[float, ...]:
-    """Whether the line holds the city again."""
+    """Return whether the line repeats the city."""
     return (MISSING if line1 is None or name is None else plain(name) in plain(line1),)
 
 
 def typing(last_name: str | None, name: str | None) -> tuple[float, ...]:
-    """Whether the own name and the city's are typed differently."""
+    """Return whether the person's name and the city are cased differently."""
     return (MISSING if last_name is None or name is None else typed(last_name, name),)
 
 
 def postal(code: str | None) -> tuple[float, ...]:
-    """Length and share of digits of the postal code, and whether these are a sequence or a repetition."""
+    """Return length and share of digits of the postal code, and whether the digits are a sequence or repetition."""
     if not code:
         return (MISSING,) * len(_POSTAL)
     numbers = _NUMBERS.findall(code)
@@ -120,13 +120,13 @@ def postal(code: str | None) -> tuple[float, ...]:
 
 
 def postal_form(code: str | None, country: str | None) -> tuple[float, ...]:
-    """Whether the postal code has another form than those of its country."""
+    """Return whether the postal code does not have the form of its country."""
     fit = None if code is None or country is None else fits(code, country)
     return (MISSING if fit is None else not fit,)
 
 
 def family(countries: Vocabulary, lines: NgramTable) -> Family:
-    """The features of addresses.
+    """Return the features of addresses.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def family(countries: Vocabulary, lines: NgramTable) -> Family:
 
 _FIELDS = tuple(f"address.{part}" for part in _PARTS)
 _COMPLETENESS_VIEWS: tuple[Callable[[str], Hashable], ...] = (*[is_there] * (len(_PARTS) - 1), str)
-"""Of all parts but the country it matters only whether they are there."""
+"""Views: for all parts except the country only presence matters."""
 
 
 def _of(

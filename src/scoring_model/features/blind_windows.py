@@ -1,4 +1,4 @@
-"""Windows that are too short to ever hold a known fraud, since its label is known only later."""
+"""Detects windows too short to ever hold a known fraud because of the label delay."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -19,13 +19,13 @@ class BlindWindows:
     Parameters
     ----------
     delay : int
-        Microseconds from an event to the moment its fraud label is known, at least.
+        Minimum microseconds from an event to its known fraud label.
     source : str
-        Where that comes from.
+        Origin of the delay.
     windows : tuple of int
         Their lengths in microseconds, ascending, at least one.
     features : tuple of str
-        Names of the features of known frauds over them: all are 0, or missing where there is no earlier record.
+        Names of their features of known frauds: always 0, or missing without an earlier record.
     """
 
     delay: int
@@ -47,20 +47,20 @@ def find_blind_windows(
 ) -> BlindWindows | None:
     """Find windows that never hold a known fraud.
 
-    A window at t holds events in [t - length, t) and labels known before t: an event that becomes known after a delay
-    is in none that is not longer than the delay.
+    A window at t holds events in [t - length, t) and labels known before t. So a label with a delay never counts in
+    windows no longer than the delay.
 
     Parameters
     ----------
     table : RecordTable
-        The delay is the shortest of its frauds.
+        Its frauds give the shortest delay.
     configured_delay : int or None
-        Microseconds; that of `LabelSchema`, which counts where the table has no frauds.
+        Microseconds, from `LabelSchema`; used if the table has no frauds.
 
     Returns
     -------
     BlindWindows or None
-        None where there are none, or where nothing is known of delays.
+        None if there are none, or if the delay is unknown.
     """
     frauds = np.flatnonzero((table.labels == 1) & (table.label_times != NEVER))
     delay, source = configured_delay, "records.labels.delay"

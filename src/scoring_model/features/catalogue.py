@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Direction = Literal[-1, 0, 1]
-"""1 where a larger value can only raise the risk, -1 where it can only lower it, 0 where either may be."""
+"""1 if a larger value can only raise the risk, -1 if it can only lower it, 0 if unconstrained."""
 
 MISSING = float("nan")
 """The result of a value function for a missing value."""
@@ -14,18 +14,18 @@ MISSING = float("nan")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Feature:
-    """One named number that the model sees.
+    """One named input of the model.
 
     Parameters
     ----------
     name : str
         Unique in the catalogue, snake_case.
     inputs : tuple of str
-        Names of the fields that it reads, or of what is derived of them (``eventDay``, ``eventHour``).
+        Names of the fields that it reads, or of derived inputs (``eventDay``, ``eventHour``).
     unit : str
         Such as ``characters``, ``share``, ``years``, ``code``.
     reason : str
-        Code of the factor that it belongs to; the contributions of a factor are summed.
+        Code of its factor; contributions are summed by factor.
     sentence : str
         The meaning of the number, for people.
     direction : {-1, 0, 1}
@@ -33,7 +33,7 @@ class Feature:
     categorical : bool
         Whether the number is a code without order.
     protected : str, optional
-        The protected attribute that it reads; such a feature is off unless the configuration names it.
+        The protected attribute that it reads; the feature is off unless the configuration names the attribute.
     """
 
     name: str
@@ -53,17 +53,16 @@ class Group:
     Parameters
     ----------
     inputs : tuple of str
-        What the function is called with, in order; missing values are None.
+        Arguments of the function, in order; missing values are None.
     features : tuple of Feature
         One for each number that the function returns.
     function : callable
-        Plain Python: the values of one record to numbers that a float64 holds exactly, integers and booleans
-        among them, NaN where it is unknown. It is called
-        on one record's values, or on the distinct values of a table, and can't know which.
+        Plain Python: maps the values of one record to numbers that a float64 holds exactly, including integers and
+        booleans; NaN if unknown. It is called on the values of one record, or on the distinct values of a table.
     views : tuple of callable
-        For each input a representative of all values that the function treats alike: for every value,
-        `function(view(value))` is `function(value)`. Of a table there are so much fewer distinct values to call
-        the function on; none where that is not so. A view is not asked about None, and gives something hashable.
+        For each input, maps a value to a hashable representative of all values that the function treats alike:
+        `function(view(value))` equals `function(value)`. This reduces the distinct values of a table; None where it
+        would not. A view is never called with None.
     """
 
     inputs: tuple[str, ...]
@@ -79,7 +78,7 @@ class Family:
     Parameters
     ----------
     version : int
-        Raised with every change of a value; part of the fingerprint.
+        Increased with every change of a value; part of the fingerprint.
     """
 
     name: str
@@ -88,22 +87,22 @@ class Family:
 
 
 def snake(name: str) -> str:
-    """The name of a signal in the name of a feature: ``emailAgeDays`` as ``email_age_days``."""
+    """Convert the name of a signal for feature names: ``emailAgeDays`` to ``email_age_days``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def signal_reason(signal: str) -> str:
-    """Code of a signal, such as ``SIGNAL_EMAIL_AGE_DAYS``."""
+    """Return the reason code of a signal, such as ``SIGNAL_EMAIL_AGE_DAYS``."""
     return f"SIGNAL_{_upper_snake(signal)}"
 
 
 def link_reason(key: str) -> str:
-    """Code of earlier records with the same value of a link key."""
+    """Return the reason code of earlier records with the same link key."""
     return f"LINKED_{_upper_snake(key)}"
 
 
 def fraud_link_reason(key: str) -> str:
-    """Code of earlier records with the same value that are known to be fraud."""
+    """Return the reason code of known frauds with the same link key."""
     return f"LINKED_FRAUD_{_upper_snake(key)}"
 
 

@@ -1,6 +1,6 @@
 """Features of dates: patterns of the date of birth, the moment of the event, and the age.
 
-Day and month of birth say nothing of the age, the year does: what reads it is protected.
+Features that read the year of birth are protected, since it reveals the age; day and month do not.
 """
 
 import math
@@ -23,7 +23,7 @@ _EPOCH_WEEKDAY = date(1970, 1, 1).weekday()
 
 
 def birth(dob: str | None) -> tuple[float, ...]:
-    """Day and month of birth, and the patterns that made-up dates follow."""
+    """Return day and month of birth, and the typical patterns of invented dates."""
     return _NO_BIRTH if dob is None else _BIRTHS[dob[-5:]]
 
 
@@ -38,7 +38,7 @@ def _birth(month: int, day: int) -> tuple[float, ...]:
 
 
 def birthday(dob: str | None, event_day: int) -> tuple[float, ...]:
-    """Days from the event to the nearest birthday, both as if in a leap year; in days since 1970-01-01 UTC."""
+    """Return the days from the event (days since 1970-01-01 UTC) to the nearest birthday, as in a leap year."""
     if dob is None:
         return (MISSING,)
     event = date.fromordinal(event_day + _EPOCH)
@@ -47,7 +47,7 @@ def birthday(dob: str | None, event_day: int) -> tuple[float, ...]:
 
 
 def in_leap_year(event_day: int) -> int:
-    """The same day of the same month in 2000, in days since 1970-01-01 UTC."""
+    """Return the same day and month in 2000, in days since 1970-01-01 UTC."""
     return date.fromordinal(event_day + _EPOCH).replace(year=_LEAP_YEAR).toordinal() - _EPOCH
 
 
@@ -65,7 +65,7 @@ def age(dob: str | None, event_day: int) -> tuple[float, ...]:
 
 
 def year(dob: str | None) -> tuple[float, ...]:
-    """Whether the year of birth is a round one."""
+    """Return whether the year of birth is a multiple of ten."""
     return (MISSING if dob is None else float(dob[3] == "0"),)
 
 
@@ -80,17 +80,17 @@ def weekday(event_day: int) -> tuple[float, ...]:
 
 
 _NIGHT = 6
-"""The hours before it are the night."""
+"""End of the night: earlier hours count as night."""
 _SATURDAY = 5
 
 
 def local_hour(hour: int) -> tuple[float, ...]:
-    """Hour of the event where it happened, whether it is night, and the hour on a circle."""
+    """Return the local hour of the event, whether it is night, and the hour on a circle."""
     return _LOCAL_HOURS[hour]
 
 
 def local_weekday(day: int) -> tuple[float, ...]:
-    """Day of the week of the event where it happened, whether it is a weekend, and the day on a circle."""
+    """Return the local day of the week of the event, whether it is a weekend, and the day on a circle."""
     return _LOCAL_WEEKDAYS[(day + _EPOCH_WEEKDAY) % 7]
 
 
@@ -104,7 +104,7 @@ _LOCAL_WEEKDAYS = [(float(d), float(d >= _SATURDAY), *_on_circle(d, 7)) for d in
 
 
 def family(*, local: bool = False) -> Family:
-    """The features of dates, those of local time among them or not."""
+    """Return the features of dates, optionally with those of local time."""
     of_zone = (
         Group(inputs=("localHour",), features=_LOCAL_HOUR, function=local_hour),
         Group(inputs=("localDay",), features=_LOCAL_WEEKDAY, function=local_weekday),

@@ -1,4 +1,4 @@
-"""Value functions over a table: each is called on the distinct values of its inputs, and gathered."""
+"""Evaluates value functions over a table: once for each distinct combination of inputs, then gathered by row."""
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
@@ -12,18 +12,18 @@ from scoring_model.features.catalogue import Group
 from scoring_model.records.table import Codes, Column
 
 _DENSE = 4
-"""Codes are numbered anew without sorting where there are at most this many times as many as rows."""
+"""Codes are renumbered without sorting if there are at most this many per row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """The features of one group, each distinct row once.
+    """The features of one group, with each distinct row stored once.
 
     Parameters
     ----------
     rows : ndarray of shape (m, d), float64
     where : ndarray of shape (n,), integers
-        Which of them each record has.
+        Index of the row of each record.
     """
 
     rows: FloatArray
@@ -36,12 +36,12 @@ def evaluate(group: Group, inputs: Sequence[Column]) -> Block:
     Parameters
     ----------
     inputs : sequence of Column
-        In the order of the group's. None is among the values where one is missing, so that no code is negative.
+        In the order of the group's inputs. Missing values have None among the values, so that no code is negative.
 
     Returns
     -------
     Block
-        Of all features of the group.
+        Block of all features of the group.
     """
     if group.views:
         inputs = [_viewed(column, view) for column, view in zip(inputs, group.views, strict=True)]
@@ -75,7 +75,7 @@ def _together(inputs: Sequence[Column]) -> tuple[Codes, list[Sequence[Any]]]:
         return inputs[0].codes, [inputs[0].values]
     where, size = inputs[0].codes, len(inputs[0].values)
     for column in inputs[1:]:
-        # Numbered anew after every input, so that the product stays far below 2**63.
+        # Renumbered after every input, so that the product stays far below 2**63.
         width = len(column.values)
         where, size = _renumbered(where.astype(np.int64) * width + column.codes, size * width)
     rows = _rows_of(where, size)
@@ -83,14 +83,14 @@ def _together(inputs: Sequence[Column]) -> tuple[Codes, list[Sequence[Any]]]:
 
 
 def _rows_of(where: Codes, size: int) -> IntArray:
-    """One row of each number."""
+    """Return one row for each number."""
     rows = np.empty(size, dtype=np.int64)
     rows[where] = np.arange(len(where))
     return rows
 
 
 def _renumbered(codes: IntArray, size: int) -> tuple[Codes, int]:
-    """Number codes from 0 to below `size` without gaps; sorted by value, as if by `numpy.unique`."""
+    """Renumber codes in [0, `size`) without gaps, sorted by value like `numpy.unique`."""
     if size > _DENSE * len(codes):
         values, where = np.unique(codes, return_inverse=True)
         return where, len(values)

@@ -15,21 +15,21 @@ def document(document_type: str | None) -> tuple[float, ...]:
 
 
 def abroad(citizenship: str | None, country: str | None) -> tuple[float, ...]:
-    """Whether a person lives in another country than that of the citizenship."""
+    """Return whether a person lives outside of the country of citizenship."""
     return (MISSING if citizenship is None or country is None else float(citizenship != country),)
 
 
 def contradiction(
     document_type: str | None, citizenship: str | None, country: str | None
 ) -> tuple[float, ...]:
-    """Whether a document is one that citizens of the country of the address do not get."""
+    """Return whether citizens of the country of the address cannot hold this document."""
     if document_type is None or citizenship is None or country is None:
         return (MISSING,)
     return (float(document_type == "RESIDENCE_PERMIT" and citizenship == country),)
 
 
 def family(citizenships: Vocabulary, documents: ShareTable) -> Family:
-    """The features of documents; `citizenships` codes the citizenship, `documents` are shared out by country."""
+    """Return the features of documents; `documents` holds the share of each type by country."""
 
     def citizenship(value: str | None) -> tuple[float, ...]:
         return (citizenships.code(value),)

@@ -1,6 +1,6 @@
-"""A fingerprint of the features: their versions, and what they give on invented records.
+"""A fingerprint of the features: their versions and their values on invented records.
 
-A comment may change and the fingerprint stays; a value may not.
+It changes with every change of a value, but not of a comment.
 """
 
 import hashlib
@@ -113,7 +113,7 @@ def invented_table(settings: FeatureSettings, state: FittedState) -> RecordTable
 
 
 def record_at(table: RecordTable, row: int) -> Record:
-    """One record of a table, as it would be parsed alone."""
+    """Return one record of a table, as if it had been parsed alone."""
     codes = {name: int(column.codes[row]) for name, column in table.columns.items()}
     return Record(
         values={name: table.columns[name].values[code] for name, code in codes.items() if code >= 0},
@@ -123,14 +123,14 @@ def record_at(table: RecordTable, row: int) -> Record:
 
 
 def _lengths(links: LinkSettings) -> list[int]:
-    """How far back any window looks."""
+    """List how far back the windows look."""
     specs = links.specs.values()
     delayed = [spec.delay + window for spec in specs for window in spec.delayed]
     return sorted({*links.windows, *(window for spec in specs for window in spec.windows), *delayed})
 
 
 def _instants(windows: Sequence[int]) -> list[int]:
-    """Per person and window two steps: at once and within, up to the edge, just past it."""
+    """Make two steps per person and window: no step and inside, up to the edge, just past it."""
     steps = [
         step for w in windows for within in ((0, w // 2), (w // 3, w // 3), (w, 1), (2, w)) for step in within
     ]
@@ -143,7 +143,7 @@ def _instants(windows: Sequence[int]) -> list[int]:
 
 
 def _drawn(choices: Sequence[object], place: int, visit: int) -> object:
-    """Identifiers stay for a visit, other signals change with every record."""
+    """Draw a value: identifiers are constant during a visit, other signals change with every record."""
     return choices[(visit if choices is _IDENTIFIERS else place) % len(choices)]
 
 
@@ -162,13 +162,13 @@ def _column(values: Sequence[Mapping[str, object]], name: str) -> Column:
 
 
 def feature_versions(matrix: FeatureMatrix) -> dict[str, int]:
-    """Versions of the families of a use, of links and of normalisation, by name."""
+    """Return the versions of the feature families, links and normalisation, by name."""
     versions = {family.name: family.version for family in matrix.families}
     return {**versions, "links": links.VERSION, "normalisation": NORMALISATION_VERSION}
 
 
 def fingerprint(matrix: FeatureMatrix) -> str:
-    """Fingerprint of the features of one use.
+    """Return the fingerprint of the features of one use.
 
     Returns
     -------

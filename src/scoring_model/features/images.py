@@ -9,10 +9,10 @@ _HOST_ALONE = 3
 
 
 def references(urls: tuple[str, ...] | None) -> tuple[float, ...]:
-    """Number, hosts, repeats and shape of the references."""
+    """Describe the references: number, hosts, repetitions and form."""
     if not urls:
         return (0, *(MISSING,) * (len(_FEATURES) - 1))
-    # https:, the empty part between the slashes, host and path; the contract leaves no other form.
+    # Parts: https:, empty, host, path; the contract allows no other form.
     queries = sum(["?" in url for url in urls])
     parts = [(url.partition("?")[0] if queries else url).split("/", 3) for url in urls]
     hosts = {part[2].lower() for part in parts}
@@ -36,7 +36,7 @@ def references(urls: tuple[str, ...] | None) -> tuple[float, ...]:
 
 
 def _is_public(host: str) -> bool:
-    """Whether a host is a public one, or under one."""
+    """Return True if a host is public or a subdomain of a public one."""
     while host:
         if host in PUBLIC_HOSTS:
             return True
@@ -45,7 +45,7 @@ def _is_public(host: str) -> bool:
 
 
 def _is_bare(host: str) -> bool:
-    """Whether a host is a number, or has a user or a port."""
+    """Return True if a host is numeric, or has a user or a port."""
     return not host[-1:].isalpha() or "@" in host or ":" in host
 
 

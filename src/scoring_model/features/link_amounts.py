@@ -1,7 +1,7 @@
-"""Features of an amount against its own past: of a table made of arrays, of one record of plain numbers.
+"""Features of an amount relative to its history: for a table with arrays, for one record with plain numbers.
 
-Integers become the nearest float in either, and a quotient or root of floats is rounded correctly by either, so both
-are the same bits. No product is added to anything in one step.
+Both convert integers to the nearest float and round quotients and roots correctly, so the results have the same bits.
+No fused multiply-add is used.
 """
 
 from collections.abc import Mapping
@@ -33,22 +33,22 @@ _UNITS: Final[Mapping[Statistic, str]] = {
 
 
 def kinds(spec: WindowSpec) -> list[Statistic]:
-    """The statistics that are asked for, in the order of the columns."""
+    """List the requested statistics, in the order of the columns."""
     return [statistic for statistic in STATISTICS if statistic in spec.statistics]
 
 
 def unit(statistic: Statistic) -> str:
-    """The unit of a statistic."""
+    """Return the unit of a statistic."""
     return _UNITS.get(statistic, "as supplied")
 
 
 def sentence(statistic: Statistic, signal: str, same: str, spec: WindowSpec) -> str:
-    """The meaning of a statistic."""
+    """Return the meaning of a statistic."""
     return _SENTENCES[statistic].format(signal=signal, same=same, above=spec.above)
 
 
 def columns(sums: LinkSums, own: TableAmounts, spec: WindowSpec) -> list[FloatArray]:
-    """The statistics of one amount of a table, window by window."""
+    """Compute the statistics of one amount of a table, window by window."""
     found = []
     for w in range(len(spec.windows)):
         by_kind = _columns(sums, own, w)
@@ -86,11 +86,11 @@ def _quotient(part: FloatArray, whole: FloatArray, known: BoolArray) -> FloatArr
 
 
 def row(sums: Sums, own: int | None, spec: WindowSpec) -> list[float]:
-    """The statistics of one amount of one record, window by window: the same bits as of a table."""
+    """Compute the statistics of one amount of one record, window by window, with the same bits as for a table."""
     found: list[float] = []
     asked, scale = spec.statistics, sums.scale
     for w, (total, n) in enumerate(zip(sums.units, sums.records, strict=True)):
-        # The scale is a float: a sum becomes the nearest one before it is divided, as it does in an array.
+        # The scale is a float: as in an array, a sum is rounded to the nearest float before the division.
         if "sum" in asked:
             found.append(total / scale)
         if "mean" in asked:

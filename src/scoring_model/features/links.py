@@ -1,8 +1,7 @@
-"""Features of links: what is known of earlier records with the same link key.
+"""Features of links: counts and times of earlier records with the same link key.
 
-Of a table they are made of arrays, of one record of plain numbers, which is many times faster than arrays of
-one. Counts are far below 2**53, integers become the nearest float in either, and a quotient of two floats is
-rounded correctly by either, so both are the same bits.
+Tables use arrays; one record uses plain numbers, which are many times faster than arrays of one element. Both give the
+same bits: counts are far below 2**53, integers become the nearest float, and quotients are rounded correctly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +54,7 @@ _SENTENCES = {
 
 
 def link_features(settings: FeatureSettings) -> tuple[Feature, ...]:
-    """The features of every link key, in the order of `link_rows`."""
+    """Return the features of every link key, in the order of `link_rows`."""
     return tuple(
         feature
         for key in settings.links.link_keys
@@ -64,7 +63,7 @@ def link_features(settings: FeatureSettings) -> tuple[Feature, ...]:
 
 
 def fraud_features(settings: FeatureSettings, delay: int) -> dict[int, tuple[str, ...]]:
-    """Features of known frauds that look back no further than a delay, by how far; without what is excluded."""
+    """Return the features of known frauds that look back at most `delay`, by window length, without excluded ones."""
     found: dict[int, list[str]] = {}
     for key in settings.links.link_keys:
         spec = settings.links.specs[key.name]
@@ -78,17 +77,17 @@ def fraud_features(settings: FeatureSettings, delay: int) -> dict[int, tuple[str
 
 
 def link_columns(key: LinkKey, spec: WindowSpec, kind: CountKind) -> list[str]:
-    """Columns of a count in the windows of a key, the longest one last, whether it is asked for or not."""
+    """Return the columns of a count in the windows of a key, longest last, even if it is not requested."""
     return [f"link_{key.name}_{_span(window)}_{kind}" for window in spec.windows]
 
 
 def delayed_columns(key: LinkKey, spec: WindowSpec, kind: CountKind) -> list[str]:
-    """Columns of a count in the delayed windows of a key."""
+    """Return the columns of a count in the delayed windows of a key."""
     return [f"link_{key.name}_{_delayed_span(window)}_{kind}" for window in spec.delayed]
 
 
 def link_rows(spec: WindowSpec, counts: LinkCounts, amounts: Sequence[TableAmounts] = ()) -> FloatArray:
-    """The features of one link key from its counts.
+    """Compute the features of one link key from its counts.
 
     Parameters
     ----------
@@ -98,9 +97,9 @@ def link_rows(spec: WindowSpec, counts: LinkCounts, amounts: Sequence[TableAmoun
     Returns
     -------
     ndarray of shape (n, d), float64
-        For each window what is counted in it, in the order of `COUNT_KINDS`; the seconds since the last record; for
-        each amount and window its statistics; for each delayed window the records, known frauds and their share; what
-        is asked for of the whole past. A share is NaN where there are no records, a time where there is nothing.
+        For each window its counts, in the order of `COUNT_KINDS`; the seconds since the last record; for each amount
+        and window its statistics; for each delayed window records, known frauds and their share; requested features
+        of the whole history. Shares without records and times without an event are NaN.
     """
     records, persons, frauds = (
         block.astype(np.float64) for block in (counts.records, counts.persons, counts.frauds)
@@ -140,9 +139,9 @@ def link_rows(spec: WindowSpec, counts: LinkCounts, amounts: Sequence[TableAmoun
 
 
 def link_row(spec: WindowSpec, counts: Counts, own: Sequence[int | None] = ()) -> list[float]:
-    """The features of one link key of one record with its own amounts: the same as its row of `link_rows`.
+    """Compute the features of one link key for one record with its own amounts, equal to its row of `link_rows`.
 
-    Some of the numbers are integers, which become the nearest floats when the row is packed.
+    Some numbers are integers, which become the nearest floats when the row is packed.
     """
     row: list[float] = []
     has_records, has_persons, has_frauds, has_share = spec.in_windows
@@ -167,7 +166,7 @@ def link_row(spec: WindowSpec, counts: Counts, own: Sequence[int | None] = ()) -
 
 
 def _of_whole(spec: WindowSpec, counts: Counts) -> list[float]:
-    """What is asked for beyond single windows, of one record."""
+    """Compute the requested features of the whole history of one record."""
     kinds, row = spec.counts, []
     if "change" in kinds:
         pairs = zip(_factors(spec), pairwise(counts.records), strict=True)
@@ -200,7 +199,7 @@ def _second(time: int) -> float:
 
 
 def _factors(spec: WindowSpec) -> list[float]:
-    """By what the count of a window is multiplied to be compared with that of the next longer one."""
+    """Return the factors that scale the count of each window for comparison with the next longer one."""
     return [longer / shorter for shorter, longer in pairwise(spec.windows)]
 
 
@@ -213,7 +212,7 @@ def _delayed_span(window: int) -> str:
 
 
 def _features_of(key: LinkKey, spec: WindowSpec, settings: FeatureSettings) -> Iterator[Feature]:
-    """The features of one link key, in the order of `link_rows`."""
+    """Yield the features of one link key, in the order of `link_rows`."""
 
     def feature(name: str, kind: str, same: str) -> Feature:
         return Feature(

@@ -1,7 +1,7 @@
-"""Local time: hour and day of an event in a time zone, whose offsets travel in the bundle.
+"""Local time: hour and day of an event in a time zone, whose offsets are stored in the bundle.
 
-Rules of time zones change with the database of the machine. The offsets of a zone are written down when a model is
-trained, so that every machine that scores with it has the same hours.
+Time zone databases differ between machines. The offsets of a zone are stored when a model is trained, so that every
+machine that scores with it computes the same hours.
 """
 
 from bisect import bisect_right
@@ -17,7 +17,7 @@ from scoring_model.arrays import IntArray
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STEP: Final = timedelta(days=3)
-"""No zone goes forth and back within it."""
+"""Step in which no zone changes its offset and back again."""
 _LAST: Final = datetime(2100, 1, 1, tzinfo=UTC)
 
 
@@ -28,7 +28,7 @@ class Offsets:
     Parameters
     ----------
     since : tuple of int
-        Instants, ascending, from which on another offset holds; the first offset holds before the second instant.
+        Ascending instants from which each offset holds; the first offset also holds before the first instant.
     offsets : tuple of int
     """
 
@@ -42,7 +42,7 @@ class Offsets:
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """The offsets of a zone of the machine's database from 1970 to 2100; later ones are as the last."""
+        """Read the offsets of a zone from the machine's database, 1970 to 2100; the last one holds afterwards."""
         zone = ZoneInfo(name)
         since, offsets = [0], [_offset(zone, _EPOCH)]
         at = _EPOCH
@@ -56,22 +56,22 @@ class Offsets:
         return cls(tuple(since), tuple(offsets))
 
     def local(self, time: int) -> int:
-        """An instant as local time, microseconds since 1970-01-01 00:00 there."""
+        """Convert an instant to local time, microseconds since local 1970-01-01 00:00."""
         return time + self.offsets[bisect_right(self.since, time, lo=1) - 1]
 
     def local_of(self, times: IntArray) -> IntArray:
-        """Instants of a table as local times: `local` of each."""
+        """Convert the instants of a table to local times, each as by `local`."""
         since, offsets = self._arrays
         found: IntArray = times + offsets[np.searchsorted(since, times, side="right")]
         return found
 
     def to_json(self) -> dict[str, Sequence[int]]:
-        """Plain values that `from_json` reads back."""
+        """Return plain values that `from_json` reads back."""
         return {"since": self.since, "offsets": self.offsets}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what `to_json` gave."""
+        """Read the result of `to_json`."""
         return cls(tuple(plain["since"]), tuple(plain["offsets"]))
 
 
@@ -81,7 +81,7 @@ def _offset(zone: ZoneInfo, at: datetime) -> int:
 
 
 def _change(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
-    """The second at which the offset changes between two instants."""
+    """Find the second at which the offset changes between two instants."""
     low, high = 0, round((after - before).total_seconds())
     old = _offset(zone, before)
     while high - low > 1:

@@ -1,10 +1,10 @@
-"""The feature matrix: the catalogue evaluated over a table or over one record.
+"""The feature matrix: evaluates the catalogue over a table or over one record.
 
-Both call the same value functions: the table on the distinct values of its columns, the record on its own
-values. So a record alone has the same row, bit for bit, as in any table.
+Both call the same value functions: a table on the distinct values of its columns, a record on its own values. So a
+single record has the same row, bit for bit, as in any table.
 
-The row of one record is made in two steps: `start` does all that neither the instant nor the history decides,
-so that little is left for `finish`, which a service can only do once it has the history in its hands.
+The row of one record is computed in two steps: `start` computes all features that are independent of the instant and
+the history, so that little is left for `finish`, which a service calls once it has read the history.
 """
 
 import itertools
@@ -43,7 +43,7 @@ _DAY = 24 * _HOUR
 
 
 _DERIVED: Final = frozenset({"eventDay", "eventHour", "localDay", "localHour"})
-"""Inputs that the instant of the event gives."""
+"""Inputs derived from the instant of the event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class StartedRow:
     Parameters
     ----------
     floats : tuple of float
-        The features of values, NaN where the instant takes part.
+        The features of values; NaN where they depend on the instant.
     inputs : mapping of str to object
-        The values of the record that are read together with the instant.
+        The values of the record that are combined with the instant.
     amounts : tuple of int or None
         Its amounts in units.
     """
@@ -72,9 +72,9 @@ class _Use:
     Parameters
     ----------
     kept : ndarray of int64
-        Places of these features in the group.
+        Indices of these features in the group.
     blank : tuple of float
-        Placeholders for the group's features until the instant is known; empty if it is not needed.
+        Placeholders for the group's features until the instant is known; empty if they do not need it.
     """
 
     group: Group
@@ -92,14 +92,14 @@ _Step: TypeAlias = tuple[Callable[..., tuple[float, ...]], tuple[str, ...], str 
 
 @dataclass(frozen=True)
 class FeatureMatrix:
-    """The features of one use: which there are, and how a row is built. Nothing else builds one."""
+    """The features of one use. All rows of features are built here."""
 
     settings: FeatureSettings
     state: FittedState
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
-        """The families of value functions; links are computed from history instead."""
+        """Return the families of value functions, without links, which are computed from history."""
         of_signals = {name: self.state.vocabulary(f"signals.{name}") for name in self.settings.signals}
         every = (
             names.family(self.state.names),
@@ -113,13 +113,13 @@ class FeatureMatrix:
 
     @cached_property
     def catalogue(self) -> tuple[Feature, ...]:
-        """Every feature that there could be, in order."""
+        """Return every possible feature, in order."""
         of_values = [feature for group in self._groups for feature in group.features]
         return (*of_values, *links.link_features(self.settings))
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
-        """The features in use, in the order of the columns of a row."""
+        """Return the features in use, in the order of columns."""
         problems = self._problems()
         if problems:
             raise ValueError("; ".join(problems))
@@ -132,11 +132,11 @@ class FeatureMatrix:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Return the names of the columns."""
         return tuple(feature.name for feature in self.features)
 
     def rows(self, table: RecordTable, first: int = 0) -> FloatArray:
-        """The rows of a table; its own records are the history.
+        """Compute the rows of a table; its own records are the history.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class FeatureMatrix:
         rows = np.empty((len(table) - first, len(self.features)), dtype=np.float64)
         of_links = rows[:, sum(len(use.kept) for use in self._uses) :]
         own = table.take(np.arange(first, len(table))) if first else table
-        # Sorting and sweeping release the interpreter, and value functions run meanwhile.
+        # Sorting and sweeping release the GIL, so value functions run in parallel.
         with ThreadPoolExecutor(1) as aside:
             linked = aside.submit(self._fill_links, table, of_links, first)
             self._fill_values(own, rows)
@@ -160,12 +160,12 @@ class FeatureMatrix:
         return rows
 
     def row(self, record: Record, history: Mapping[str, Counts]) -> FloatArray:
-        """The row of one record: `start` and `finish` in one.
+        """Compute the row of one record: `start`, then `finish`.
 
         Parameters
         ----------
         history : mapping of str to Counts
-            By the name of the link key; a key that is not there has no past.
+            By name of the link key; an absent key has no history.
 
         Returns
         -------
@@ -174,12 +174,12 @@ class FeatureMatrix:
         return self.finish(self.start(record.values), record.event_time, history)
 
     def start(self, values: Mapping[str, object]) -> StartedRow:
-        """Compute what neither the instant nor the history decides.
+        """Compute the features that are independent of the instant and the history.
 
         Parameters
         ----------
         values : mapping of str to object
-            Those of a `Record`.
+            Values of a `Record`.
 
         Returns
         -------
@@ -193,7 +193,7 @@ class FeatureMatrix:
                 floats += blank
             elif (
                 single is not None
-            ):  # most read one field, and a call with a list costs more than some of them
+            ):  # most groups read one field; a call with an unpacked list would cost more than some functions
                 floats += function(value(single))
             else:
                 floats += function(*map(value, inputs))
@@ -206,11 +206,11 @@ class FeatureMatrix:
         Parameters
         ----------
         started : StartedRow
-            Of the same matrix.
+            From `start` of the same matrix.
         event_time : int
             Microseconds since 1970-01-01 UTC.
         history : mapping of str to Counts
-            By the name of the link key, as `count_before` counts; a key that is not there has no past.
+            By name of the link key, from `count_before`; an absent key has no history.
 
         Returns
         -------
@@ -226,28 +226,28 @@ class FeatureMatrix:
                 floats += self._no_links[key.name]
             else:
                 floats += links.link_row(self.specs[key.name], counts, started.amounts)
-        # Several times as fast as an array of a list.
+        # Several times faster than np.array(list).
         row = np.frombuffer(bytearray(self._packed.pack(*floats)))
         return row if self._places is None else row[self._places]
 
     @cached_property
     def link_keys(self) -> tuple[LinkKey, ...]:
-        """The link keys of this use, in the order of their columns."""
+        """Return the link keys of this use, in the order of their columns."""
         return self.settings.links.link_keys
 
     @cached_property
     def specs(self) -> Mapping[str, WindowSpec]:
-        """What is counted under each link key, by its name."""
+        """Return the window specification of each link key, by name."""
         return self.settings.links.specs
 
     @cached_property
     def amounts(self) -> tuple[Amount, ...]:
-        """The amounts of a history."""
+        """Return the amounts of a history."""
         return self.settings.links.every_amount
 
     @cached_property
     def reach(self) -> int:
-        """How far back history is read, in microseconds."""
+        """Return how far back history is read, in microseconds."""
         return self.settings.links.reach
 
     @cached_property
@@ -256,18 +256,18 @@ class FeatureMatrix:
 
     @cached_property
     def _uses(self) -> tuple[_Use, ...]:
-        """The groups with a feature in use."""
+        """List the groups with a feature in use."""
         uses = [_Use.of(group, self._kept_of(group.features)) for group in self._groups]
         return tuple(use for use in uses if len(use.kept))
 
     def _kept_of(self, features: Sequence[Feature]) -> IntArray:
-        """Which of these features are in use, as their places."""
+        """Return the indices of the features in use."""
         used = {feature.name for feature in self.features}
         return np.array([i for i, feature in enumerate(features) if feature.name in used], dtype=np.int64)
 
     @cached_property
     def _places(self) -> IntArray | None:
-        """Which of the features that one record's functions compute are in use; None for all."""
+        """Return the indices of the features in use among those computed for one record; None for all."""
         of_values = [feature for use in self._uses for feature in use.group.features]
         computed = [*of_values, *links.link_features(self.settings)]
         places = self._kept_of(computed)
@@ -275,7 +275,7 @@ class FeatureMatrix:
 
     @cached_property
     def _plan(self) -> tuple[_Step, ...]:
-        """`start` for one record, with as few look-ups as possible."""
+        """Precompute the steps of `start`, to minimise look-ups."""
         return tuple(
             (
                 use.group.function,
@@ -288,19 +288,19 @@ class FeatureMatrix:
 
     @cached_property
     def _packed(self) -> Struct:
-        """The features that one record's functions compute, as float64 one after the other."""
+        """Return the packed layout of the features computed for one record: consecutive float64."""
         of_values = sum(len(use.group.features) for use in self._uses)
         return Struct(f"{of_values + len(links.link_features(self.settings))}d")
 
     @cached_property
     def _dated_fields(self) -> tuple[str, ...]:
-        """Fields that are read together with the instant."""
+        """List the fields that are combined with the instant."""
         names = {name for use, _ in self._dated for name in use.group.inputs}
         return tuple(sorted(names - _DERIVED))
 
     @cached_property
     def _dated(self) -> tuple[tuple[_Use, slice], ...]:
-        """Uses in which the instant takes part, with their columns among those of all uses."""
+        """List the uses that depend on the instant, with their columns among those of all uses."""
         ends = itertools.accumulate(len(use.group.features) for use in self._uses)
         return tuple(
             (use, slice(end - len(use.blank), end))
@@ -310,7 +310,7 @@ class FeatureMatrix:
 
     @cached_property
     def _no_links(self) -> Mapping[str, list[float]]:
-        """Features of each link key without a past."""
+        """Return the features of each link key without history."""
         return {name: links.link_row(spec, Counts.nothing(spec)) for name, spec in self.specs.items()}
 
     def _problems(self) -> list[str]:
@@ -334,7 +334,7 @@ class FeatureMatrix:
         ]
 
     def _fill_values(self, table: RecordTable, rows: FloatArray) -> None:
-        """Write the features of values, from the first column on."""
+        """Write the features of values, starting at the first column."""
         inputs = _inputs(table, {name for use in self._uses for name in use.group.inputs}, self.state.zone)
         start = 0
         for use in self._uses:
@@ -344,8 +344,8 @@ class FeatureMatrix:
             start = end
 
     def _fill_links(self, table: RecordTable, rows: FloatArray, first: int) -> None:
-        """Write the features of links of the records from the first one on."""
-        # Brings a compiler, which one record never needs.
+        """Write the link features of the records from the first one on."""
+        # Imported here: it loads a compiler, which single records never need.
         from scoring_model.history.sweep import TableLabels, sweep
 
         known = np.flatnonzero(table.label_times != NEVER)
@@ -385,7 +385,7 @@ def _derived(event_time: int, zone: Offsets) -> dict[str, int]:
 
 
 def _inputs(table: RecordTable, names: Iterable[str], zone: Offsets) -> dict[str, Column]:
-    """Inputs of value functions; a missing value has the code 0."""
+    """Build the inputs of value functions; a missing value has the code 0."""
     times, local = table.event_times, zone.local_of(table.event_times)
     derived = {
         "eventDay": times // _DAY,

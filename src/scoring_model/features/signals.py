@@ -13,22 +13,22 @@ _DIRECTIONS: Mapping[Trend, Direction] = {Trend.FREE: 0, Trend.INCREASING: 1, Tr
 
 
 def number(value: float | None) -> tuple[float, ...]:
-    """The signal itself."""
+    """Return the signal unchanged."""
     return (MISSING if value is None else value,)
 
 
 def differs(value: str | None, other: str | None) -> tuple[float, ...]:
-    """Whether the signal and the field say different things."""
+    """Return whether signal and field differ."""
     return (MISSING if value is None or other is None else float(value != other),)
 
 
 def family(signals: Mapping[str, SignalSettings], vocabularies: Mapping[str, Vocabulary]) -> Family:
-    """The features of signals: the value of each that is not an identifier, and what it is compared with.
+    """Return the features of signals: the value of each signal except identifiers, and its comparison.
 
     Parameters
     ----------
     vocabularies : mapping of str to Vocabulary
-        By the name of the categorical signal.
+        By name of the categorical signal.
     """
     groups = []
     for name, settings in sorted(signals.items()):

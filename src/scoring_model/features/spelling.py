@@ -1,4 +1,4 @@
-"""Spelling of text: functions that the families of names and addresses share."""
+"""Functions on the spelling of text, shared by the families of names and addresses."""
 
 import itertools
 import operator
@@ -18,43 +18,43 @@ _LATIN_END = "\u0250"
 """All letters before this character are Latin: Basic Latin, Latin-1 and Latin Extended-A and B."""
 
 _KEPT_END = 0x3000
-"""Results for characters below this are kept: all alphabets except those of many thousand characters."""
+"""Results for characters below this are cached: all alphabets except those of many thousand characters."""
 
 VOWEL, CONSONANT, NEITHER = "a", "b", " "
 WITHOUT_CASE, CAPITALISED, UPPER, LOWER, MIXED = MISSING, 0.0, 1.0, 2.0, 3.0
 
 
 def plain(text: str) -> str:
-    """Without case and accents."""
+    """Remove case and accents."""
     return text.lower() if text.isascii() else text.translate(_FOLDS)
 
 
 def sounds(plain_text: str) -> str:
-    """One character for each: `VOWEL`, `CONSONANT`, or `NEITHER` where the script has neither."""
+    """Map each character to `VOWEL`, `CONSONANT`, or `NEITHER` if its script has neither."""
     if plain_text.isascii():
         return plain_text.encode().translate(_ASCII_SOUNDS).decode()
     return plain_text.translate(_SOUNDS)
 
 
 def script(character: str) -> str:
-    """The first word of the character's Unicode name, which is its script for letters."""
+    """Return the first word of the character's Unicode name, which is the script of letters."""
     return "LATIN" if character < _LATIN_END else _script(character)
 
 
 def scripts(text: str) -> int:
-    """Number of writing systems among the letters."""
+    """Count the writing systems among the letters."""
     if text.isascii() or max(text) < _LATIN_END:
         return int(any(map(str.isalpha, text)))
     return len({script(c) for c in set(text) if c.isalpha()})
 
 
 def steps(plain_text: str) -> list[str]:
-    """Every character with the next."""
+    """List every pair of adjacent characters."""
     return list(map(operator.add, plain_text, plain_text[1:]))
 
 
 def longest_run(plain_text: str) -> int:
-    """Characters of the longest repetition of one character."""
+    """Return the length of the longest repetition of one character."""
     following = plain_text[1:]
     if True not in map(operator.eq, plain_text, following):
         return min(len(plain_text), 1)
@@ -62,14 +62,14 @@ def longest_run(plain_text: str) -> int:
 
 
 def longest_walk(plain_text: str, pairs: list[str]) -> int:
-    """Characters of the longest walk over neighbouring keys; `pairs` are the text's `steps`."""
+    """Return the length of the longest walk over neighbouring keys; `pairs` are the text's `steps`."""
     if _NEIGHBOUR_KEYS.isdisjoint(pairs):
         return min(len(plain_text), 1)
     return _longest(map(_NEIGHBOUR_KEYS.__contains__, pairs))
 
 
 def case(text: str) -> float:
-    """0 capitalised, 1 upper, 2 lower, 3 mixed; NaN without case."""
+    """Return 0 for capitalised, 1 upper, 2 lower, 3 mixed; NaN without case."""
     if text.istitle():
         return CAPITALISED
     if text.isupper():
@@ -80,7 +80,7 @@ def case(text: str) -> float:
 
 
 def capitals(text: str) -> float | None:
-    """`UPPER` or `LOWER` where all letters are, None without case, else `CAPITALISED`."""
+    """Return `UPPER` or `LOWER` if all letters are, None without case, else `CAPITALISED`."""
     if text.istitle():
         return UPPER if text.isupper() else CAPITALISED
     if text.isupper():
@@ -91,13 +91,13 @@ def capitals(text: str) -> float | None:
 
 
 def typed(one: str, other: str) -> float:
-    """Whether two texts differ in their `capitals`; NaN where one has no case."""
+    """Return whether two texts differ in their `capitals`; NaN if one has no case."""
     mine, others = capitals(one), capitals(other)
     return MISSING if mine is None or others is None else float(mine != others)
 
 
 def typed_alike(text: str) -> str:
-    """A short text with the same `capitals`."""
+    """Return a short text with the same `capitals`."""
     return _SHORTEST[capitals(text)]
 
 
@@ -105,7 +105,7 @@ _SHORTEST = {CAPITALISED: "Aa", UPPER: "AA", LOWER: "aa", None: ""}
 
 
 class _Kept(dict[int, str]):
-    """A table for `str.translate` that finds out what it does not know, and keeps the smaller part of that."""
+    """A table for `str.translate` that computes missing entries, and caches those of low code points."""
 
     def __missing__(self, code: int) -> str:
         found = self.answer(chr(code))
@@ -115,7 +115,7 @@ class _Kept(dict[int, str]):
 
     @staticmethod
     def answer(character: str) -> str:
-        """The replacement of a character."""
+        """Return the replacement of a character."""
         raise NotImplementedError
 
 
@@ -144,7 +144,7 @@ def _script(character: str) -> str:
 
 
 def _longest(hits: Iterable[bool]) -> int:
-    """Characters of the longest run whose steps, from each character to the next, are all true."""
+    """Return the length of the longest run of characters whose steps are all true."""
     longest = current = 1
     for hit in hits:
         current = current + 1 if hit else 1

@@ -1,4 +1,4 @@
-"""Tables that features are fitted with on the burn-in, before the first row that trains; the bundle carries them."""
+"""Fitted state of features: tables fitted on the burn-in, before the first training row, and stored in the bundle."""
 
 import math
 from collections import Counter
@@ -21,20 +21,20 @@ GRID = 2.0**20
 def settled(value: float) -> float:
     """Round to a multiple of 2**-20.
 
-    Logarithms differ in their last bits between libraries (``np.log`` and ``math.log`` on 0.35 % of values);
-    rounded so, they are the same numbers everywhere.
+    Logarithms differ in their last bits between libraries (``np.log`` and ``math.log`` on 0.35 % of values); rounding
+    makes them equal everywhere.
     """
     return round(value * GRID) / GRID
 
 
 MIN_PERSONS = 5
-"""Entries of fewer persons are dropped, so that the tables of a bundle identify no one."""
+"""Minimum number of persons per entry, so that the tables of a bundle identify no one."""
 
 MAX_LEVELS = 200
 
 
 class Vocabulary:
-    """Categories in order of their codes, 0 upwards; all others share one further code.
+    """Categories in the order of their codes, from 0; all others share one further code.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, persons_by_value: Iterable[tuple[str, int]]) -> "Vocabulary":
-        """Number the categories that enough persons have, the most frequent first.
+        """Number the categories of enough persons, most frequent first.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class Vocabulary:
         return cls([value for _, value in sorted(common)[:MAX_LEVELS]])
 
     def code(self, value: str | None) -> float:
-        """The code of a value: an integer, or NaN where there is none."""
+        """Return the code of a value: an integer, or NaN if missing."""
         return MISSING if value is None else self._codes.get(value, self._unseen)
 
 
@@ -68,7 +68,7 @@ _SHARE_SMOOTHING = 0.5
 
 
 class ShareTable:
-    """Persons by category, within each of some circumstances.
+    """Number of persons by category, conditional on a circumstance.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class ShareTable:
 
     @classmethod
     def fit(cls, persons_by_pair: Iterable[tuple[str, str, int]]) -> "ShareTable":
-        """Count the pairs that enough persons have.
+        """Count the pairs of enough persons.
 
         Parameters
         ----------
@@ -105,12 +105,12 @@ class ShareTable:
         return cls(counts)
 
     def rarity(self, within: str, category: str) -> float:
-        """Information of a category, given the circumstance.
+        """Return the information content of a category, given the circumstance.
 
         Returns
         -------
         float
-            Bits, at least 0, a multiple of 2**-20; NaN where nothing is known of the circumstance.
+            Bits, at least 0, a multiple of 2**-20; NaN for an unknown circumstance.
         """
         found = self._bits.get((within, category))
         return self._unseen.get(within, MISSING) if found is None else found
@@ -164,12 +164,12 @@ class NgramTable:
         return cls({t: counts[t] for t in sorted(counts) if counts[t] >= MIN_PERSONS})
 
     def improbability(self, text: str) -> tuple[float, float]:
-        """Information of the text's characters given the two before each, which digit is one: 7 is like 0.
+        """Return the information of each character given the two before it; all digits are treated alike.
 
         Returns
         -------
         mean : float
-            Bits per character, at least 0; an exact sum by a count, and so the same everywhere.
+            Bits per character, at least 0; an exact sum divided by a count, so equal on all machines.
         greatest : float
             Bits of the rarest trigram, at least 0; a multiple of 2**-20.
         """
@@ -178,7 +178,7 @@ class NgramTable:
 
 
 class _Bits(dict[str, float]):
-    """Bits by trigram, those of unseen ones by their context; on a grid, so that sums are exact in any order."""
+    """Bits by trigram, for unseen ones by context; rounded to a grid, so that sums are exact in any order."""
 
     def __init__(self, known: Mapping[str, float], in_context: Mapping[str, float], nowhere: float) -> None:
         super().__init__({trigram: settled(bits) for trigram, bits in known.items()})
@@ -210,13 +210,13 @@ class FittedState:
     Parameters
     ----------
     names, lines : NgramTable
-        Of names, and of first lines of addresses.
+        Tables of names, and of first lines of addresses.
     documents : ShareTable
         Types of document by the country of the address.
     vocabularies : mapping of str to Vocabulary
         By field name, such as ``address.country`` or ``signals.channel``.
     zone : Offsets
-        Of the time zone of the use; UTC without one.
+        Offsets of the time zone of the use; UTC by default.
     """
 
     names: NgramTable = field(default_factory=lambda: NgramTable({}))
@@ -226,11 +226,11 @@ class FittedState:
     zone: Offsets = field(default_factory=Offsets)
 
     def vocabulary(self, name: str) -> Vocabulary:
-        """The vocabulary of a field; an empty one when nothing was fitted."""
+        """Return the vocabulary of a field; empty if nothing was fitted."""
         return self.vocabularies.get(name, Vocabulary(()))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values that `from_json` reads back exactly."""
+        """Return plain values that `from_json` reads back exactly."""
         return {
             "names": self.names.counts,
             "lines": self.lines.counts,
@@ -241,7 +241,7 @@ class FittedState:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "FittedState":
-        """Read what `to_json` gave; before version 2 of the families there were names alone."""
+        """Read the result of `to_json`; before version 2 of the families it has only names."""
         return cls(
             names=NgramTable(plain["names"]),
             lines=NgramTable(plain.get("lines", {})),
@@ -252,17 +252,17 @@ class FittedState:
 
 
 def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
-    """Fit the tables and vocabularies on records that lie before every row that trains.
+    """Fit the tables and vocabularies on records before all training rows.
 
     Parameters
     ----------
     table : RecordTable
-        The burn-in alone.
+        Only the burn-in.
 
     Returns
     -------
     FittedState
-        Nothing in it is of fewer than five persons.
+        Every entry is based on at least five persons.
     """
     persons = person_codes(table, alone=True)
     names = [pair for name in _NAME_FIELDS for pair in _persons_by_value(table, name, persons)]
@@ -280,7 +280,7 @@ def fit_state(table: RecordTable, settings: FeatureSettings) -> FittedState:
 
 
 def _persons_by_value(table: RecordTable, name: str, persons: IntArray) -> list[tuple[str, int]]:
-    """Distinct values of a column, each with its number of distinct persons."""
+    """Count the distinct persons of each distinct value of a column."""
     column = table.column(name)
     codes, counts = _persons_by_code(column.codes.astype(np.int64), persons)
     return [(str(column.values[code]), count) for code, count in zip(codes, counts, strict=True)]
@@ -289,7 +289,7 @@ def _persons_by_value(table: RecordTable, name: str, persons: IntArray) -> list[
 def _persons_by_pair(
     table: RecordTable, name: str, other: str, persons: IntArray
 ) -> list[tuple[str, str, int]]:
-    """Distinct pairs of values of two columns, each with its number of distinct persons."""
+    """Count the distinct persons of each distinct pair of values of two columns."""
     one, two = table.column(name), table.column(other)
     size = max(len(two.values), 1)
     pairs = np.where(two.codes < 0, -1, one.codes.astype(np.int64) * size + two.codes)
@@ -301,7 +301,7 @@ def _persons_by_pair(
 
 
 def _persons_by_code(codes: IntArray, persons: IntArray) -> tuple[list[int], list[int]]:
-    """Codes that are not negative, ascending, and the number of distinct persons of each."""
+    """Return the non-negative codes, ascending, and the number of distinct persons of each."""
     there = codes >= 0
     order = np.lexsort((persons[there], codes[there]))
     ordered, whose = codes[there][order], persons[there][order]

@@ -1,4 +1,4 @@
-"""Words that show what a text is, without case and accents."""
+"""Words that reveal the kind of a text, without case and accents."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ _PUBLIC_HOSTS: Final = """
 """
 
 TITLES: Final = frozenset(_TITLES.split())
-"""Titles of persons and words of companies, which no name of a person contains."""
+"""Titles and company words, which are not part of a person's name."""
 
 NO_NAMES: Final = frozenset(_NO_NAMES.split())
 """Placeholders that people type instead of a name."""

@@ -1,13 +1,13 @@
-"""History: velocity features over the earlier records that share a link key, point in time.
+"""History: point-in-time velocity features over earlier records with the same link key.
 
-For a record at event time ``t`` and a window of length ``w`` the records of the same link key in ``[t - w, t)`` count,
-on integer microseconds; a delayed window ends before the delay of labels, ``[t - delay - w, t - delay)``. Records of
-the same instant do not see each other. A window sees at most the latest ``cap`` records before its end, and with them
-all that share the instant of the last of these. A record counts as fraud when its latest label known strictly before
-``t`` is fraud. Numeric signals may be summed, in whole units, over the records that a window sees.
+For a record at event time ``t``, a window of length ``w`` counts records of the same link key in ``[t - w, t)``, in
+integer microseconds; a delayed window ends before the delay of labels, ``[t - delay - w, t - delay)``. Records of
+the same instant do not see each other. A window sees at most the latest ``cap`` records before its end, plus all that
+share the instant of the last of these. A record counts as fraud if its latest label known strictly before ``t`` is
+fraud. Numeric signals can be summed, in whole units, over the records in a window.
 
-`windows` counts for one record; `sweep`, which is imported by its own name since it brings a compiler, for all
-records of a table at once. They agree exactly.
+`windows` counts for one record, `sweep` for all records of a table; both agree exactly. `sweep` must be imported
+explicitly, since it loads a compiler.
 """
 
 from scoring_model.history.amounts import MOST_UNITS, Amount, TableAmounts, table_amounts

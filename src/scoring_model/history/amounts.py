@@ -12,14 +12,14 @@ from scoring_model.contract.violation import check_fields
 from scoring_model.records import RecordTable
 
 MOST_UNITS: Final = 2**40
-"""Larger amounts, of either sign, count as absent: fewer than 2**23 of them have a sum of 64 bits."""
+"""Amounts of larger magnitude count as absent, so that the sum of fewer than 2**23 amounts fits in 64 bits."""
 
 MOST_DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Amount:
-    """Which signal is summed, and its unit.
+    """A summed signal and its unit.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class Amount:
 
     @property
     def scale(self) -> float:
-        """Units in one: a power of ten, which a float holds exactly."""
+        """Units per one: a power of ten, which a float represents exactly."""
         return float(10**self.decimals)
 
     def units(self, value: float | None) -> int | None:
-        """Count the units of one value: the product with `scale`, rounded half to even.
+        """Convert one value to units: its product with `scale`, rounded half to even.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class Amount:
         if value is None:
             return None
         scaled = value * self.scale
-        # The half that would be rounded up to one more than the most is rounded to it, since it is even.
+        # MOST_UNITS is even, so MOST_UNITS + 0.5 is rounded down to it.
         return round(scaled) if abs(scaled) <= MOST_UNITS + 0.5 else None
 
 

@@ -10,7 +10,7 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.history.spec import WindowSpec
 
 NOTHING_BEFORE: Final = -1
-"""Stands for a time since an earlier record where there is none."""
+"""Placeholder for the time since an earlier record if there is none."""
 
 
 class Sums(NamedTuple):
@@ -21,13 +21,13 @@ class Sums(NamedTuple):
     units : tuple of W int
         Sum of the amounts in the window.
     records : tuple of W int
-        How many records in the window have one.
+        Number of records in the window that have an amount.
     scale : float
-        Units in one.
+        Units per one.
     highest : tuple of W int
-        The highest amount; 0 without any. Empty where the specification does not ask for it, as the next two.
+        The highest amount; 0 without any. Empty if the specification does not request it, like the next two.
     above : tuple of W int
-        How many are above the multiple of the mean.
+        Number of amounts above the multiple of the mean.
     variances : tuple of W float
         n * sum(x^2) - sum(x)^2 as a float, see `exact_float`.
     """
@@ -41,7 +41,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def nothing(cls, spec: WindowSpec, place: int) -> "Sums":
-        """One amount of a record without any past."""
+        """Return the sums of a record without history."""
         none = (0,) * len(spec.windows)
         return cls(
             none,
@@ -54,21 +54,21 @@ class Sums(NamedTuple):
 
 
 class DelayedCounts(NamedTuple):
-    """Counts of the delayed windows: records, and those known to be fraud."""
+    """Counts of the delayed windows: records and known frauds."""
 
     records: tuple[int, ...]
     frauds: tuple[int, ...]
 
 
 class FraudTimes(NamedTuple):
-    """Known frauds among all that the windows see.
+    """Times of the known frauds in the windows.
 
     Parameters
     ----------
     first, last : int
         Microseconds since the oldest and the latest one, or ``NOTHING_BEFORE``.
     run : int
-        How many are later than every record that is past the delay and not known to be fraud.
+        Number of known frauds later than every record that is past the delay and not known to be fraud.
     """
 
     first: int
@@ -82,16 +82,16 @@ class Counts(NamedTuple):
     Parameters
     ----------
     records, persons, frauds : tuple of W int
-        Earlier records in the window, distinct persons among them, and those known by then to be fraud.
+        Earlier records in the window, distinct persons among them, and frauds known by the event time.
     since_last : int
         Microseconds since the latest earlier record in the longest window, or ``NOTHING_BEFORE``.
     age : int
-        Microseconds since the oldest record that a window sees, or ``NOTHING_BEFORE``.
+        Microseconds since the oldest record in any window, or ``NOTHING_BEFORE``.
     sums : tuple of Sums
         One for each amount that is summed.
     delayed : DelayedCounts
     known : FraudTimes or None
-        None where the specification does not ask for it.
+        None if the specification does not request it.
     """
 
     records: tuple[int, ...]
@@ -105,7 +105,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def nothing(cls, spec: WindowSpec) -> "Counts":
-        """Counts of a record without any past."""
+        """Return the counts of a record without history."""
         none = (0,) * len(spec.windows)
         if spec.is_plain:
             return cls(none, none, none, NOTHING_BEFORE, NOTHING_BEFORE)
@@ -131,11 +131,11 @@ class LinkSums:
     units : ndarray of shape (n, W), int64
         Sum of the amounts in the window.
     records : ndarray of shape (n, W), int32
-        How many records in the window have one.
+        Number of records in the window that have an amount.
     scale : float
-        Units in one.
+        Units per one.
     highest, above, variances : ndarray of shape (n, W), int64, int32 and float64
-        As in `Sums`; None where the specification does not ask for it.
+        As in `Sums`; None if the specification does not request it.
     """
 
     units: IntArray = field(repr=False)
@@ -147,7 +147,7 @@ class LinkSums:
 
     @classmethod
     def nothing(cls, n: int, spec: WindowSpec, place: int) -> "LinkSums":
-        """One amount of `n` records without any past."""
+        """Return the sums of `n` records without history."""
         shape = (n, len(spec.windows))
         return cls(
             np.zeros(shape, np.int64),
@@ -202,7 +202,7 @@ class LinkCounts:
 
     @classmethod
     def nothing(cls, n: int, spec: WindowSpec) -> "LinkCounts":
-        """Counts of `n` records without any past."""
+        """Return the counts of `n` records without history."""
 
         def zeros(width: int) -> NDArray[np.int32]:
             return np.zeros((n, width), dtype=np.int32)

@@ -1,6 +1,6 @@
-"""Link keys: normalised values that tie records together, of one record and of a table.
+"""Link keys: normalised values that link records, for one record and for a table.
 
-Offline the normalisers run on the distinct values of a column, online on one value: the same functions.
+The same normalisers run offline on the distinct values of a column and online on one value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from scoring_model.history.parts import combined_codes, key_part, part_violation
 from scoring_model.records import RecordTable
 
 PERSON = "person"
-"""The link key of a person; always there, since distinct persons are counted and kept apart by it."""
+"""The link key of a person; always present, since it identifies distinct persons."""
 
 PERSON_PARTS = ("firstName", "lastName", "dob")
 SUBJECT = "subjectId"
@@ -29,14 +29,13 @@ class LinkKey:
     name : str
         Such as ``address`` or ``device``.
     parts : tuple of str
-        Each a field name, or as `parts` describes: ``lastName:phonetic``, ``firstName+lastName``. A record of
-        which nothing is left of one of them after normalisation has no such key. Of ``imageUrls`` the first
-        counts.
+        Field names, or parts as in `parts`: ``lastName:phonetic``, ``firstName+lastName``. A record has no key if
+        normalisation leaves nothing of one part. Of ``imageUrls`` only the first counts.
 
     Raises
     ------
     Invalid
-        With everything that is wrong with the parts.
+        With all violations of the parts.
     """
 
     name: str
@@ -48,25 +47,25 @@ class LinkKey:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that are read, each once, in the order of the parts."""
+        """List the distinct fields read, in the order of the parts."""
         return tuple(dict.fromkeys(field for part in self.parts for field in key_part(part).fields))
 
 
 def key_of(values: Mapping[str, object], key: LinkKey) -> tuple[str, ...] | None:
-    """The key of one record, or None; equal keys tie records together."""
+    """Return the key of one record, or None; equal keys link records."""
     if key.name == PERSON:
         return person_of(values)
     return _parts_of(values, key.parts)
 
 
 def person_of(values: Mapping[str, object]) -> tuple[str, ...] | None:
-    """The person of one record: normalised names and date of birth, else the client's own reference."""
+    """Return the person of one record: normalised names and date of birth, else the client's own reference."""
     parts = _parts_of(values, PERSON_PARTS)
     return parts if parts is not None else _parts_of(values, (SUBJECT,))
 
 
 def key_codes(table: RecordTable, key: LinkKey) -> IntArray:
-    """Codes of a table's keys, equal where `key_of` is equal.
+    """Return the codes of a table's keys, equal where `key_of` is equal.
 
     Returns
     -------
@@ -79,12 +78,12 @@ def key_codes(table: RecordTable, key: LinkKey) -> IntArray:
 
 
 def person_codes(table: RecordTable, *, alone: bool) -> IntArray:
-    """Codes of a table's persons.
+    """Return the codes of a table's persons.
 
     Parameters
     ----------
     alone : bool
-        Whether a record without a known person is a person of its own, or negative.
+        Whether a record without a known person counts as a separate person; otherwise its code is negative.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Parts of a link key: a field with its encodings, or several fields whose values may stand in any order.
+"""Parts of a link key: a field with its encodings, or several fields whose values are compared without order.
 
-A part is written ``lastName``, ``lastName:phonetic:start4`` (encodings, the first to be applied first) or
-``firstName+lastName:phonetic`` (each value on its own, then all of them without order).
+A part is written ``lastName``, ``lastName:phonetic:start4`` (encodings, applied from left to right) or
+``firstName+lastName:phonetic`` (each value is encoded, then all are compared without order).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ class KeyPart:
     Parameters
     ----------
     fields : tuple of str
-        Field names. Of several, values that changed places are the same, and a missing one is left out.
+        Field names. With several, swapped values are equal and missing ones are left out.
     encodings : tuple of str
-        Names of encodings that are applied to every field, in order.
+        Names of the encodings applied to every field, in order.
     """
 
     fields: tuple[str, ...]
@@ -53,7 +53,7 @@ class KeyPart:
         return "".join([f"{len(text)}:{text}" for text in sorted(texts)]) or None
 
     def codes(self, table: RecordTable) -> IntArray:
-        """Codes of a table's parts, equal where `of` is equal.
+        """Return the codes of a table's parts, equal where `of` is equal.
 
         Returns
         -------
@@ -68,13 +68,13 @@ class KeyPart:
         if len(columns) == 1:
             return columns[0]
         without_order = np.sort(np.stack(columns), axis=0)
-        combined = combined_codes(without_order + 1)  # a field without a value counts as one more value
+        combined = combined_codes(without_order + 1)  # a missing value counts as a further value
         return np.where(without_order[-1] < 0, -1, combined)
 
 
 @cache
 def key_part(text: str) -> KeyPart:
-    """Read a part as the configuration writes it.
+    """Parse a part in the form of the configuration.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ def key_part(text: str) -> KeyPart:
 
 
 def part_violations(parts: Iterable[str]) -> tuple[Violation, ...]:
-    """List what is wrong with the parts of a key.
+    """List the violations of the parts of a key.
 
     Returns
     -------
     tuple of Violation
-        One for each unknown field, each encoding that a field does not take, with the nearest known name, and
-        each field that may not stand where it does; empty if all is well.
+        One for each unknown field and each encoding unsupported by its field, with the nearest known name, and each
+        misplaced field; empty if all parts are valid.
     """
     return tuple(
         Violation("", "invalid_part", f"part {part!r}: {problem}")
@@ -108,17 +108,17 @@ def part_violations(parts: Iterable[str]) -> tuple[Violation, ...]:
 
 
 def combined_codes(columns: Sequence[IntArray] | IntArray) -> IntArray:
-    """Number rows by what they hold in several columns of codes.
+    """Number rows by their combination of codes in several columns.
 
     Parameters
     ----------
     columns : sequence of ndarray of shape (n,), int64
-        Negative where a row holds nothing. At least one.
+        At least one column; negative codes are missing values.
 
     Returns
     -------
     ndarray of shape (n,), int64
-        Equal where all columns are equal, below n if there are several columns; negative where one of them is.
+        Equal where all columns are equal; below n if there are several columns; negative where any column is.
     """
     combined, *others = columns
     size = int(combined.max(initial=0)) + 1
@@ -143,7 +143,7 @@ def _column_codes(column: Column, normalise: Normaliser, numbers: dict[str | Non
 
 
 def _renumbered(codes: IntArray) -> IntArray:
-    """From 0 without gaps; negative ones stay negative."""
+    """Renumber codes from 0 without gaps; negative codes stay negative."""
     numbers = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     return numbers - int((codes < 0).any())
 
@@ -158,7 +158,7 @@ def _problems(fields: tuple[str, ...], encodings: tuple[str, ...]) -> Iterator[s
         if fields.count(name) > 1:
             yield f"{name} stands twice"
         if name in REFERENCE_FIELDS and len(fields) > 1:
-            # Left out of what is joined, it would tie records of clients who only share a history scope.
+            # If it were left out of a joined part, it would link records of clients that only share a history scope.
             yield f"{name} is a client's own reference, which must be a part by itself"
         if name in IDENTITY_FIELDS or _is_signal(name):
             yield from _problems_of_encodings(name, encodings)

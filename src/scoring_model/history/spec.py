@@ -1,4 +1,4 @@
-"""Which windows of a link key are counted, what is counted in them, and which amounts are summed."""
+"""Window specifications: the windows of a link key, their counts and their summed amounts."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,13 +21,13 @@ CountKind = Literal[
     "fraud_run",
 ]
 COUNT_KINDS: Final[tuple[CountKind, ...]] = get_args(CountKind)
-"""What may be counted under a link key, in the order of the columns."""
+"""Kinds of counts under a link key, in the order of the columns."""
 
 DEFAULT_COUNTS: Final[tuple[CountKind, ...]] = ("records", "persons", "frauds", "fraud_share", "since_last")
 
 Statistic = Literal["sum", "mean", "ratio", "z", "spread", "highest", "highest_ratio", "above"]
 STATISTICS: Final[tuple[Statistic, ...]] = get_args(Statistic)
-"""What may be known of an amount in a window, in the order of the columns."""
+"""Statistics of an amount in a window, in the order of the columns."""
 
 DEFAULT_STATISTICS: Final[tuple[Statistic, ...]] = ("sum", "mean")
 
@@ -36,38 +36,38 @@ _OF_FRAUDS: Final = frozenset({"since_first_fraud", "since_last_fraud", "fraud_r
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowSpec:
-    """What is counted under one link key.
+    """The counts and sums under one link key.
 
     Parameters
     ----------
     windows : tuple of int
         Lengths in microseconds, positive and strictly ascending: [t - length, t).
     cap : int
-        The number of latest records that a window sees; those of the same instant as the last come with it.
+        Number of latest records that a window sees, plus those of the same instant as the last of them.
     delay : int
-        Microseconds by which the delayed windows end before t: [t - delay - length, t - delay). A record that is
-        older is past the delay.
+        Microseconds by which the delayed windows end before t: [t - delay - length, t - delay). Older records are
+        past the delay.
     delayed : tuple of int
         Lengths of the delayed windows. Each sees the latest `cap` records before t - delay.
     amounts : tuple of Amount
         The amounts that the records of the history have.
     summed : tuple of int, optional
-        Places of the amounts that are summed; by default all.
+        Indices of the summed amounts; by default all.
     counts : tuple of str
-        What is counted.
+        Kinds of counts.
     statistics : tuple of str
-        What is known of each amount that is summed.
+        Statistics of each summed amount.
     above : int
-        The multiple of the mean above which `above` counts an amount.
+        The multiple of the mean above which the statistic `above` counts an amount.
 
     Attributes
     ----------
     in_windows : tuple of bool
         Whether records, persons, frauds and their share are counted.
     is_plain : bool
-        Whether nothing is asked for but the usual counts.
+        Whether only the usual counts are requested.
     places : tuple of int
-        Places of the amounts that are summed.
+        Indices of the summed amounts.
     of_frauds, of_highest, of_above, of_squares : bool
         Whether times of frauds, highest amounts, amounts above the mean and variances are needed.
     """
@@ -117,5 +117,5 @@ class WindowSpec:
 
     @property
     def reach(self) -> int:
-        """How far back the windows look, in microseconds."""
+        """Return how far back the windows look, in microseconds."""
         return max(self.windows[-1], self.delay + self.delayed[-1] if self.delayed else 0)

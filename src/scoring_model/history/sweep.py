@@ -21,7 +21,7 @@ class TableLabels:
     Parameters
     ----------
     rows : ndarray of shape (m,), int64
-        The row that each label is of. A row may have several.
+        The row of each label. A row may have several.
     times : ndarray of shape (m,), int64
         Microseconds at which each became known: the later of known-at and reported-at.
     frauds : ndarray of shape (m,), bool
@@ -60,12 +60,12 @@ def sweep(
     spec: WindowSpec,
     amounts: Sequence[TableAmounts] = (),
 ) -> LinkCounts:
-    """Count the past of every record of a table under one link key.
+    """Count the history of every record of a table under one link key.
 
     Parameters
     ----------
     keys : ndarray of shape (n,), int64
-        Codes of the link key; negative where a record has none, which counts nothing.
+        Codes of the link key; negative where a record has none, whose counts are then 0.
     times : ndarray of shape (n,), int64
         Event times, microseconds, in any order.
     persons : ndarray of shape (n,), int64
@@ -76,12 +76,12 @@ def sweep(
     Returns
     -------
     LinkCounts
-        In the order of the rows given; independent of that order.
+        In the order of the given rows; the counts do not depend on that order.
 
     Raises
     ------
     ValueError
-        If the specification sums an amount that is not given.
+        If the specification sums a missing amount.
     """
     counts = LinkCounts.nothing(len(keys), spec)
     if spec.places and len(amounts) <= max(spec.places):
@@ -138,7 +138,7 @@ def sweep(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Positions of what the longest windows see: [start, end), then [old start, old end) behind it.
+    """Positions of the records in the longest windows: [start, end), then the older [old start, old end).
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class _Seen:
     old_ends: IntArray
 
     def with_older(self, old_starts: IntArray, old_ends: IntArray) -> "_Seen":
-        """What delayed windows see besides, without what is there already."""
+        """Return a copy with the further records of delayed windows, without duplicates."""
         old_ends = np.minimum(old_ends, self.starts)
         return _Seen(self.starts, self.ends, np.minimum(old_starts, old_ends), old_ends)
 
@@ -165,7 +165,7 @@ def _count(
     frauds: NDArray[np.int32],
     since_last: IntArray,
 ) -> IntArray:
-    """Fill the counts of windows of some lengths that end a delay before; returns where what they see ends."""
+    """Fill the counts of windows that end `delay` before the event; return the end positions of their records."""
     lengths, delay, cap = limits
     ends = np.empty(len(linked.order), dtype=np.int64)
     _sweep_sorted(
@@ -230,7 +230,7 @@ def _sweep_sorted(
     n, n_windows = len(order), len(windows)
     visits = np.zeros(
         (n_windows, n), dtype=np.int32
-    )  # of each pair of key and person; a pair is of one group
+    )  # for each pair of key and person; a pair belongs to one group
     is_fraud = np.zeros(n, dtype=np.bool_)
     low = np.zeros(n_windows, dtype=np.int64)
     n_persons = np.zeros(n_windows, dtype=np.int32)
@@ -241,7 +241,7 @@ def _sweep_sorted(
             start, high = i, i
             low[:], n_persons[:], n_frauds[:] = i, 0, 0
             while label < len(label_positions) and label_positions[label] < start:
-                label += 1  # labels of the group before that became known too late for any of its records
+                label += 1  # labels of the previous group that became known after all its records
         at = times[i]
         while (
             label < len(label_positions)
@@ -295,7 +295,7 @@ def _time_frauds(
     last: IntArray,
     run: NDArray[np.int32],
 ) -> None:
-    """Fill the times of known frauds by a walk over what the windows see, once for each key and instant."""
+    """Fill the times of known frauds by a scan of the windows, once for each key and instant."""
     is_fraud = np.zeros(len(order), dtype=np.bool_)
     label, known = 0, 0
     for i in range(len(order)):

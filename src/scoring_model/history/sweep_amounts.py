@@ -1,7 +1,7 @@
 """Sums of amounts over the windows of a whole table, exact in 64-bit integers.
 
-What a window sees lies together once the records are sorted by key and time. So a sum is the difference of two running
-totals, which is exact even where a running total leaves 64 bits, as long as the sum itself does not.
+The records of a window are contiguous once sorted by key and time. So a sum is the difference of two prefix sums,
+which is exact even if a prefix sum overflows 64 bits, as long as the sum itself does not.
 """
 
 from typing import Final
@@ -29,9 +29,9 @@ def sum_windows(
     order : ndarray of shape (m,), int64
         The rows of the table, sorted by key and time.
     starts : ndarray of shape (m, W), int64
-        Where in this order begins what each window sees.
+        Start of each window in this order.
     ends : ndarray of shape (m,), int64
-        Where it ends.
+        End of the windows.
     above : int
         The multiple of the mean above which `LinkSums.above` counts.
     """
@@ -51,7 +51,7 @@ def sum_windows(
 
 
 def _windowed(values: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
-    """Sum what each window sees."""
+    """Return the sum of each window."""
     running = np.concatenate([[0], np.cumsum(values)])
     found: IntArray = running[ends][:, None] - running[starts]
     return found
@@ -60,7 +60,7 @@ def _windowed(values: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
 def _variances(
     units: IntArray, totals: IntArray, numbers: IntArray, starts: IntArray, ends: IntArray
 ) -> FloatArray:
-    """The variance of each window times n^2, n * sum(x^2) - sum(x)^2, as `exact_float` gives it."""
+    """Return the variance of each window times n^2, n * sum(x^2) - sum(x)^2, converted as by `exact_float`."""
     size = np.abs(units)
     upper, lower = size >> _HALF, size & ((1 << _HALF) - 1)
     a, b, c = (
@@ -83,7 +83,7 @@ def _subtract_square(
 ) -> None:
     """Fill hi and lo of n * (upper * 2^40 + middle * 2^21 + lower) - total^2 = hi * 2^60 + lo, 0 <= lo < 2^60.
 
-    In digits of 30 bits: with fewer than 2^21 records of at most 2^40 units no step leaves 64 bits.
+    Uses digits of 30 bits: with fewer than 2^21 records of at most 2^40 units no step overflows 64 bits.
     """
     for i in range(len(numbers)):
         n, a, b, c, s = numbers[i], upper[i], middle[i], lower[i], totals[i]
@@ -105,7 +105,7 @@ def _subtract_square(
 def _find_highest(
     units: IntArray, present: NDArray[np.bool_], starts: IntArray, ends: IntArray, highest: IntArray
 ) -> None:
-    """Fill the highest amount of each window: a longer one sees all that a shorter one sees."""
+    """Fill the highest amount of each window; a longer window contains every shorter one."""
     for i in range(len(ends)):
         if i > 0 and ends[i] == ends[i - 1] and (starts[i] == starts[i - 1]).all():
             highest[i] = highest[i - 1]
@@ -130,7 +130,7 @@ def _count_above(
     above: int,
     counted: NDArray[np.int32],
 ) -> None:
-    """Fill how many amounts of each window are above a multiple of its mean."""
+    """Fill the number of amounts in each window above a multiple of its mean."""
     for i in range(len(ends)):
         if i > 0 and ends[i] == ends[i - 1] and (starts[i] == starts[i - 1]).all():
             counted[i] = counted[i - 1]
@@ -138,5 +138,5 @@ def _count_above(
         for w in range(starts.shape[1]):
             n, total = numbers[i, w], totals[i, w]
             for j in range(starts[i, w], ends[i]):
-                # n * x > k * total for integers, without a product that leaves 64 bits.
+                # n * x > k * total in integers, without 64-bit overflow.
                 counted[i, w] += present[j] and -((-n * units[j]) // above) > total

@@ -18,12 +18,12 @@ _LABEL: Final = Struct("<qb")
 
 
 def pack_label(instant: int, *, fraud: bool) -> bytes:
-    """Pack one label; the labels of a record are these bytes, one after the other, in the order reported.
+    """Pack one label; the labels of a record are the concatenation of these bytes, in the order reported.
 
     Parameters
     ----------
     instant : int
-        From when it counts, the later of known and reported: microseconds since 1970-01-01 UTC, 64 bits.
+        Time from which it counts, the later of known and reported: microseconds since 1970-01-01 UTC, 64 bits.
     fraud : bool
         Whether the label is fraud.
 
@@ -41,24 +41,24 @@ def pack_label(instant: int, *, fraud: bool) -> bytes:
 
 
 def says_fraud(packed: bytes, *, before: int) -> bool:
-    """Whether the latest label that counts before an instant is fraud.
+    """Return True if the latest label that counts before an instant is fraud.
 
     Parameters
     ----------
     packed : bytes
-        Labels of one record, as `pack_label` gives them, in the order reported.
+        Labels of one record, packed by `pack_label`, in the order reported.
     before : int
-        Microseconds. A label of this very instant does not count yet.
+        Microseconds. A label of exactly this instant does not count yet.
 
     Returns
     -------
     bool
-        Of labels that count from one instant, the one reported last decides; without any, false.
+        Among labels of the same instant, the one reported last decides; False without labels.
 
     Raises
     ------
     struct.error
-        If the bytes are no whole number of labels.
+        If the bytes are not a whole number of labels.
     """
     latest: int | None = None
     fraud = False
@@ -69,20 +69,20 @@ def says_fraud(packed: bytes, *, before: int) -> bool:
 
 
 class PastRecord(NamedTuple):
-    """One earlier record under a link key. Any tuple of these will do.
+    """One earlier record under a link key. A plain tuple with these items is accepted.
 
-    Further amounts follow the first, and where none are summed there need be none.
+    Further amounts follow the first; without summed amounts there may be none.
 
     Parameters
     ----------
     time : int
         Event time, microseconds since 1970-01-01 UTC.
     person : hashable
-        Whom the record is of.
+        The person of the record.
     labels : bytes, optional
-        Its labels, as `pack_label` packs them, in the order reported; None where there are none.
+        Its labels, packed by `pack_label`, in the order reported; None without labels.
     amount : int, optional
-        Its amount in units, as `Amount.units` counts them.
+        Its amount in units, from `Amount.units`.
     """
 
     time: int
@@ -92,18 +92,17 @@ class PastRecord(NamedTuple):
 
 
 Past: TypeAlias = Sequence[tuple[Any, ...]]
-"""Records under one link key in the form of `PastRecord`, the latest first; those of one instant in any order."""
+"""Records under one link key in the form of `PastRecord`, latest first; ties in any order."""
 
 
 def count_before(past: Past, *, at: int, spec: WindowSpec) -> Counts:
-    """Count the past of one record under one link key.
+    """Count the history of one record under one link key.
 
     Parameters
     ----------
     past : sequence of tuple
-        Records of the same link key in the form of `PastRecord`, the latest first. Those at or after `at` and those
-        that no window sees are left out here; it is enough to give the records that the longest window and the longest
-        delayed window see.
+        Records of the same link key in the form of `PastRecord`, latest first. Records at or after `at` and records
+        outside of all windows are ignored; those of the longest window and the longest delayed window suffice.
     at : int
         Event time of the record, microseconds.
 
@@ -156,13 +155,13 @@ _NO_DELAYED: Final = DelayedCounts((), ())
 
 
 def _backwards(record: tuple[Any, ...]) -> int:
-    """The past descends in time; a search wants what ascends."""
+    """Return the sort key for bisection: negative time, since the past is in descending order."""
     time: int = record[0]
     return -time
 
 
 def _ends(past: Past, first: int, upto: int, windows: Sequence[int], cap: int) -> list[int]:
-    """Where the windows that end before `upto` end, counted back from `first`. Most ends need no search."""
+    """Return the end index of each window before `upto`, counted back from `first`. Most need no search."""
     visible = _visible(past, first + cap)
     ends, end = [], first
     for length in windows:
@@ -177,14 +176,14 @@ def _ends(past: Past, first: int, upto: int, windows: Sequence[int], cap: int) -
 
 
 def _visible(past: Past, end: int) -> int:
-    """Where the past ends that a cap leaves visible: ties of the last visible one come with it."""
+    """Return the end index of the past that the cap leaves visible, including ties of the last visible record."""
     if end >= len(past):
         return len(past)
     return bisect_right(past, -past[end - 1][0], lo=end, key=_backwards)
 
 
 def _persons(past: Past, first: int, ends: Sequence[int]) -> tuple[int, ...]:
-    """Distinct persons of each window: a longer one sees all that a shorter one sees."""
+    """Count the distinct persons of each window; a longer window contains every shorter one."""
     seen: set[Hashable] = set()
     counts, start = [], first
     for end in ends:
@@ -196,7 +195,7 @@ def _persons(past: Past, first: int, ends: Sequence[int]) -> tuple[int, ...]:
 
 
 def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, ...]:
-    """Records of each window that are known before `at` to be fraud."""
+    """Count the records of each window known before `at` to be fraud."""
     counts, count, start = [], 0, first
     for end in ends:
         labels = filter(None, map(_LABELS, past[start:end]))
@@ -207,7 +206,7 @@ def _frauds(past: Past, first: int, ends: Sequence[int], at: int) -> tuple[int, 
 
 
 def _sums(past: Past, first: int, ends: Sequence[int], place: int, spec: WindowSpec) -> Sums:
-    """One amount of the records of each window."""
+    """Sum one amount over the records of each window."""
     amount = itemgetter(_FIRST_AMOUNT + place)
     seen: list[int] = []
     units, records, highest, above, variances = [], [], [], [], []
@@ -235,13 +234,13 @@ def _sums(past: Past, first: int, ends: Sequence[int], place: int, spec: WindowS
 
 
 def exact_float(variance: int) -> float:
-    """The float of hi * 2**60 + lo, each rounded once and then their sum: as `sweep` makes it of limbs."""
+    """Convert hi * 2**60 + lo to a float: round each part, then their sum, exactly as `sweep` does with limbs."""
     high, low = divmod(variance, 2**60)
     return float(high) * 2.0**60 + float(low)
 
 
 def _fraud_times(seen: Past, at: int, delay: int) -> FraudTimes:
-    """Known frauds among what the windows see, the latest first."""
+    """Return the times of known frauds among the records in windows, latest first."""
     known = [bool(labels) and says_fraud(labels, before=at) for labels in map(_LABELS, seen)]
     frauds = [record[0] for record, fraud in zip(seen, known, strict=True) if fraud]
     if not frauds:
@@ -255,21 +254,21 @@ def _fraud_times(seen: Past, at: int, delay: int) -> FraudTimes:
 def past_counts(
     table: RecordTable, row: int, keys: Sequence[LinkKey], specs: Mapping[str, WindowSpec]
 ) -> Mapping[str, Counts]:
-    """Count what a table holds before one of its records.
+    """Count the history of one record of a table.
 
     Parameters
     ----------
     table : RecordTable
         The record and its history, in any order.
     row : int
-        Of the record.
+        Row of the record.
     specs : mapping of str to WindowSpec
-        By the name of the key; all with the same amounts.
+        By name of the key; all with the same amounts.
 
     Returns
     -------
     mapping of str to Counts
-        By the name of the key. The same counts as the sweep over the whole table gives.
+        By name of the key. Equal to the counts of the sweep over the whole table.
     """
     at = int(table.event_times[row])
     persons = person_codes(table, alone=True)

@@ -19,7 +19,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        A new name in the same folder, with the same ending. The body writes the file there.
+        A temporary path in the same folder, with the same extension. The body writes the file there.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Cells of files as the values that a JSON body would hold.
+"""Converts cells of files to the values that a JSON body would hold.
 
 CSV has only text, pandas turns integers with gaps into floats, and every tool has its own missing value. A cell is
 read as the type of its field; if that fails, it is passed on unchanged and the rule of the field rejects it. Null, NaN
-and blank text are missing in every file; the text `NA` is a value. How else a file spells things, its format says.
+and blank text are missing in every file; the text `NA` is a value. The file format configures all other spellings.
 """
 
 import json
@@ -21,18 +21,18 @@ from scoring_model.records.country_names import country_code
 from scoring_model.records.dates import date_reader
 from scoring_model.records.schema import RecordSchema
 
-# No digit can be matched in two ways, so a long cell that is no number is given up in linear time.
+# No digit can match in two ways, so a long cell that is not a number fails in linear time.
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-_EXACT: Final = 2**53  # beyond, a float may have been another integer
+_EXACT: Final = 2**53  # above this, several integers map to one float
 
 Cell: TypeAlias = Callable[[object], object | None]
 
 
 def plain(value: object) -> object | None:
-    """Read any cell: the Python value of a scalar of numpy or pandas, None where missing."""
+    """Convert any cell to a plain Python value; None if missing."""
     if type(value) is str:  # first, since nearly all cells are text
         return value if value and not value.isspace() else None
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
@@ -51,7 +51,7 @@ def _is_missing(value: object) -> bool:
 
 
 def text(value: object) -> object | None:
-    """Read a cell that wants text: whole numbers by their digits."""
+    """Read a text cell; whole numbers become their digits."""
     value = plain(value)
     if isinstance(value, str):
         return value
@@ -65,7 +65,7 @@ def text(value: object) -> object | None:
 
 
 def number(value: object) -> object | None:
-    """Read a cell that wants a number: decimal text too."""
+    """Read a number cell; decimal text is accepted."""
     value = plain(value)
     if isinstance(value, Decimal):
         return float(value)
@@ -78,7 +78,7 @@ def number(value: object) -> object | None:
 
 
 def comma_number(value: object) -> object | None:
-    """Read a cell that wants a number, where text has a comma before the fraction."""
+    """Read a number cell whose text has a decimal comma."""
     if not isinstance(value, str):
         return number(value)
     trimmed = value.strip()
@@ -88,7 +88,7 @@ def comma_number(value: object) -> object | None:
 
 
 def boolean(value: object) -> object | None:
-    """Read a cell that wants a boolean: `true`, `false`, 1 and 0, as text or number."""
+    """Read a boolean cell: `true`, `false`, 1 and 0, as text or number."""
     value = plain(value)
     if isinstance(value, bool):
         return value
@@ -98,7 +98,7 @@ def boolean(value: object) -> object | None:
 
 
 def urls(value: object) -> object | None:
-    """Read a cell that wants URLs: a list, or text that holds a JSON array or URLs with blanks between."""
+    """Read a cell of URLs: a list, a JSON array as text, or URLs separated by blanks."""
     if isinstance(value, np.ndarray):
         return list(value)
     value = plain(value)
@@ -114,7 +114,7 @@ def urls(value: object) -> object | None:
 
 
 def date(formats: tuple[str, ...]) -> Cell:
-    """Make the reader of cells that want a date, as text of some formats or of the contract's."""
+    """Return a reader for date cells in the given formats or the contract's."""
     read = date_reader(formats)
 
     def cell(value: object) -> object | None:
@@ -126,7 +126,7 @@ def date(formats: tuple[str, ...]) -> Cell:
 
 
 def moment(formats: tuple[str, ...]) -> Cell:
-    """Make the reader of cells that want an instant, as text or number of some formats or of the contract's."""
+    """Return a reader for time cells, text or numbers, in the given formats or the contract's."""
     read = date_reader(formats)
 
     def cell(value: object) -> object | None:
@@ -137,7 +137,7 @@ def moment(formats: tuple[str, ...]) -> Cell:
 
 
 def translated(cell: Cell, words: Mapping[str, str]) -> Cell:
-    """Make a reader that replaces words, in any case."""
+    """Return a reader that replaces words, ignoring case."""
     meanings = {word.casefold(): meaning for word, meaning in words.items()}
 
     def read(value: object) -> object | None:
@@ -148,7 +148,7 @@ def translated(cell: Cell, words: Mapping[str, str]) -> Cell:
 
 
 def country(value: object) -> object | None:
-    """Read a cell that wants a country: a code of ISO 3166-1 of two or three letters, or a name in English."""
+    """Read a country cell: an ISO 3166-1 code of two or three letters, or an English name."""
     found = text(value)
     return country_code(found) if isinstance(found, str) else found
 
@@ -167,7 +167,7 @@ SIGNAL_CELLS: Final[Mapping[SignalType, Cell]] = {
 
 
 def field_cells(schema: RecordSchema, birth_formats: tuple[str, ...] = ()) -> dict[str, Cell]:
-    """Collect how the cells of every field of a schema are read, in the order of the fields.
+    """Collect the cell reader of every field of a schema, in the order of the fields.
 
     Parameters
     ----------

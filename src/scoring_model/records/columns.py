@@ -1,4 +1,4 @@
-"""Columns against the rules of their fields, and rows against those that look at several fields or rows."""
+"""Checks columns against the rules of their fields, and rows against rules that involve several fields or rows."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Parsed:
     Parameters
     ----------
     column : Column
-        Canonical values in any order; no row that breaks the rule has one.
+        Canonical values in any order; rows that break the rule have none.
     violations : tuple of RowViolation
         One for each row that breaks the rule.
     """
@@ -46,18 +46,18 @@ class Parsed:
 
     @classmethod
     def absent(cls, rows: int) -> "Parsed":
-        """Stand in for a column that the source lacks."""
+        """Return a placeholder for a column that the source lacks."""
         return cls(Column.missing(rows))
 
     @property
     def missing(self) -> BoolArray:
-        """Rows without a value, but for those that break the rule."""
+        """Return the mask of rows without a value that break no rule."""
         missing: BoolArray = self.column.codes < 0
         missing[[found.row for found in self.violations]] = False
         return missing
 
     def append(self, other: "Parsed") -> "Parsed":
-        """Put the rows of another column behind these."""
+        """Append the rows of another column."""
         later = [RowViolation(len(self.column) + row, found) for row, found in other.violations]
         return Parsed(self.column.append(other.column), (*self.violations, *later))
 
@@ -84,16 +84,16 @@ def parse_column(field: str, raw: Column, parse: Callable[[object], object | Non
             violations[code] = broken(field, error)
             value = None
         targets.append(-1 if value is None else index.setdefault(value, len(index)))
-    targets.append(-1)  # the last place is that of the code -1
+    targets.append(-1)  # code -1 indexes the last element
     column = Column(tuple(index), np.array(targets, dtype=np.int32)[raw.codes])
     rows = np.flatnonzero(np.isin(raw.codes, list(violations))) if violations else ()
     return Parsed(column, tuple(RowViolation(int(row), violations[int(raw.codes[row])]) for row in rows))
 
 
 def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzinfo = UTC) -> Parsed:
-    """Parse a column of times to microseconds, all at once where the source has a type for them.
+    """Parse a column of times to microseconds, vectorised if the source has a time type.
 
-    Times without a zone are of the one that is given.
+    Times without a zone are in `zone`.
     """
     values: object = raw.values
     if isinstance(values, np.ndarray) and zone is UTC:
@@ -106,16 +106,16 @@ def parse_instants(field: str, raw: Column, read: Cell = cells.plain, zone: tzin
 def row_violations(
     parsed: Mapping[str, Parsed], labels: LabelSchema, *, readable: BoolArray
 ) -> Iterator[RowViolation]:
-    """Find what is wrong with rows, beyond their cells one by one.
+    """Find violations that involve several fields or rows.
 
     Parameters
     ----------
     parsed : mapping of str to Parsed
-        Columns of n rows by field; those that the source lacks are absent.
+        Columns of n rows by field; columns that the source lacks are absent.
     labels : LabelSchema
-        Whether labels need a time of their own.
+        Defines whether labels need a time of their own.
     readable : ndarray of shape (n,), bool
-        Rows that could be taken apart. Of others there is nothing more to say.
+        Rows that could be parsed; other rows are skipped.
 
     Yields
     ------
@@ -148,7 +148,7 @@ def _broken(
 def _repeated(column: Column) -> BoolArray:
     rows = np.arange(len(column.codes))
     first = np.zeros(len(column.values) + 1, dtype=np.int64)
-    first[column.codes[::-1]] = rows[::-1]  # of repeated indices the last assignment stays: the first row
+    first[column.codes[::-1]] = rows[::-1]  # for repeated indices the last assignment, the first row, wins
     repeated: BoolArray = (column.codes >= 0) & (first[column.codes] != rows)
     return repeated
 

@@ -1,6 +1,6 @@
-"""Names and three-letter codes of countries, as files have them in place of two-letter codes.
+"""Converts country names and three-letter codes in files to two-letter codes.
 
-The names are English, from the data set `datasets/country-codes` (PDDL 1.0). Records hold two-letter codes alone.
+The names are English, from the data set `datasets/country-codes` (PDDL 1.0). Records hold only two-letter codes.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-_LONGEST: Final = 100  # characters: to normalise a text of hostile marks takes time
+_LONGEST: Final = 100  # characters: normalising hostile text is slow
 # Two letters, three letters, names.
 _TABLE: Final = """
     AD AND Andorra | AE ARE United Arab Emirates | AF AFG Afghanistan | AG ATG Antigua & Barbuda | AI
@@ -77,7 +77,7 @@ _TABLE: Final = """
 
 
 def country_code(text: str) -> str:
-    """Give the two-letter code of a country that is named or has a three-letter code; other text stays.
+    """Convert a country name or three-letter code to the two-letter code; return other text unchanged.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _entries() -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Leave out case, accents, punctuation, articles and abbreviations."""
+    """Remove case, accents, punctuation, articles and abbreviations."""
     letters = "".join(
         c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c)
     )

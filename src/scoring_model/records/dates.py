@@ -1,4 +1,4 @@
-"""Dates and times as files spell them: formats by name, and a format found for a column of text."""
+"""Dates and times in files: named formats, and detection of the format of a text column."""
 
 import re
 from collections import Counter
@@ -48,7 +48,7 @@ class DateFormat:
     Raises
     ------
     ValueError
-        If a directive is unknown or stands twice, or if year, month or day is left open.
+        If a directive is unknown or repeated, or if year, month or day is missing.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class DateFormat:
         self._pattern = re.compile(r"(?!)" if self._units else _pattern(text), re.ASCII | re.IGNORECASE)
 
     def read(self, text: str) -> datetime | None:
-        """Read a text of this format, to the microsecond; None for others and for days that no calendar has."""
+        """Parse text of this format to the microsecond; return None for other text and impossible dates."""
         try:
             if self._units:
                 return _since_1970(text, self._units)
@@ -93,7 +93,7 @@ def _pattern(text: str) -> str:
     try:
         re.compile("".join(pieces))
     except re.error as error:
-        raise ValueError(f"a directive stands twice in {text!r}") from error
+        raise ValueError(f"a directive is repeated in {text!r}") from error
     return "".join(pieces)
 
 
@@ -137,7 +137,7 @@ def _since_1970(text: str, units: int) -> datetime | None:
 
 @cache
 def date_reader(formats: tuple[str, ...]) -> Callable[[str], datetime | None]:
-    """Make a function that reads text by the first format that fits."""
+    """Return a function that parses text by the first matching format."""
     known = [DateFormat(text) for text in formats]
 
     def read(text: str) -> datetime | None:
@@ -156,13 +156,13 @@ _EVIDENCE: Final = 2
 def guess_dates(texts: Iterable[str]) -> tuple[str, ...]:
     """Find formats for the texts of a column.
 
-    Day and month are told apart by numbers above 12: at least two distinct texts must show the order, and none
-    the other one. With points between, the day comes first.
+    Numbers above 12 distinguish day and month: at least two distinct texts must show one order, and none
+    the other. With points as separators, the day comes first.
 
     Parameters
     ----------
     texts : iterable of str
-        Distinct texts. Others than dates are passed over.
+        Distinct texts. Texts other than dates are skipped.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Sources as sheets: files (Parquet, CSV, JSON Lines) and tables in memory (DataFrames, Arrow streams).
 
-Types are left as the file has them; `cells` reads them. A row that cannot be taken apart is a violation of
-its own and has no cells.
+Types stay as in the file; `cells` converts them. A row that cannot be parsed is itself a violation and has no
+cells.
 """
 
 import csv
@@ -36,7 +36,7 @@ def frame_sheet(source: Any) -> Sheet:
     Parameters
     ----------
     source : pandas.DataFrame or object with `__arrow_c_stream__`
-        Columns of pandas' `object` type are read value by value.
+        Columns of pandas type `object` are read value by value.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def frame_sheet(source: Any) -> Sheet:
     Raises
     ------
     UnreadableSource
-        If the source is something else, or two of its columns share a name.
+        If the source is of another type, or two of its columns share a name.
 
     References
     ----------
@@ -94,7 +94,7 @@ def _pandas_cells(series: Any) -> Cells:
 
 
 def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
-    """Open a file by its ending.
+    """Open a file by its extension.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def file_sheet(path: Path, form: FileFormat = PLAIN) -> Sheet:
     Raises
     ------
     UnreadableSource
-        If the ending is another one, or the file is not what its ending says.
+        If the extension is unknown, or does not match the contents.
     OSError
         If the file cannot be opened.
     """

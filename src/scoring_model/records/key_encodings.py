@@ -1,8 +1,8 @@
 """Encodings of link keys (blocking keys): phonetic, truncated and others.
 
-Link keys join records whose values are equal, so that a typo separates them. An encoding keeps what typos of some kind
-do not change: the sound of a name, its first letters, the digits of a line. `NORMALISATION_VERSION` covers encodings
-too: a change to what one of them returns must raise it.
+Link keys join records with equal values, so a typo separates them. An encoding keeps what certain typos do not
+change: the sound of a name, its first letters, the digits of a line. `NORMALISATION_VERSION` covers encodings too:
+raise it when the result of one changes.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ def encode_digits(text: str) -> str:
 
 
 def encode_sorted(text: str) -> str:
-    """Put the characters in order, without blanks: neighbours that changed places are the same.
+    """Sort the characters, without blanks, so that transposed characters give the same result.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def encode_sorted(text: str) -> str:
 
 
 def encode_words(text: str) -> str:
-    """Put the words in order.
+    """Sort the words.
 
     Examples
     --------
@@ -87,10 +87,10 @@ def encode_start(text: str, *, length: int) -> str:
 
 
 def encode_phonetic(text: str) -> str:
-    """Spell letters by their Soundex code, of any length: the first letter, then the digits of the consonants.
+    """Encode letters by their Soundex code, of any length: the first letter, then the digits of the consonants.
 
-    ``phonetic:start4`` is the code of the census but for the zeros that fill it up. Letters of other scripts
-    than Latin stand for themselves.
+    ``phonetic:start4`` is the code of the census without zero padding. Letters of scripts other than Latin are
+    kept.
 
     References
     ----------
@@ -131,7 +131,7 @@ def encode_month_day(date: str) -> str:
 
 
 def encode_unordered(date: str) -> str:
-    """Put month and day of a date in order: a date that was read the other way round is the same.
+    """Sort month and day of a date, so that swapped day and month give the same result.
 
     Examples
     --------
@@ -150,7 +150,7 @@ TEXT_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
     **{f"start{length}": partial(encode_start, length=length) for length in range(1, LONGEST_START + 1)},
     "words": encode_words,
 }
-"""For text that people type. They read it without case and accents, also where the field itself keeps them."""
+"""Encodings for typed text. They ignore case and accents even if the field keeps them."""
 
 DATE_ENCODINGS: Final[Mapping[str, KeyEncoding]] = {
     "month-day": encode_month_day,
@@ -191,7 +191,7 @@ def encodings_of(field: str) -> Mapping[str, KeyEncoding]:
 
 @cache
 def encoded_normaliser(field: str, encodings: tuple[str, ...]) -> Normaliser:
-    """Normalise a field and apply encodings, one after the other.
+    """Return a normaliser for a field that also applies encodings in order.
 
     Parameters
     ----------
@@ -203,12 +203,12 @@ def encoded_normaliser(field: str, encodings: tuple[str, ...]) -> Normaliser:
     Returns
     -------
     callable
-        Canonical value, never None, to text, or None if nothing is left. Of `imageUrls` the first counts.
+        Canonical value (not None) to text, or None if nothing is left. For `imageUrls` the first URL counts.
 
     Raises
     ------
     KeyError
-        If no such field can link records, or it has no such encoding.
+        If the field cannot link records or lacks an encoding.
     """
     normalise = normaliser(field)
     if field == "imageUrls":

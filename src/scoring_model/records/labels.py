@@ -20,13 +20,13 @@ _WHOLE_NUMBER: Final = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
 
 
 def label_cell(value: object) -> object | None:
-    """Read the cell of a label: a number by its digits, a boolean as `true` or `false`."""
+    """Read a label cell: a number as its digits, a boolean as `true` or `false`."""
     read = cells.text(value)
     return str(read).lower() if isinstance(read, bool) else read
 
 
 def label_rule(schema: LabelSchema) -> Callable[[object], int | None]:
-    """Make the rule of labels.
+    """Return the rule of labels.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _spelling(text: str) -> str:
 def label_times(
     labels: NDArray[np.int8], events: IntArray, known: IntArray, reported: IntArray, delay: int | None
 ) -> IntArray:
-    """Find when labels count: from the later of the moment they were known and the moment they were reported to us.
+    """Return the times from which labels count: the later of known and reported.
 
     Parameters
     ----------

@@ -32,17 +32,17 @@ def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bo
     Parameters
     ----------
     columns : collection of str
-        Names that the source has.
+        Names in the source.
     schema : RecordSchema
-        Names that are asked for.
+        Defines the required names.
     labelled : bool
-        Whether labels, and the times at which they were known, are asked for too.
+        Whether labels and the times at which they were known are required.
 
     Raises
     ------
     MissingColumns
-        If a column that is needed or mapped is absent; if there is neither an identity nor a signal; or if a
-        column that is not read differs from one that is looked for by case or outer blanks alone.
+        If a required or mapped column is absent; if there is neither an identity nor a signal; or if an unused
+        column differs from an expected one only by case or outer blanks.
     """
     problems = [_missing(field, columns, schema) for field in _needed(schema, labelled=labelled)]
     held = [field for field in schema.fields if schema.column_of(field) in columns]
@@ -56,7 +56,7 @@ def check_layout(columns: Collection[str], schema: RecordSchema, *, labelled: bo
 
 
 def unused_columns(columns: Iterable[str], schema: RecordSchema) -> tuple[str, ...]:
-    """List the columns that hold no field, in the order of the source."""
+    """List the columns without a field, in the order of the source."""
     used = _wanted(schema)
     return tuple(column for column in columns if column not in used)
 

@@ -12,16 +12,16 @@ _MOST: Final = 200
 
 
 def near_misses(name: str, known: Iterable[str], *, count: int = 1) -> list[str]:
-    """Find the known names that are most like a misspelt one.
+    """Find the known names most similar to a misspelt one.
 
     Parameters
     ----------
     name : str
-        What was written. Nothing is like a name of more than 100 characters.
+        The misspelt name. Names of more than 100 characters match nothing.
     known : iterable of str
-        The first 200 of at most 100 characters are compared.
+        The first 200 names of at most 100 characters are compared.
     count : int
-        How many to return at most.
+        Maximum number of results.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Canonicalisation: one spelling for values that differ in case, accents, punctuation or abbreviations.
 
-Links compare hashes of normalised values, so a change here separates every person from their own history: any
-change to what a function returns must raise `NORMALISATION_VERSION`, and no history mixes versions. Link keys may
-encode the result further; see `key_encodings`.
+Links compare hashes of normalised values, so a changed result separates every person from their own history: raise
+`NORMALISATION_VERSION` whenever a result changes; no history mixes versions. Link keys may encode the result further;
+see `key_encodings`.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ from scoring_model.contract.rules import HTTPS
 NORMALISATION_VERSION: Final = 1
 Normaliser: TypeAlias = Callable[[Any], str | None]
 
-# Letters that Unicode does not decompose, and what they are written with where they are lacking.
+# Letters that Unicode does not decompose, with their usual transliterations.
 _PLAIN_LETTERS: Final = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ı": "i"}
 )
@@ -61,7 +61,7 @@ def normalise_name(name: str) -> str | None:
 
     Letters of all scripts are kept, and so are the marks that are letters to their script (the vowels of Thai
     and of the scripts of India, the voicing of kana). The points of Hebrew and Arabic, which are rarely
-    written, go the way of accents.
+    written, are removed like accents.
 
     Parameters
     ----------
@@ -141,8 +141,7 @@ def normalise_postal(code: str) -> str | None:
 def normalise_url(url: str) -> str | None:
     """Reduce a URL to its host, without case, and its path.
 
-    What changes from one link to the same image to the next (signatures in the query) is left out, and so are
-    user, port and fragment.
+    Drops the query, which may hold signatures that change from link to link, and user, port and fragment.
 
     Parameters
     ----------
@@ -152,7 +151,7 @@ def normalise_url(url: str) -> str | None:
     Returns
     -------
     str or None
-        None if the text is no https URL.
+        None if the text is not an https URL.
 
     Examples
     --------
@@ -164,7 +163,7 @@ def normalise_url(url: str) -> str | None:
 
 
 def normalise_signal(value: str | float) -> str | None:
-    """Spell a signal, a date or a code: text as it is, a number by its shortest digits.
+    """Write a signal, a date or a code as text: text unchanged, a number with its shortest digits.
 
     Parameters
     ----------
@@ -195,12 +194,12 @@ def normaliser(field: str) -> Normaliser:
     Returns
     -------
     callable
-        Canonical value to text, or None if nothing is left. Of `imageUrls` it takes one URL, not the list.
+        Canonical value to text, or None if nothing is left. For `imageUrls` it takes one URL, not the list.
 
     Raises
     ------
     KeyError
-        If no such field can link records.
+        If the field cannot link records.
     """
     return normalise_signal if field.startswith(SIGNAL_PREFIX) else NORMALISERS[field]
 
@@ -232,7 +231,7 @@ def fold(text: str) -> str:
         Composed text (NFC).
     """
     if text.isascii():
-        return text.lower()  # nothing of the rest applies to ASCII, and most of what comes is
+        return text.lower()  # fast path: the rest does not apply to ASCII
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     kept = "".join(character for character in decomposed if not _is_accent(character))
     return unicodedata.normalize("NFC", kept.translate(_PLAIN_LETTERS))

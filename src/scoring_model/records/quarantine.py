@@ -20,11 +20,11 @@ FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 """First characters of text that a spreadsheet runs as a formula, or strips to find one."""
 
 GUARD: Final = "'"
-"""In front of a cell it makes a spreadsheet read the rest as text."""
+"""Prefix that makes a spreadsheet read the rest of a cell as text."""
 
 
 def guarded(text: str) -> str:
-    """Put `GUARD` before text that a spreadsheet would run.
+    """Prefix text that a spreadsheet would execute with `GUARD`.
 
     Examples
     --------
@@ -56,14 +56,14 @@ class TooManyBadRows(ValueError):
 
 
 def write_quarantine(reading: Reading, path: Path) -> None:
-    """Write the violations of a reading as CSV, whole or not at all.
+    """Write the violations of a reading as CSV, atomically.
 
     Parameters
     ----------
     path : Path
         UTF-8, RFC 4180 with LF, columns `row,field,rule,detail,recordId,file`. No other value of a record is in it.
         Rows count from 0 within their file, which is named where there are several.
-        Text that a spreadsheet would run is guarded: names of fields are the sender's.
+        Text that a spreadsheet would execute is guarded, since senders choose the names of fields.
     """
     starts = [start for _, start in reading.files]
     with (
@@ -79,15 +79,15 @@ def write_quarantine(reading: Reading, path: Path) -> None:
 
 
 def write_refused(source: object, reading: Reading, form: FileFormat, path: Path) -> None:
-    """Copy the refused rows as their files have them, so that they can be repaired.
+    """Copy the refused rows unchanged, so that they can be repaired.
 
     Parameters
     ----------
     source : path or list of paths
-        What the reading is of.
+        Source of the reading.
     path : Path
-        CSV, mode 0600: `row`, the columns of the source, and `unreadable`, the text of a row that could not be taken
-        apart. It holds personal data, and nothing is guarded.
+        CSV, mode 0600: `row`, the columns of the source, and `unreadable`, the text of a row that could not be
+        parsed. It holds personal data, and nothing is guarded.
     """
     refused = {found.row for found in reading.violations}
     rows: list[dict[str, object]] = []
@@ -124,14 +124,14 @@ def accept(reading: Reading, *, max_share: float) -> None:
     Parameters
     ----------
     reading : Reading
-        What `read_records` gave.
+        Result of `read_records`.
     max_share : float
         Largest accepted share of refused rows, in [0, 1].
 
     Raises
     ------
     TooManyBadRows
-        If more were refused.
+        If more rows were refused.
     ValueError
         If `max_share` is outside of [0, 1].
     """

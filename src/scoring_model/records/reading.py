@@ -1,4 +1,4 @@
-"""Reads a source: records that obey the contract as a table, the others as violations of their rows."""
+"""Reads a source into a table of valid records and the violations of the other rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,13 +40,13 @@ class Reading:
     table : RecordTable
         The records without a violation, in the order of the source.
     violations : tuple of RowViolation
-        All violations of the other rows, by row and field. Rows of several files are counted through.
+        All violations of the other rows, by row and field. Rows are numbered continuously across files.
     rows : int
         Number of rows of the source.
     unused_columns : tuple of str
-        Columns that hold no field, in the order of the source.
+        Columns without a field, in the order of the source.
     guesses : tuple of str
-        What was found out since the schema does not say it, such as the format of dates.
+        Properties inferred because the schema does not define them, such as the format of dates.
     files : tuple of (str, int)
         Names of the files, where there are several, each with its first row.
     refused_ids : mapping of int to str
@@ -74,18 +74,18 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
     schema : RecordSchema
         Names columns, signals and labels.
     labelled : bool
-        Whether labels must be there. Labels that are there are read in either case.
+        Whether labels are required. Present labels are read in either case.
 
     Returns
     -------
     Reading
-        Rows keep their order, also where it is not that of time. Of rows that share a `recordId` the first is
-        kept. Without a column `recordId` a record is called by its row.
+        Rows keep their order, even if it is not chronological. The first row with a `recordId` is kept. Without a
+        column `recordId` the row number is the id.
 
     Raises
     ------
     UnreadableSource
-        If the source is no table of a known kind, or a CSV file without a header row.
+        If the source is not a table of a known kind, or is a CSV file without a header row.
     MissingColumns
         If columns are missing or misspelt. A source without any column is an empty table.
     OSError
@@ -100,22 +100,22 @@ def read_records(source: object, schema: RecordSchema, *, labelled: bool) -> Rea
 
 
 def read_record(row: Mapping[str, object], schema: RecordSchema) -> Record:
-    """Read one row of a source that calls and spells its values as files do.
+    """Read one row with the column names and value formats of a file.
 
     Parameters
     ----------
     row : mapping of str to object
-        Cells by column; columns of the schema that are not there are missing values.
+        Cells by column; absent columns of the schema are missing values.
 
     Raises
     ------
     InvalidRecord
         With every rule that the row breaks.
     MissingColumns
-        If it has neither an event time nor a column that holds a field.
+        If it has neither an event time nor a column of a field.
     """
     columns, own_id = ObjectColumns(), schema.column_of("recordId")
-    # A file that has ids has one in every row; a record alone needs none.
+    # A file with ids has one in every row; a single record needs none.
     columns.add(0, {**dict.fromkeys(schema.columns.values()), own_id: "0", **row})
     sheet = Sheet(1, named_columns(columns.cells()), tuple(columns.violations))
     reading = _reading([_read_sheet(sheet, schema, labelled=False)], schema, ())
@@ -139,7 +139,7 @@ class _Part:
 
 
 def _read_file(path: Path, schema: RecordSchema, *, labelled: bool) -> _Part:
-    """Read a file; what is wrong with it as a whole is reported with its name."""
+    """Read a file; errors of the whole file include its name."""
     try:
         return _read_sheet(file_sheet(path, schema.format), schema, labelled=labelled)
     except UnreadableSource as error:
@@ -184,7 +184,7 @@ def _reading(parts: Sequence[_Part], schema: RecordSchema, paths: Sequence[Path]
 
 
 def _joined(one: _Part, other: _Part) -> _Part:
-    """Put the rows of another file behind those of one."""
+    """Append the rows of another file."""
     parsed = {
         field: one.parsed.get(field, Parsed.absent(one.rows)).append(
             other.parsed.get(field, Parsed.absent(other.rows))
@@ -221,7 +221,7 @@ def _with_new_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
 
 
 def _with_signal_names(sheet: Sheet, schema: RecordSchema) -> Sheet:
-    """Read a column that is named like a signal, without prefix, unless it or the signal is mapped or there."""
+    """Read a column named like a signal without prefix, unless the column or signal is mapped or present."""
     columns = dict(sheet.columns)
     taken = {schema.column_of(field) for field in (*EVENT_FIELDS, *schema.fields)}
     for name in schema.signals:
@@ -236,7 +236,7 @@ def _present(sheet: Sheet, schema: RecordSchema) -> list[str]:
 
 
 def _column(sheet: Sheet, field: str, schema: RecordSchema) -> tuple[Parsed, tuple[str, ...]]:
-    """Parse a column, and name the formats of its dates if they were guessed."""
+    """Parse a column; also return the formats of its dates if they were guessed."""
     given = sheet.columns[schema.column_of(field)]
     raw = encode(given, sheet.rows)
     guessed = () if schema.format.dates or field not in DATED else guess_dates(_dates_unlike_iso(raw))
@@ -249,7 +249,7 @@ def _column(sheet: Sheet, field: str, schema: RecordSchema) -> tuple[Parsed, tup
 
 
 def _dates_unlike_iso(raw: Column) -> Iterator[str]:
-    """Texts that may be dates, but for those of the year first and hyphens, which need no format."""
+    """Yield texts that may be dates, except ISO dates, which need no format."""
     if not is_typed(raw):
         for value in raw.values:
             text = cells.text(value)

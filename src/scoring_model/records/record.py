@@ -1,4 +1,4 @@
-"""One record, shaped like an HTTP body, against the contract: all violations at once."""
+"""Checks one record, shaped like an HTTP body, against the contract; reports all violations together."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -45,11 +45,11 @@ class Record:
     Parameters
     ----------
     values : mapping of str to object
-        Canonical values by field name; what is missing is absent.
+        Canonical values by field name, without missing ones.
     event_time : int
         Microseconds since 1970-01-01 UTC.
     record_id : str or None
-        The client's name of the record.
+        The client's id of the record.
     """
 
     values: Mapping[str, object]
@@ -75,17 +75,17 @@ class RowViolation(NamedTuple):
 
 
 def violation(field: str, rule: Rule, detail: str) -> Violation:
-    """Report a rule that a field breaks; without a name, the whole record."""
+    """Make the violation of a rule by a field, or by the whole record if the name is empty."""
     return Violation(field_pointer(field) if field else "", rule, detail)
 
 
 def broken(field: str, error: RuleError) -> Violation:
-    """Report the rule that a value breaks."""
+    """Make the violation of the rule that a value breaks."""
     return violation(field, Rule(error.type), error.message())
 
 
 def in_order(violations: Iterable[RowViolation]) -> tuple[RowViolation, ...]:
-    """Sort by row, then by field: event, identity, then signals and the rest as they came."""
+    """Sort by row, then by field: event, identity, then signals and the rest in their given order."""
     return tuple(sorted(violations, key=lambda found: (found.row, _place(found.violation))))
 
 
@@ -99,14 +99,14 @@ def flatten(body: Mapping[str, object]) -> tuple[dict[str, object], list[Violati
     Parameters
     ----------
     body : mapping
-        `address` and `signals` are objects, null, or left out for fields of dotted names.
+        `address` and `signals` are objects, null, or absent if their fields have dotted names.
 
     Returns
     -------
     flat : dict of str to object
         Values by field name.
     violations : list of Violation
-        Of parts that are no objects, and of fields that come both nested and dotted.
+        Violations of parts that are not objects, and of fields that are both nested and dotted.
     """
     flat: dict[str, object] = {}
     violations: list[Violation] = []
@@ -131,7 +131,7 @@ def _repeated(field: str) -> Violation:
 def instant(value: object, zone: tzinfo = UTC) -> int | None:
     """Check a time: RFC 3339 text, a datetime or a date, to microseconds since 1970-01-01 UTC.
 
-    Times without a zone are of the one that is given.
+    Times without a zone are in `zone`.
     """
     if value is None:
         return None
@@ -179,20 +179,19 @@ def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int |
         Field values by name, `address` and `signals` nested or by dotted names. null equals missing. Signals
         that the schema does not name are checked for their shape and left out.
     schema : RecordSchema
-        Names the signals, and the zone of an event time without one. What else it says is of files and plays no
-        part.
+        Defines the signals, and the zone of an event time without one. Its settings of files are ignored.
     now : int, optional
         Event time, in microseconds since 1970-01-01 UTC, of a body without `eventTime`.
 
     Returns
     -------
     Record
-        What the same values in a file give.
+        The same record as from a file with these values.
 
     Raises
     ------
     InvalidRecord
-        If any rule is broken. A label is no part of a record: its fields are unknown here.
+        If any rule is broken. Label fields are not part of a record and count as unknown.
     """
     flat, violations = flatten(body)
     known = field_rules(schema)
@@ -215,7 +214,7 @@ def parse_record(body: Mapping[str, object], schema: RecordSchema, *, now: int |
 
 
 def is_empty(fields: Collection[str]) -> bool:
-    """Whether fields that were given make no record: references alone do not."""
+    """Return True if the given fields do not make a record, such as references alone."""
     return all(field in REFERENCE_FIELDS for field in fields)
 
 
@@ -239,7 +238,7 @@ def _checked(
 
 
 def _unknown(flat: Mapping[str, object], known: Mapping[str, ValueRule]) -> list[Violation]:
-    """Check the shape of signals that no schema names, and report all other unknown fields."""
+    """Check the form of signals outside of the schema, and report all other unknown fields."""
     unknown = [field for field in flat if field not in known and field not in _EVENT_RULES]
     signals = {field: any_signal for field in unknown if field.startswith(SIGNAL_PREFIX)}
     violations = list(_checked(flat, signals)[1].values())

@@ -12,7 +12,7 @@ from scoring_model.contract.violation import OUT_OF_RANGE, Invalid, Violation, p
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.times import Duration
 
-MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more is a mistake of units
+MAX_LABEL_DELAY: Final = 36_525 * 86_400_000_000  # a century in microseconds: more indicates a wrong unit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,10 +22,10 @@ class LabelSchema:
     Parameters
     ----------
     fraud, genuine : tuple of str
-        Values of the label column, compared without regard to case. A number is compared by its shortest
-        text, so that `1`, `1.0` and `"1"` are the same.
+        Values of the label column; case is ignored. A number is compared by its shortest text, so `1`, `1.0` and
+        `"1"` are equal.
     ignored : tuple of str
-        Values that say neither: the record has no label.
+        Values that count as no label.
     delay : int, optional
         Microseconds from the event to the moment its label was known, for rows without `labelKnownAt`.
 
@@ -66,13 +66,13 @@ class RecordSchema:
     Parameters
     ----------
     columns : mapping of str to str
-        Field name to the name of its column, for columns that are named otherwise. `FORMER_FIELDS` are aliases.
+        Field name to column name, where they differ. `FORMER_FIELDS` are aliases.
     signals : mapping of str to SignalType
-        The signals that are read, by name without prefix. Others are accepted and left out.
+        The signals to read, by name without prefix. Others are accepted and ignored.
     labels : LabelSchema
-        How labels are spelled and when they are known.
+        Values of labels and the delay until they are known.
     format : FileFormat
-        How files spell what they hold.
+        How values are written in files.
 
     Raises
     ------
@@ -117,9 +117,9 @@ class RecordSchema:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Field names that a record may hold a value of: identity first, then the configured signals."""
+        """List the field names of a record: identity first, then the configured signals."""
         return (*IDENTITY_FIELDS, *map(signal_field, self.signals))
 
     def column_of(self, name: str) -> str:
-        """Name the column that holds a field."""
+        """Return the name of the column of a field."""
         return self.columns.get(name, name)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class UnreadableSource(ValueError):
-    """A source is not of a kind or form that can be read."""
+    """The kind or form of a source is not supported."""
 
 
 @dataclass(frozen=True)
 class Objects:
-    """Cells of any Python types, where a column has them.
+    """The present cells of a column, of any Python types.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class Sheet:
     columns : mapping of str to pyarrow.ChunkedArray or Objects
         Cells by column name; nested `address` and `signals` are already dotted.
     violations : tuple of RowViolation
-        Of rows that could not be read, or not wholly.
+        Violations of rows that could not be read completely.
     unreadable : mapping of int to str
-        Text of the rows that could not be taken apart.
+        Text of the rows that could not be parsed.
     guesses : tuple of str
-        What was not given and was found out, such as the encoding of the file.
+        Inferred properties, such as the encoding of the file.
     """
 
     rows: int
@@ -62,7 +62,7 @@ class Sheet:
 
     @classmethod
     def of_table(cls, table: "pa.Table") -> "Sheet":
-        """Open an Arrow table; structs called `address` and `signals` are taken apart."""
+        """Open an Arrow table; structs named `address` and `signals` are flattened."""
         columns: list[tuple[str, Cells]] = []
         for name, column in zip(table.column_names, table.columns, strict=True):
             columns += column_parts(name, column)
@@ -70,8 +70,8 @@ class Sheet:
 
 
 def column_parts(name: str, column: Any) -> list[tuple[str, Cells]]:
-    """Give a column its name, and the members of a nested one theirs."""
-    import pyarrow as pa  # only sources of tables bring it, not all that reads rows
+    """Name a column, or the members of a nested one."""
+    import pyarrow as pa  # imported here, since readers of single rows do not need it
 
     if name not in NESTED or not pa.types.is_struct(column.type):
         return [(name, column)]
@@ -80,7 +80,7 @@ def column_parts(name: str, column: Any) -> list[tuple[str, Cells]]:
 
 
 def malformed(row: int, detail: str) -> RowViolation:
-    """Report a row that could not be taken apart."""
+    """Make the violation of a row that could not be parsed."""
     return RowViolation(row, violation("", Rule.MALFORMED_ROW, detail))
 
 
@@ -103,13 +103,13 @@ def named_columns(columns: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
 
 @dataclass(frozen=True)
 class ObjectColumns:
-    """Columns that grow by one body at a time, each as long as it has cells."""
+    """Columns that grow by one body at a time; each holds only its present cells."""
 
     columns: dict[str, tuple[list[int], list[object]]] = field(default_factory=dict)
     violations: list[RowViolation] = field(default_factory=list)
 
     def add(self, row: int, body: Mapping[str, object]) -> None:
-        """Add the values of a body, nested or dotted, at a row below all before."""
+        """Add the values of a body, nested or dotted, at a row after all earlier ones."""
         flat, violations = flatten(body)
         for name, value in flat.items():
             rows, values = self.columns.setdefault(name, ([], []))
@@ -118,7 +118,7 @@ class ObjectColumns:
         self.violations.extend(RowViolation(row, found) for found in violations)
 
     def cells(self) -> list[tuple[str, Cells]]:
-        """Give the columns in order of first appearance."""
+        """Return the columns in order of first appearance."""
         return [(name, Objects(rows, values)) for name, (rows, values) in self.columns.items()]
 
 
@@ -136,8 +136,8 @@ def check_csv_header(header: Sequence[str]) -> None:
     Raises
     ------
     UnreadableSource
-        If there is no row or no name in it, or if it is one column whose name holds another separator. The text
-        repeats no name, which may be the value of a record.
+        If there is no row or no name in it, or if it is one column whose name holds another separator. The message
+        repeats no name, since it may be the value of a record.
     """
     if not any(name.strip() for name in header):
         raise UnreadableSource(

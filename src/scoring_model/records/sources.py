@@ -1,4 +1,4 @@
-"""Sources of records that are files: one path, several, or a pattern of names."""
+"""File sources of records: one path, several, or a pattern."""
 
 import glob
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from scoring_model.records.sheet import UnreadableSource
 
 
 def file_paths(source: object) -> tuple[Path, ...] | None:
-    """List the files of a source: those given, each pattern by the files that match it, in the order of their names.
+    """List the files of a source; patterns expand to the matching files, sorted by name.
 
     Returns
     -------
@@ -19,7 +19,7 @@ def file_paths(source: object) -> tuple[Path, ...] | None:
     Raises
     ------
     UnreadableSource
-        If no file matches a pattern, or one comes twice.
+        If no file matches a pattern, or a file is repeated.
     """
     if isinstance(source, str | PathLike):
         source = (source,)
@@ -27,9 +27,9 @@ def file_paths(source: object) -> tuple[Path, ...] | None:
         return None
     paths = tuple(path for part in source for path in _matching(part))
     if len(set(paths)) < len(paths):
-        raise UnreadableSource("a file comes twice")
+        raise UnreadableSource("a file is given twice")
     if not paths:
-        raise UnreadableSource("no file is named")
+        raise UnreadableSource("no file is given")
     return paths
 
 

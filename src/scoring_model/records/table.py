@@ -1,4 +1,4 @@
-"""Columns and tables: each field as its distinct values and where they stand."""
+"""Columns and tables: dictionary-encoded fields (distinct values and codes)."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ class Column:
 
     @classmethod
     def compact(cls, values: Sequence[Any], codes: Codes) -> "Column":
-        """Make a column of values that need not be in use, nor in order.
+        """Make a column from values that may be unused or unordered.
 
         Parameters
         ----------
@@ -52,13 +52,13 @@ class Column:
         Returns
         -------
         Column
-            The same cells. Equal cells give equal columns, wherever they were taken from.
+            The same cells. Equal cells give equal columns, whatever their source.
         """
         rows = np.flatnonzero(codes >= 0)[::-1]
         first = np.full(len(values), NEVER, dtype=np.int64)
-        first[codes[rows]] = rows  # of repeated indices the last assignment stays: the first row
+        first[codes[rows]] = rows  # for repeated indices the last assignment, the first row, wins
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first != NEVER)]
-        new = np.full(len(values) + 1, -1, dtype=np.int32)  # the last place is that of the code -1
+        new = np.full(len(values) + 1, -1, dtype=np.int32)  # code -1 indexes the last element
         new[order] = np.arange(len(order), dtype=np.int32)
         return cls(tuple([values[old] for old in order.tolist()]), new[np.maximum(codes, -1)])
 
@@ -73,15 +73,15 @@ class Column:
         return len(self.codes)
 
     def gather(self, absent: int) -> IntArray:
-        """Spread whole numbers over the rows, `absent` where there is none."""
+        """Return the whole number of each row; `absent` where missing."""
         return np.array([*self.values, absent], dtype=np.int64)[self.codes]
 
     def take(self, rows: IntArray) -> "Column":
-        """Take rows, in their order; values that no row holds any more are dropped."""
+        """Take rows in the given order; unused values are dropped."""
         return Column.compact(self.values, self.codes[rows])
 
     def append(self, other: "Column") -> "Column":
-        """Put the rows of another column behind these."""
+        """Append the rows of another column."""
         index = {value: code for code, value in enumerate(self.values)}
         moved = np.full(len(other.values) + 1, -1, dtype=np.int32)
         for code, value in enumerate(other.values):
@@ -150,11 +150,11 @@ class RecordTable:
         return self.event_times, self.labels, self.label_times, self.source_rows
 
     def column(self, field: str) -> Column:
-        """Give the column of a field, all missing where the source lacks it."""
+        """Return the column of a field, all missing if the source lacks it."""
         return self.columns[field] if field in self.columns else Column.missing(len(self))
 
     def take(self, rows: IntArray) -> "RecordTable":
-        """Take rows, in their order.
+        """Take rows in the given order.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class RecordTable:
         )
 
     def append(self, other: "RecordTable") -> "RecordTable":
-        """Put the records of another table behind these (a history before its continuation, for instance)."""
+        """Append the records of another table, such as the continuation of a history."""
         fields = dict.fromkeys((*self.columns, *other.columns))
         return RecordTable(
             record_ids=self.record_ids + other.record_ids,

@@ -1,4 +1,4 @@
-"""Text files as sheets: CSV of any separator and encoding, and JSON Lines, both perhaps compressed."""
+"""Text files as sheets: CSV with any separator and encoding, and JSON Lines, optionally compressed."""
 
 import codecs
 import csv
@@ -27,16 +27,16 @@ from scoring_model.records.sheet import (
 )
 
 COMPRESSIONS: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zip": None}
-"""Endings of compressed files, with their name in Arrow."""
+"""Extensions of compressed files, with the codec name in Arrow."""
 
 SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-"""Characters that are tried between cells, the first one where several fit as well."""
+"""Candidate separators; the first wins a tie."""
 
 _UTF_8: Final = "utf-8"
 _CHUNK: Final = 1 << 20
-_SAMPLE: Final = 1 << 16  # characters from which the separator is found
+_SAMPLE: Final = 1 << 16  # characters used to detect the separator
 _SAMPLE_ROWS: Final = 20
-_EVIDENCE: Final = 1000  # characters that settle the encoding
+_EVIDENCE: Final = 1000  # characters that decide the encoding
 _BROKEN: Final = re.compile("[\udc80-\udcff]")
 _LONGER: Final = re.compile("[^\x00-\x7f\udc80-\udcff]")
 _NOT_CP1252: Final = re.compile("[\udc81\udc8d\udc8f\udc90\udc9d]")
@@ -99,7 +99,7 @@ def _has_header(table: pa.Table, header: list[str]) -> bool:
 
 
 def _start(path: Path, form: FileFormat, encoding: str) -> _Start:
-    """Read the header, and whether a row follows: Arrow refuses a file of a header alone."""
+    """Read the header and check whether a row follows, since Arrow refuses a file with only a header."""
     with _text(path, encoding) as text:
         separator = form.separator or guess_separator(text.read(_SAMPLE))
     with _text(path, encoding) as text:
@@ -117,8 +117,8 @@ def _text(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
 def guess_encoding(path: Path) -> str:
     """Find the encoding of a text file.
 
-    A file that begins with a byte order mark, or whose first characters are ASCII in two bytes, is UTF-16. One with
-    more bytes that are not UTF-8 than characters that are is cp1252, where every such byte is a character of that.
+    A file that begins with a byte order mark, or with ASCII in two-byte characters, is UTF-16. A file with more
+    invalid bytes than multi-byte UTF-8 characters is cp1252, provided that all these bytes are defined in cp1252.
     """
     with opened(path) as stream:
         start = stream.read(4)
@@ -142,7 +142,7 @@ def guess_encoding(path: Path) -> str:
 
 
 def guess_separator(sample: str) -> str:
-    """Find the separator: the one by which most of the first rows have as many cells as the header, above one."""
+    """Find the separator by which most of the first rows have as many cells (at least two) as the header."""
 
     def fit(separator: str) -> tuple[int, int]:
         cells = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
@@ -159,7 +159,7 @@ def _options(start: _Start, nulls: Sequence[str], ragged: list[Any]) -> dict[str
         return "skip"
 
     return {
-        # Several threads would not number the ragged rows.
+        # With several threads, ragged rows would have no numbers.
         "read_options": pa.csv.ReadOptions(use_threads=False, encoding=start.encoding),
         "parse_options": pa.csv.ParseOptions(
             delimiter=start.separator, newlines_in_values=True, invalid_row_handler=skip
@@ -191,7 +191,7 @@ def _with_gaps(table: pa.Table, ragged: list[Any], guesses: tuple[str, ...]) -> 
 
 
 def json_sheet(path: Path) -> Sheet:
-    """Read a file of one JSON object a line."""
+    """Read a file with one JSON object per line."""
     columns = ObjectColumns()
     unreadable: dict[int, str] = {}
     row = -1
@@ -219,7 +219,7 @@ def _json_object(text: bytes) -> dict[str, object]:
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Make an object of its members, whose names must differ (RFC 7493, section 2.3)."""
+    """Make an object of members with distinct names (RFC 7493, section 2.3)."""
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a name is repeated")

@@ -1,7 +1,7 @@
 """Instants as integer microseconds since 1970-01-01 UTC, and durations as text.
 
-Microseconds are the unit of every comparison of times: what is finer is rounded down, so that an instant
-never moves past one that it did not reach. A time without a zone is UTC, unless another zone is given.
+All times are compared in microseconds. Finer fractions are rounded down, so that no instant moves into the future. A
+time without a zone is UTC, unless another zone is given.
 """
 
 import re
@@ -45,7 +45,7 @@ def microseconds(value: object, zone: tzinfo = UTC) -> int:
         Text is RFC 3339, or the part of ISO 8601 that leaves out the zone, the seconds or the time of
         day (midnight). A fraction has up to nine digits. Leap seconds are refused, as `datetime` does.
     zone : tzinfo
-        Of values without one. An hour that comes twice when clocks are put back is its first.
+        Zone of values without one. In a repeated hour (clocks put back) the first occurrence is meant.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def microseconds(value: object, zone: tzinfo = UTC) -> int:
     TypeError
         If the value is of another type.
     ValueError
-        If it is no instant of the years 1 to 9999 (UTC).
+        If it is not an instant of the years 1 to 9999 (UTC).
 
     References
     ----------
@@ -150,7 +150,7 @@ def rfc3339(micros: int) -> str:
 
 @lru_cache(maxsize=64)
 def _whole_seconds(seconds: int) -> str:
-    """Date and time of day; most instants that are written one after the other lie in the same seconds."""
+    """Format date and time of day; cached, since consecutive instants often share a second."""
     return (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
@@ -194,12 +194,12 @@ def format_duration(micros: int) -> str:
     Returns
     -------
     str
-        What `parse_duration` reads.
+        Text that `parse_duration` reads back.
 
     Raises
     ------
     ValueError
-        If the duration is negative, no whole number of seconds, or too long to be read back.
+        If the duration is negative, not a whole number of seconds, or too long to be read back.
 
     Examples
     --------
@@ -221,14 +221,14 @@ INSTANT_PATTERN: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$"
 
 
 class _ReadFrom:
-    """Converts text to microseconds in a schema validator. Without one it is inert."""
+    """Converts text to microseconds in a schema validator; does nothing without one."""
 
     def __init__(self, read: Callable[[Any], int], pattern: str) -> None:
         self._read = read
         self._pattern = pattern
 
     def __get_pydantic_core_schema__(self, source: object, handler: "GetCoreSchemaHandler") -> "CoreSchema":
-        # Only packages that read configurations need the validator.
+        # Imported here: only readers of configurations need the validator.
         from pydantic_core import core_schema
 
         return core_schema.no_info_before_validator_function(self._checked, handler(source))

@@ -1,4 +1,4 @@
-"""The scorer: a bundle in, decisions out. The only package that runs a graph."""
+"""The scorer: decides with a bundle. The only package that runs a graph."""
 
 from scoring_model.decision.rules import Decisions
 from scoring_model.scorer.decider import Decision, Reason

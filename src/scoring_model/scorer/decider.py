@@ -1,4 +1,4 @@
-"""The core of the scorer: feature rows in, decisions out."""
+"""The core of the scorer: decides about feature rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a score is high: a code of the public catalogue and its sentence."""
+    """A reason for a high score: a code of the public catalogue and its sentence."""
 
     code: str
     description: str
@@ -39,7 +39,7 @@ class Decision:
     reasons : tuple of Reason
         At most five, strongest first; none for PASSED.
     model_version, policy_version : str
-        Of the bundle that decided.
+        Versions of the bundle that decided.
     """
 
     score: int
@@ -52,19 +52,19 @@ class Decision:
 
 
 class Decider:
-    """Decides about feature rows with one bundle, of any protocol, as that bundle does.
+    """Decides about feature rows with one bundle of any protocol, under the rules of that protocol.
 
     It does not compute features, so that every past verdict can be replayed. Immutable and thread-safe.
 
     Parameters
     ----------
     threads : int
-        Python threads that share the rows of a table; they change no bit.
+        Python threads that share the rows of a table; results do not depend on them.
 
     Raises
     ------
     GoldenMismatch
-        When this machine, or this version of the package, does not decide as the golden rows of the bundle.
+        If this machine or package version does not reproduce the golden rows of the bundle.
     """
 
     def __init__(self, manifest: Manifest, contents: DecisionPart, *, threads: int = 1) -> None:
@@ -79,29 +79,29 @@ class Decider:
     def load(
         cls, path: str | Path, *, public_key: "Ed25519PublicKey | None" = None, threads: int = 1
     ) -> Self:
-        """Read a bundle, check its seal and its golden rows, and make it ready.
+        """Read a bundle and check its seal and golden rows.
 
         Parameters
         ----------
         public_key : Ed25519PublicKey, optional
-            Whose signature the bundle must carry.
+            Key that must verify the signature of the bundle.
 
         Raises
         ------
         BundleError
-            A class for each reason to refuse a bundle.
+            One subclass for each reason to refuse a bundle.
         """
         return cls.of(read_bundle(Path(path), public_key=public_key), threads=threads)
 
     @classmethod
     def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
-        """Make a decider of files that have been read and checked.
+        """Make a decider from files that were read and checked.
 
         Raises
         ------
         BundleError
-            When the files do not hold what they should, do not decide as they did, or have other versions than
-            the manifest names.
+            If the contents of the files are invalid, do not reproduce the golden rows, or have other versions than
+            in the manifest.
         """
         contents = DecisionPart.of(sealed)
         decider = cls(sealed.manifest, contents, threads=threads)
@@ -114,12 +114,12 @@ class Decider:
         Parameters
         ----------
         rows : ndarray of shape (n, d), float64
-            As `FeatureMatrix.rows` gives them.
+            Rows from `FeatureMatrix.rows`.
         """
         return self.rules.decide(self._session.margins(rows))
 
     def decide_row(self, row: FloatArray) -> Decision:
-        """Decide about one feature row, the same bits that `decide` gives it.
+        """Decide about one feature row, with the same bits as `decide`.
 
         Parameters
         ----------
@@ -159,10 +159,10 @@ class Decider:
 
     @property
     def sentences(self) -> Mapping[str, str]:
-        """Every sentence that a reason can have, by code."""
+        """Return the sentences of all possible reasons, by code."""
         return self._reasons.sentences
 
     @property
     def base(self) -> float:
-        """Margin of the mean training record, in log-odds."""
+        """Return the margin of the mean training record, in log-odds."""
         return self._contributions.base

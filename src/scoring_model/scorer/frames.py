@@ -1,4 +1,4 @@
-"""Tables of records through a scorer: whole files and frames, bad rows kept apart from good ones."""
+"""Scores tables of records: whole files and frames, with refused rows kept separate."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -35,12 +35,12 @@ _PROBLEMS = pa.field("problems", pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A table with what was decided about each of its records.
+    """A table with the decision about each record.
 
     Parameters
     ----------
     reasons : sequence of tuple of Reason
-        Of each record; empty where it is PASSED, or where none were asked for.
+        Reasons of each record; empty if it PASSED, or if reasons were not requested.
     """
 
     table: RecordTable
@@ -114,13 +114,13 @@ def score_frame(scorer: "Scorer", data: Any, *, histories: Sequence[Any] = ()) -
 
 
 def read_histories(scorer: "Scorer", sources: Sequence[Any]) -> RecordTable | None:
-    """Read records that are history alone; those that break the contract are no history."""
+    """Read records that are only history; invalid ones are dropped."""
     tables = [read_records(source, scorer.contents.schema, labelled=False).table for source in sources]
     return reduce(RecordTable.append, tables) if tables else None
 
 
 def _aligned(scored: pa.Table, reading: Reading) -> pa.Table:
-    """One row for each row read, null where it was rejected, with its violations."""
+    """Return one row for each row read; refused rows are null, with their violations."""
     place = np.full(reading.rows, -1, dtype=np.int64)
     place[reading.table.source_rows] = np.arange(len(reading.table))
     taken = scored.take(pa.array(place, mask=place < 0))

@@ -1,4 +1,4 @@
-"""The scorer: a bundle in, decisions about records out."""
+"""The scorer: decides about records with a bundle."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ class Weighed:
     Parameters
     ----------
     value : float or None
-        In its unit, as the model sees it; None where it is unknown.
+        Input of the model, in its unit; None if unknown.
     unit : str
         Such as ``records``, ``share`` or ``seconds``; ``code`` for categories.
     inputs : mapping of str to object
         The record's own values that it is made of, by field name; those that are missing are left out.
     contribution : float
-        What it adds to the margin, in log-odds (exact TreeSHAP values, doi:10.1038/s42256-019-0138-9); positive
-        where it makes the record riskier.
+        Contribution to the margin, in log-odds (exact TreeSHAP values, doi:10.1038/s42256-019-0138-9); positive if it
+        makes the record riskier.
     """
 
     name: str
@@ -42,17 +42,17 @@ class Weighed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
-    """A decision with everything that led to it.
+    """A decision with the features and contributions that led to it.
 
     Parameters
     ----------
     base : float
         Margin of the mean training record. It and all contributions sum to the margin, but for rounding.
     features : tuple of Weighed
-        All that the model sees, those that move the margin most first, equal ones by name.
+        All features of the model, largest contributions first, ties by name.
     reasons : tuple of Reason
-        What pushed the margin up, strongest first, for every outcome: a client sees only those of
-        STEPPED_UP and FAILED.
+        Reasons for a higher margin, strongest first, for every outcome; clients see only those of STEPPED_UP and
+        FAILED.
     """
 
     decision: Decision
@@ -64,7 +64,7 @@ class Explanation:
 def weigh(
     features: Sequence[Feature], values: Mapping[str, object], row: FloatArray, contributions: FloatArray
 ) -> Iterator[Weighed]:
-    """Put what is known of each feature of one record together.
+    """Combine values, contributions and descriptions of the features of one record.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Scorer(Decider):
     Parameters
     ----------
     threads : int
-        Python threads that share the rows of a table; they change no bit.
+        Python threads that share the rows of a table; results do not depend on them.
     """
 
     def __init__(self, manifest: Manifest, contents: Contents, *, threads: int = 1) -> None:
@@ -99,18 +99,18 @@ class Scorer(Decider):
         self.contents = contents
         self.matrix = contents.features
         schema = contents.schema
-        # Columns of files that are not named like their field: they show that a mapping is a row of a file.
+        # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
 
     @classmethod
     def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
-        """Make a scorer of files that have been read and checked.
+        """Make a scorer from files that were read and checked.
 
         Raises
         ------
         BundleError
-            As `Decider.of`; also when this package does not compute the features of the bundle, or when the bundle
-            is of an earlier protocol, whose reasons may state what is not so.
+            As `Decider.of`; also if this package does not compute the features of the bundle, or if the bundle has an
+            earlier protocol, whose reasons may be false.
         """
         contents = Contents.of(sealed)
         scorer = cls(sealed.manifest, contents, threads=threads)
@@ -142,7 +142,7 @@ class Scorer(Decider):
         """
         if isinstance(data, Mapping) and history is None and self.own_names.isdisjoint(data):
             return self.score_record(parse_record(data, self.contents.schema))
-        # Frames bring a table library, which one record never needs.
+        # Imported here: frames load a table library, which single records never need.
         from scoring_model.scorer import frames
 
         sources = [] if history is None else history if isinstance(history, list | tuple) else [history]

@@ -11,7 +11,7 @@ from scoring_model.bundle.contents import GRAPH
 from scoring_model.bundle.errors import ContentInvalid
 
 BLOCK_ROWS: Final = 256
-"""About how many rows a thread takes at a time."""
+"""Approximate number of rows per thread and task."""
 
 
 class MarginSession:
@@ -20,22 +20,22 @@ class MarginSession:
     Parameters
     ----------
     model : bytes
-        What `training.export.to_onnx` wrote.
+        Result of `training.export.to_onnx`.
     threads : int
-        Threads over which `margins` spreads rows, 1 or more. They change no bit: one thread computes a whole
-        row, and its sums are exact in any order.
+        Threads over which `margins` spreads rows, 1 or more. Results do not depend on them: one thread computes a
+        whole row, and its sums are exact in any order.
 
     Raises
     ------
     ContentInvalid
-        When the bytes are no such graph.
+        If the bytes are not such a graph.
     """
 
     def __init__(self, model: bytes, *, threads: int = 1) -> None:
         if threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads}")
         options = onnxruntime.SessionOptions()
-        # Threads inside the runtime cost a single row its tail latency and are no faster over many rows.
+        # Threads inside the runtime increase the tail latency of single rows and do not speed up many rows.
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
@@ -94,12 +94,12 @@ class MarginSession:
             return margins
         with ThreadPoolExecutor(self._threads) as pool:
             blocks = [(rows[start : start + step], margins[start : start + step]) for start in starts]
-            # Taking the results raises what a thread raised.
+            # Reading the results raises exceptions of the threads.
             list(pool.map(lambda block: self._fill(*block), blocks))
         return margins
 
     def _fill(self, rows: FloatArray, margins: FloatArray) -> None:
-        """Compute margins in place, so few rows at a time that what is looked up for them stays cached."""
+        """Compute margins in place, in small blocks whose looked-up columns stay in the cache."""
         for start in range(0, len(rows), self._rows_per_call):
             chunk = slice(start, start + self._rows_per_call)
             margins[chunk] = self._session.run(["margin"], {"features": rows[chunk]})[0]

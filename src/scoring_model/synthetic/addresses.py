@@ -1,4 +1,4 @@
-"""Addresses written out in the habit of their country."""
+"""Addresses written in the style of their country."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -146,7 +146,7 @@ japanese | {street}{number}番地 | {unit}号室
 korean | {street} {number} | {unit}호
 테헤란로, 세종대로, 강남대로, 해운대로, 종로, 퇴계로
 """)
-"""Habits in the country's own script, for those that have one; in the order of `LATIN`."""
+"""Habits in the country's own script, if it has one; in the order of `LATIN`."""
 
 
 _NATIVE_SCRIPT = 0.5
@@ -188,7 +188,7 @@ class _Place:
 
 
 def written_addresses(draws: Draws, keys: KeyArray, countries: IntArray) -> Addresses:
-    """Write the address of each key, the same wherever the key returns.
+    """Write the address of each key; equal keys give equal addresses.
 
     Parameters
     ----------

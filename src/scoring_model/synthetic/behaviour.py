@@ -1,4 +1,4 @@
-"""Behaviour of honest people: who verifies when, with which devices, images, mail and places.
+"""Behaviour of honest people: persons, times, devices, images, mail and places of verifications.
 
 Careful frauds behave the same.
 """
@@ -29,7 +29,7 @@ _TABLETS = 0.5  # per unit of the country's weight: more records mean busier bra
 
 
 def behave(draws: Draws, events: EventArray, progress: FloatArray) -> None:
-    """Fill in what an honest person's verification looks like, in place.
+    """Fill in the behaviour of honest people's verifications, in place.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def form_seconds(draws: Draws, keys: KeyArray, *, quick: float | FloatArray) -> 
 
 
 def _devices(draws: Draws, events: EventArray) -> KeyArray:
-    """Take one's own or the family's device, replaced after years or with a move; in branches a tablet."""
+    """Choose the person's or the family's device, replaced after years or with a move; in branches a tablet."""
     identities, keys = events["identity"], events["key"]
     shared = draws.chance("device.family", _FAMILY_DEVICE, identities)
     owners = np.where(shared, events["family"], identities)
@@ -109,7 +109,7 @@ def _images(draws: Draws, events: EventArray) -> KeyArray:
 
 
 def _networks(draws: Draws, events: EventArray) -> IntArray:
-    """Find the country that each connection seems to come from."""
+    """Draw the apparent country of each connection."""
     keys, country = events["key"], events["country"]
     anywhere = draws.choice("ip.anywhere", WEIGHTS, keys)
     elsewhere = draws.chance("ip.travels", np.where(events["vpn"], 0.5, _TRAVELS), keys)
@@ -124,7 +124,7 @@ _YEARS_BETWEEN_MOVES = (0.8, 2.5, 6.0, 15.0)
 
 @dataclass(kw_only=True, slots=True)
 class Population:
-    """Everybody so far: how many, and how many there were when each slice began.
+    """The population so far: its size, and its size at the start of each slice.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Population:
 
     @property
     def daily(self) -> float:
-        """New people a day, on average."""
+        """Return the average number of new people per day."""
         return self.records * _NEW / ((self.calendar.end - self.calendar.start) / DAY)
 
     def verify(self, keys: KeyArray, times: IntArray) -> EventArray:
@@ -188,7 +188,7 @@ class Population:
         return np.where(soon, hours, days).astype(np.int64)
 
     def _earlier(self, times: IntArray, births: IntArray, keys: KeyArray) -> IntArray:
-        """Find who came first at about these times; anybody earlier where that is before the start."""
+        """Find people who first came at about these times; any earlier person before the start."""
         current = self.size + np.searchsorted(births, times, side="right") - 1
         before = np.floor(np.interp(times, self._starts, self._sizes)).astype(np.int64)
         people = np.where(times >= self._starts[-1], current, before)
@@ -197,7 +197,7 @@ class Population:
 
 
 def addresses_at(draws: Draws, families: KeyArray, times: IntArray) -> KeyArray:
-    """Address of each household at each time: everybody moves every few years."""
+    """Return the address of each household at each time; households move every few years."""
     years: FloatArray = draws.quantile("moves.years", _YEARS_BETWEEN_MOVES, families)
     phase = draws.uniform("moves.phase", families)
     moves = (times / (DAY * 365.25 * years) + phase).astype(np.uint64)

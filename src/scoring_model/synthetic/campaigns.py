@@ -1,4 +1,4 @@
-"""Groups of records with one author: when they begin, how many they are, how they spread over time."""
+"""Groups of records with one author: their start, size and spread over time."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from scoring_model.synthetic.events import EventArray, blank
 from scoring_model.synthetic.seasons import DAY, HOUR, Calendar
 
 LONGEST = 60 * DAY
-"""No group goes on for longer: what has to be kept for later slices is bounded by it."""
+"""Maximum duration of a group; bounds the data kept for later slices."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +88,7 @@ class Members:
 
 
 def gather(draws: Draws, calendar: Calendar, part: Slice, plot: Plot) -> Members:
-    """Begin the groups of a plot that begin in a slice.
+    """Create the groups of a plot that start in a slice.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def _groups(draws: Draws, part: Slice, plot: Plot) -> KeyArray:
 
 
 def drifting(first: float, last: float, progress: FloatArray) -> FloatArray:
-    """Go from one value to another over the history."""
+    """Interpolate between two values over the history."""
     return first + (last - first) * progress
 
 
@@ -133,6 +133,6 @@ def own(draws: Draws, purpose: str, members: Members) -> KeyArray:
 
 
 def common(draws: Draws, purpose: str, members: Members, among: int | IntArray = 1) -> KeyArray:
-    """Keys that the members of a group share; with `among` above 1 there are that many for them to rotate."""
+    """Return keys shared by the members of a group; with `among` above 1, members rotate among that many."""
     turn = draws.below(f"{purpose}.turn", np.broadcast_to(among, members.group.shape), members.events["key"])
     return draws.bits(purpose, members.group, turn.astype(np.uint64))

@@ -70,7 +70,7 @@ class Draws:
         return (self.bits(purpose, *keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def chance(self, purpose: str, probability: float | FloatArray, *keys: KeyArray) -> BoolArray:
-        """Draw whether something happens, with a probability in [0, 1] for all or for each."""
+        """Draw booleans, with one probability in [0, 1] for all or for each."""
         return np.asarray(self.uniform(purpose, *keys) < probability)
 
     def below(self, purpose: str, bound: int | IntArray, *keys: KeyArray) -> IntArray:

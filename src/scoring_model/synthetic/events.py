@@ -1,4 +1,4 @@
-"""The plan of a record before it is written out: numbers and keys only, as one structured array."""
+"""Plans of records before they are written as text: numbers and keys only, as one structured array."""
 
 from enum import IntEnum
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""Histories as files: Parquet, CSV and JSON Lines, whole or not at all."""
+"""Writes histories as files: Parquet, CSV and JSON Lines, atomically."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,7 @@ def write(
     truth: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Write a labelled history of invented people to a file, in the format that its ending names.
+    """Write a labelled history of invented people to a file, in the format of its extension.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _parquet(path: Path, layout: pa.Schema) -> Iterator[Sink]:
 
 @contextmanager
 def _csv(path: Path, layout: pa.Schema) -> Iterator[Sink]:
-    """Write times in RFC 3339, images separated by blanks and nothing where nothing is known."""
+    """Write times in RFC 3339, images separated by blanks, and missing values as empty cells."""
     texts = pa.schema([(field.name, _csv_type(field.type)) for field in layout])
     with pcsv.CSVWriter(path, texts) as writer:
 
@@ -103,7 +103,7 @@ def _time_texts(column: pa.Array) -> pa.Array:
 
 @contextmanager
 def _json_lines(path: Path, layout: pa.Schema) -> Iterator[Sink]:
-    """Write one object a line, shaped like the body of a request: parts nested, nulls left out."""
+    """Write one object per line, shaped like the body of a request: nested parts, no nulls."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
 
         def put(batch: pa.RecordBatch) -> None:

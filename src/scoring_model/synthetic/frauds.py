@@ -101,7 +101,7 @@ def _stolen(draws: Draws, members: Members, population: Population) -> EventArra
 
 
 def _bursts(draws: Draws, members: Members) -> EventArray:
-    """Send many within the hour, by software, from one device or one country of the network."""
+    """Send many records within an hour, by software, from one device or network country."""
     events, progress = members.events, members.progress
     _pose(draws, members)
     one = draws.chance("burst.device", drifting(0.65, 0.4, progress), members.group)
@@ -131,14 +131,14 @@ def _sloppiness(draws: Draws, members: Members) -> FloatArray:
 
 
 def _share(draws: Draws, members: Members, field: str, groups: BoolArray, among: int | IntArray) -> None:
-    """Let the members of some groups share a field, but for a few who do not."""
+    """Let the members of some groups share a field, with a few exceptions."""
     shared = groups & draws.chance(f"share.{field}", 0.75, members.events["key"])
     keys = common(draws, f"group.{field}", members, np.asarray(among, dtype=np.int64))
     members.events[field] = np.where(shared, keys, members.events[field])
 
 
 def _slip(draws: Draws, members: Members, sloppy: FloatArray) -> None:
-    """Leave traces in the signals, the fewer the more careful; machines and fresh mail go out of fashion."""
+    """Leave traces in the signals: fewer if the group is careful; software and fresh mail become rarer over time."""
     events, progress, keys = members.events, members.progress, members.events["key"]
     vpn = draws.chance("slip.vpn", sloppy * drifting(0.45, 0.6, progress), keys)
     events["vpn"] |= vpn

@@ -57,7 +57,7 @@ def _share_house(draws: Draws, members: Members) -> None:
 
 
 def _share_office(draws: Draws, members: Members) -> None:
-    """Let people verify in one office and its network, often on a tablet that goes round."""
+    """Let people verify in one office and its network, often on a shared tablet."""
     events = members.events
     events["ip"] = members.country
     events["vpn"] = draws.chance("office.vpn", 0.35, members.group)

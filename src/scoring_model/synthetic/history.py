@@ -69,7 +69,7 @@ def generate(
 
 @dataclass(kw_only=True, slots=True)
 class _History:
-    """A history under way: everybody so far, and the planned records of groups that go on."""
+    """A history in progress: the population so far, and the planned records of continuing groups."""
 
     draws: Draws
     calendar: Calendar
@@ -97,7 +97,7 @@ class _History:
         return in_order([groups, population.verify(keys, times)])
 
     def _due(self, part: Slice, population: Population) -> EventArray:
-        """Take from the groups what falls into this slice; what falls later waits.
+        """Take the records of groups in this slice; keep later ones for the next slices.
 
         Should there be more than the slice holds (in histories of a few records), the latest are dropped.
         """

@@ -1,4 +1,4 @@
-"""Names written out: from the stocks of a culture, or as people type who make them up."""
+"""Names as text: from the stocks of a culture, or in the style of made-up names."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -23,7 +23,7 @@ _WEAK_REGISTRY = np.array([country.code in _UNKNOWN_BIRTHDAY for country in COUN
 
 
 def households(draws: Draws, people: KeyArray, *, daily: float) -> KeyArray:
-    """Household of each person: the id of the one who founded it.
+    """Return the household of each person: the id of its founder.
 
     A person founds a household, or joins that of an earlier person: soon after, when a family signs up
     together, or within half a year.
@@ -77,13 +77,13 @@ def sexes(draws: Draws, identities: KeyArray) -> IntArray:
 
 
 def surname_keys(draws: Draws, identities: KeyArray, families: KeyArray) -> KeyArray:
-    """Key of each family name: the household's, or one's own for those who kept theirs."""
+    """Return the key of each family name: the household's, or the person's own if kept."""
     own = draws.chance("surname.own", _OWN_FAMILY_NAME, identities)
     return np.where(own & (identities != families), identities, families)
 
 
 def name_styles(draws: Draws, identities: KeyArray) -> IntArray:
-    """Name styles of honest people, who are not all called as one expects."""
+    """Return name styles of honest people, including unusual ones."""
     weights = (0.9665, 0.026, 0.001, 0.003, 0.002, 0.0015)
     return draws.choice("style.name", weights, identities)
 

@@ -1,4 +1,4 @@
-"""Plans written out as rows of a table: texts, typing errors, what was left blank."""
+"""Writes plans as rows of a table: texts, typos, blank fields."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _ABBREVIATIONS = (
 
 
 def mistyped(draws: Draws, field: str, names: NDArray[np.object_], keys: KeyArray) -> NDArray[np.object_]:
-    """Mistype some names, and write some in capitals or without any.
+    """Add typos to some names, and write some in capitals or lower case.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def misdated(draws: Draws, dates: NDArray[np.object_], keys: KeyArray) -> NDArra
 
 
 def restyled(draws: Draws, lines: Sequence[str | None], keys: KeyArray) -> NDArray[np.object_]:
-    """Abbreviate some address lines, and write some in capitals or without any."""
+    """Abbreviate some address lines, and write some in capitals or lower case."""
     result = np.array(lines, dtype=object)
     for row in np.flatnonzero(draws.chance("style.short", _SHORT, keys)):
         for long, short in _ABBREVIATIONS:
@@ -97,7 +97,7 @@ def _typo(name: str, place: float, way: int) -> str:
 
 FRAUD, GENUINE, NONE = 1, 0, -1
 EXTRACT_AFTER = 90 * DAY
-"""A history is what was known this long after its end (microseconds): a label of later is none yet."""
+"""Time after the end of a history (microseconds) at which its labels are read; later labels are missing."""
 
 _NEVER_FOUND = 0.065
 _ACCUSED = 0.00075

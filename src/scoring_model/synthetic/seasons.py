@@ -65,7 +65,7 @@ class Calendar:
         return np.minimum(instants, self.end - 1)
 
     def progress(self, instants: IntArray) -> FloatArray:
-        """Elapsed part of the period at each instant, in [0, 1]: what drifts, drifts with it."""
+        """Return the elapsed share of the period at each instant, in [0, 1]; it drives all drift."""
         return np.clip((instants - self.start) / (self.end - self.start), 0.0, 1.0)
 
 

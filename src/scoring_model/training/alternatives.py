@@ -14,7 +14,7 @@ from scoring_model.training.certification import Certification
 from scoring_model.training.thresholds import ExpectedCost
 
 STEP: Final = 25
-"""Thresholds of the table are the multiples of this, the chosen ones and their neighbours."""
+"""Thresholds of the table are multiples of this, the chosen ones and their neighbours."""
 
 _SHOWN_STEP: Final = 100
 _HEADS: Final = (
@@ -38,11 +38,11 @@ class Alternative:
     ----------
     step_up_from, fail_from : int, 1 to 1001
     certified : bool
-        Whether it keeps all bounds with the confidence.
+        Whether it keeps all bounds with the required confidence.
     false_reject, step_up, missed_fraud : Share
-        Errors as the bounds name them, with exact 95 % intervals, each by itself.
+        Errors limited by the bounds, with exact individual 95 % intervals.
     caught_by_step_up : float or None
-        The share of frauds that the step-up catches by its effectiveness; None without costs.
+        Share of frauds that the step-up catches, given its effectiveness; None without costs.
     expected_cost : float or None
         Per applicant; None without costs.
     """
@@ -59,7 +59,7 @@ class Alternative:
     expected_cost: float | None
 
     def is_beside(self, other: "Alternative") -> bool:
-        """Whether another pair is this one, or differs from it in one threshold that is a multiple of a hundred."""
+        """Return True if another pair is equal, or differs in one threshold that is a multiple of a hundred."""
         differ = {other.step_up_from, other.fail_from} - {self.step_up_from, self.fail_from}
         shared = other.step_up_from == self.step_up_from or other.fail_from == self.fail_from
         return shared and all(threshold % _SHOWN_STEP == 0 for threshold in differ)
@@ -72,9 +72,9 @@ class Alternatives:
     Parameters
     ----------
     rows : tuple of Alternative
-        Some 1,100 at most, one of them chosen unless no pair keeps the bounds.
+        At most about 1,100, one of them chosen unless no pair keeps the bounds.
     confidence : float
-        With which a certified pair keeps all bounds.
+        Confidence with which a certified pair keeps all bounds.
     prevalence : float or None
         Share of frauds among applicants in the expected costs; None without costs.
     """
@@ -85,11 +85,11 @@ class Alternatives:
 
     @property
     def chosen(self) -> Alternative:
-        """The policy's pair."""
+        """Return the chosen pair."""
         return next(row for row in self.rows if row.chosen)
 
     def to_csv(self) -> str:
-        """Give all pairs as CSV (RFC 4180): flags are 0 and 1, what is absent is empty, numbers have six digits."""
+        """Write all pairs as CSV (RFC 4180): flags are 0 and 1, absent values are empty, numbers have six digits."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_header())
@@ -129,7 +129,7 @@ def find_alternatives(
     Parameters
     ----------
     policy : Policy or None
-        The chosen pair; None where no pair keeps the bounds.
+        The chosen pair; None if no pair keeps the bounds.
     """
     chosen = () if policy is None else (policy.step_up_from, policy.fail_from)
     measure = _Measure(certification, chosen, genuine_scores, fraud_scores, cost)
@@ -141,7 +141,7 @@ def find_alternatives(
 
 
 def _pairs(chosen: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Ordered pairs of the thresholds of the table."""
+    """Yield the ordered pairs of the table's thresholds."""
     near = {threshold + move for threshold in chosen for move in (-1, 0, 1)}
     grid = sorted(
         {*range(STEP, NEVER_REACHED, STEP), NEVER_REACHED, *near} & set(range(1, NEVER_REACHED + 1))

@@ -40,7 +40,7 @@ from scoring_model.training.scale import fit_scale
 from scoring_model.training.thresholds import choose_policy, expected_cost
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
-"""Libraries whose versions a bundle names: those that computed its numbers."""
+"""Libraries that computed the numbers of a bundle, whose versions it records."""
 
 GOLDEN_ROWS: Final = 256
 _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
@@ -55,15 +55,15 @@ def assemble(
     leakage: LeakageReport,
     threads: int,
 ) -> tuple[Bundle, Evaluation, Alternatives]:
-    """Make the bundle of a forest, its evaluation, and what other thresholds would have given.
+    """Make the bundle of a forest, its evaluation, and the results of other thresholds.
 
-    Scale, probability and thresholds are fitted on the validation period, and the evaluation is of the test
-    period, both on the margins that the exported graph gives: what is reported is what will be served.
+    Scale, probability and thresholds are fitted on the validation period, the evaluation uses the test period. Both
+    use the margins of the exported graph, so the report describes the served model.
 
     Raises
     ------
     ScaleError, CalibrationError, InfeasiblePolicy
-        When the validation period does not suffice, saying what is missing.
+        If the validation period does not suffice; the message names what is missing.
     """
     names = prepared.matrix.names
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
@@ -111,9 +111,9 @@ def assemble(
 
 
 def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
-    """The configuration with the parameters that were found, and without how they were searched for.
+    """Return the configuration with the found parameters and without the settings of the search.
 
-    Two searches that end in the same parameters give the same model, so the search is no part of it.
+    Searches that find the same parameters give the same model, so their settings are left out.
     """
     plain = asdict(configuration)
     del plain["training"]["tuning"]

@@ -1,7 +1,7 @@
-"""The model of a training: one booster, or the average of several that differ by their seed alone.
+"""The model of a training: one booster, or the average of several that differ only by seed.
 
-The average is exact: the leaves of each are divided by their number before they are rounded, so that the margins
-of all sum to it without an error in any order, and one forest holds the trees of all.
+The average is exact: the leaves of each booster are divided by the number of boosters and then rounded, so that the
+margins sum to it without error in any order. One forest holds the trees of all boosters.
 """
 
 from typing import Final, Unpack
@@ -20,26 +20,25 @@ from scoring_model.training.preparation import FeatureOptions
 LEAF_BITS: Final = 40
 """Leaves are multiples of 2**-40."""
 SUM_LIMIT: Final = 2.0**13
-"""Below it a sum of such leaves has at most 53 bits: a float64 holds it exactly."""
+"""Sums of such leaves below this have at most 53 bits, which a float64 holds exactly."""
 
 
 class LeafSumError(ValueError):
-    """The largest leaves of a model sum to so much that sums would be rounded."""
+    """The largest leaves of a model have a sum so large that it would be rounded."""
 
 
 def fix_leaves(booster: lgb.Booster, *, models: int = 1) -> lgb.Booster:
     """Divide every leaf by the number of models and round it to a multiple of 2**-40.
 
-    A margin moves by at most trees x 2**-41. From then on the returned booster is the reference: every sum of
-    its leaves is exact in float64 in any order, so that all engines give the same bits on any number of
-    threads.
+    A margin changes by at most trees x 2**-41. The returned booster is the reference from here on: every sum of its
+    leaves is exact in float64 in any order, so all engines give the same bits with any number of threads.
 
     Parameters
     ----------
     booster : lightgbm.Booster
-        A trained model, left as it is. After early stopping its best iterations are taken.
+        A trained model, which is not changed. After early stopping its best iterations are used.
     models : int
-        How many models there are whose margins sum to the average; each is given to this function.
+        Number of models whose margins sum to the average; call this function for each.
     """
     text = booster.model_to_string()
     forest = parse_forest(text)
@@ -58,7 +57,7 @@ def check_sum(forest: Forest, values: FloatArray) -> None:
     Parameters
     ----------
     values : ndarray of shape (leaves,), float64
-        What its leaves are to be.
+        The intended leaves.
     """
     total = float(np.maximum.reduceat(np.abs(values), forest.tree_leaves[:-1]).sum())
     if not total < SUM_LIMIT:
@@ -77,15 +76,15 @@ def fit_forest(
     threads: int,
     **features: Unpack[FeatureOptions],
 ) -> Forest:
-    """Fit boosters of one seed each, and join them.
+    """Fit boosters with different seeds, and join them.
 
     Parameters
     ----------
     seed : int
-        Of the first booster; that of the k-th follows from it and k.
+        Seed of the first booster; the seed of the k-th is derived from it and k.
     seeds : int
-        Number of boosters, at least 1. Their average varies less than one, where parameters draw rows or
-        features at random; elsewhere all are the same.
+        Number of boosters, at least 1. Their average has less variance than one if the parameters sample rows or
+        features at random; otherwise all are equal.
     """
     boosters = [
         fit(
@@ -103,7 +102,7 @@ def fit_forest(
 
 
 def average(boosters: list[lgb.Booster]) -> Forest:
-    """Join boosters into the forest whose margin is the mean of theirs, up to the rounding of leaves."""
+    """Join boosters into one forest whose margin is their mean, up to the rounding of leaves."""
     fixed = (fix_leaves(booster, models=len(boosters)) for booster in boosters)
     forest = parse_forest(*(booster.model_to_string() for booster in fixed))
     check_sum(forest, forest.leaf_value)

@@ -14,14 +14,14 @@ from scoring_model.evaluation import Share
 
 
 def upper_limit(count: int, total: int, *, level: float) -> float:
-    """Highest share that a count of a total leaves possible.
+    """Return the upper confidence limit of the share behind a count.
 
     Parameters
     ----------
     count, total : int
         0 <= count <= total.
     level : float
-        Chance, in (0, 1), of so small a count if the share were the limit.
+        Probability, in (0, 1), of so small a count if the share were the limit.
 
     Returns
     -------
@@ -32,19 +32,19 @@ def upper_limit(count: int, total: int, *, level: float) -> float:
 
 
 def lower_limit(count: int, total: int, *, level: float) -> float:
-    """Lowest share that a count of a total leaves possible; parameters as in `upper_limit`."""
+    """Return the lower confidence limit of the share behind a count; parameters as in `upper_limit`."""
     return float(betaincinv(count, total - count + 1, level)) if count else 0.0
 
 
 def exact_share(count: int, total: int) -> Share:
-    """Share of a count with its exact 95 % interval, 2.5 % on either side."""
+    """Return the share of a count with its exact 95 % interval, 2.5 % on either side."""
     if total == 0:
         return Share(count=0, total=0, share=None, low=None, high=None)
     low, high = lower_limit(count, total, level=0.025), upper_limit(count, total, level=0.025)
     return Share(count=count, total=total, share=count / total, low=low, high=high)
 
 
-_MOST_RECORDS = 2**40  # more than anyone will ever label
+_MOST_RECORDS = 2**40  # more than will ever be labelled
 _ROUNDING = 1e-9  # k / n * n may be a little more than k
 
 
@@ -55,9 +55,9 @@ class BoundTest:
     Parameters
     ----------
     limit : float
-        Share of errors, in (0, 1), that is to be certified.
+        Share of errors, in (0, 1), to certify.
     delta : float
-        Chance, in (0, 1), with which a broken bound may be certified.
+        Probability, in (0, 1), with which a broken bound may be certified.
     errors : ndarray of shape (1001,), int64
         Records that the policy gets wrong at threshold t, at index t - 1; monotone in t.
     safest : int
@@ -72,20 +72,20 @@ class BoundTest:
     safest: int
 
     def p_values(self) -> FloatArray:
-        """Chance, at each threshold, of so few errors if their share were the limit."""
+        """Return the p-value at each threshold: the probability of so few errors if their share were the limit."""
         return np.asarray(binom.cdf(self.errors, self.records, self.limit), dtype=np.float64)
 
     def certified(self) -> range:
-        """Thresholds that keep the bound with chance 1 - delta or more: all of them at once.
+        """Return the thresholds that keep the bound, simultaneously with probability 1 - delta or more.
 
-        They are tested in fixed sequence from the safest on, each at the whole of delta, until one fails, which
-        bounds the chance of any false certificate by delta (arXiv 2110.01052, theorem 1). The range is empty if
-        the first fails.
+        Fixed-sequence testing starts at the safest threshold, each at the full delta, and stops at the first failure.
+        This bounds the probability of any false certificate by delta (arXiv 2110.01052, theorem 1). The range is
+        empty if the first test fails.
 
-        It holds for thresholds that the same sample placed, too. Let c be the margin at which the share of errors
-        in the population turns from at most the limit to more. A certified threshold beyond it, wherever
-        its cut may lie, has counted at least as many errors there as there are at c, since errors are monotone:
-        so the test at c passes too, and that has the chance delta at most, however the cuts are chosen.
+        This also holds for thresholds placed by the same sample. Let c be the margin at which the share of errors in
+        the population first exceeds the limit. A certified threshold beyond c, wherever its cut lies, counts at least
+        as many errors as there are at c, since errors are monotone. So the test at c passes too, which has probability
+        at most delta, however the cuts are chosen.
         """
         passed = self.p_values() <= self.delta
         if self.safest == NEVER_REACHED:
@@ -103,19 +103,19 @@ class BoundTest:
             records=self.records,
             p_value=float(
                 f"{self._p_value(threshold, self.limit):.6g}"
-            ),  # digits on which all machines agree
+            ),  # rounded to digits that are equal on all machines
         )
 
     def observed(self, threshold: int) -> float:
-        """Share of errors at a threshold, 0 when there are no records."""
+        """Return the share of errors at a threshold, 0 without records."""
         return int(self.errors[threshold - 1]) / max(self.records, 1)
 
     def attainable(self, threshold: int) -> float:
-        """Lowest limit that these records certify at a threshold: Clopper and Pearson's upper bound."""
+        """Return the lowest limit that these records certify at a threshold: Clopper and Pearson's upper bound."""
         return upper_limit(int(self.errors[threshold - 1]), self.records, level=self.delta)
 
     def passes(self, threshold: int, *, limit: float) -> bool:
-        """Whether the test of another limit would pass at a threshold."""
+        """Return True if the test of another limit would pass at a threshold."""
         return self._p_value(threshold, limit) <= self.delta
 
     def _p_value(self, threshold: int, limit: float) -> float:
@@ -141,7 +141,7 @@ def fraud_test(bound: str, scores: IntArray, *, limit: float, delta: float) -> B
 
 
 def records_needed(share: float, *, limit: float, delta: float) -> int | None:
-    """Number of records that would certify a limit if this share of them were errors.
+    """Return the number of records that would certify a limit if this share of them were errors.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
     Returns
     -------
     int or None
-        The least number for a share of 0. For another share, whose errors come in whole records and
-        are rounded up, a number that certifies the limit, of which a smaller one may do too. None if
-        no number would, as when the share is not below the limit.
+        For a share of 0 the smallest such number. For another share, whose errors are rounded up to whole records,
+        a sufficient number, but perhaps not the smallest. None if no number suffices, as when the share is not below
+        the limit.
     """
 
     def certifies(records: int) -> bool:
@@ -173,7 +173,7 @@ def records_needed(share: float, *, limit: float, delta: float) -> int | None:
 
 
 def at_or_above(scores: IntArray) -> IntArray:
-    """Number of scores that reach each threshold.
+    """Count the scores that reach each threshold.
 
     Parameters
     ----------

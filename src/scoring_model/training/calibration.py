@@ -1,9 +1,8 @@
-"""Calibrate margins to probabilities: Platt's sigmoid or the beta family, whichever does better on fresh records.
+"""Calibrates margins to probabilities: Platt's sigmoid or the beta family, whichever does better on unseen records.
 
-Both are fitted on validation records as they come, with no weights, so that their probabilities are those of
-that population: a class weight (`scale_pos_weight`) or a thinned class moves
-and scales its margins, which intercept and slopes undo. No other correction is made, and none is needed
-where only the order of margins counts.
+Both are fitted on unweighted validation records, so their probabilities are those of that population: a class weight
+(`scale_pos_weight`) or a thinned class shifts and scales the margins, which intercept and slopes undo. No other
+correction is made; none is needed where only the order of margins matters.
 """
 
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from scoring_model.decision.probability import Beta, Calibration, Platt, log_odd
 from scoring_model.evaluation.metrics import log_loss
 
 BLOCKS: Final = 5
-"""Time segments of the validation part, each judged by what was fitted on the others."""
+"""Number of time segments of the validation part; each is evaluated by a fit on the others."""
 
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
@@ -26,19 +25,19 @@ _PARAMETER_STEP = 2.0**-30  # coarser than any difference between two machines' 
 
 
 class CalibrationError(ValueError):
-    """Margins and labels that no probability can be fitted on."""
+    """No probability can be fitted on these margins and labels."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalibrationChoice:
-    """The calibration of a training, and why it is that one.
+    """The calibration of a training and the evidence for its choice.
 
     Parameters
     ----------
     calibration : Platt or Beta
         Fitted on all records.
     platt_loss, beta_loss : float or None
-        Mean log loss in nats of records that the fit had not seen; None where there are too few.
+        Mean log loss, in nats, of records unseen by the fit; None if there are too few.
     """
 
     calibration: Calibration
@@ -60,10 +59,10 @@ class CalibrationChoice:
 def choose_calibration(
     margins: FloatArray, labels: NDArray[np.integer], event_times: IntArray
 ) -> CalibrationChoice:
-    """Fit Platt's sigmoid and the beta family, and take what has the lower log loss on records not seen.
+    """Fit Platt's sigmoid and the beta family; choose the one with the lower log loss on unseen records.
 
-    The records are cut by time into `BLOCKS` of equal numbers, so that what is judged is how a fit holds in
-    another time segment. Where they do equally well, or one can't be fitted, it is Platt's.
+    The records are cut by time into `BLOCKS` of equal size, to measure how a fit transfers to another time segment.
+    Platt's is chosen if both do equally well or the comparison is impossible.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ def choose_calibration(
 def fit_platt(margins: FloatArray, labels: NDArray[np.integer]) -> Platt:
     """Fit slope and intercept of the sigmoid by maximum likelihood with Platt's smoothed targets.
 
-    Newton's method with step halving, as Lin, Lin and Weng give it (doi 10.1007/s10994-007-5018-6).
+    Newton's method with step halving, after Lin, Lin and Weng (doi 10.1007/s10994-007-5018-6).
     The targets are (F + 1)/(F + 2) for F frauds and 1/(G + 2) for G genuine, so that separable
     classes have a finite fit.
 
@@ -119,8 +118,8 @@ def fit_platt(margins: FloatArray, labels: NDArray[np.integer]) -> Platt:
 def fit_beta(margins: FloatArray, labels: NDArray[np.integer]) -> Beta:
     """Fit the beta family by maximum likelihood with Platt's smoothed targets.
 
-    A slope that would be negative is left out and the rest fitted again, as Kull, Silva Filho and Flach do
-    (doi 10.1214/17-EJS1338SI, section 4).
+    A negative slope is dropped and the rest refitted, after Kull, Silva Filho and Flach (doi 10.1214/17-EJS1338SI,
+    section 4).
 
     Returns
     -------
@@ -145,7 +144,7 @@ def _loss_not_seen(
     labels: NDArray[np.integer],
     blocks: list[IntArray],
 ) -> float:
-    """Mean log loss over all records, each judged by a fit on the blocks that it is not in."""
+    """Return the cross-validated mean log loss: each record is evaluated by a fit on the other blocks."""
     probabilities = np.empty(len(margins), dtype=np.float64)
     for number, block in enumerate(blocks):
         others = np.concatenate([*blocks[:number], *blocks[number + 1 :]])
@@ -157,7 +156,7 @@ def _loss_not_seen(
 
 
 def _targets(margins: FloatArray, labels: NDArray[np.integer]) -> FloatArray:
-    """Check what is to be fitted, and give the smoothed targets."""
+    """Check the data of a fit, and return the smoothed targets."""
     frauds = int(np.count_nonzero(labels == 1))
     genuine = len(labels) - frauds
     _check(margins, frauds=frauds, genuine=genuine)
@@ -176,10 +175,10 @@ def _check(margins: FloatArray, *, frauds: int, genuine: int) -> None:
 
 
 def _fit(columns: tuple[FloatArray, ...], targets: FloatArray) -> tuple[tuple[float, ...], float]:
-    """Slopes and intercept of a logistic regression, as multiples of `_PARAMETER_STEP`."""
+    """Fit a logistic regression; return slopes and intercept as multiples of `_PARAMETER_STEP`."""
     centres, spreads = zip(*((float(np.mean(c)), float(np.std(c))) for c in columns), strict=True)
     if not min(spreads) > 0:
-        raise CalibrationError("calibration: the margins are too much alike")
+        raise CalibrationError("calibration: the margins are too similar")
     scaled = [(c - centre) / spread for c, centre, spread in zip(columns, centres, spreads, strict=True)]
     *steep, level = _newton(scaled, targets)
     slopes = [value / spread for value, spread in zip(steep, spreads, strict=True)]
@@ -189,8 +188,8 @@ def _fit(columns: tuple[FloatArray, ...], targets: FloatArray) -> tuple[tuple[fl
 
 
 def _newton(columns: list[FloatArray], targets: FloatArray) -> list[float]:
-    """Minimise the cross-entropy of standardised columns: their slopes, then the intercept."""
-    # Sums throughout, no dot products: the bits of those depend on the number of BLAS threads.
+    """Minimise the cross-entropy of standardised columns; return their slopes, then the intercept."""
+    # Sums instead of dot products, whose bits depend on the number of BLAS threads.
     base = float(np.mean(targets))
     parameters = [*(0.0 for _ in columns), float(np.log(base / (1 - base)))]
     loss = _cross_entropy(columns, targets, parameters)
@@ -206,7 +205,7 @@ def _newton(columns: list[FloatArray], targets: FloatArray) -> list[float]:
                 break
             size /= 2
         else:
-            break  # no step lowers the loss: the minimum, as far as float64 shows
+            break  # no step lowers the loss: the minimum within float64 precision
         parameters, loss = trial, trial_loss
     return parameters
 
@@ -214,7 +213,7 @@ def _newton(columns: list[FloatArray], targets: FloatArray) -> list[float]:
 def _step(
     columns: list[FloatArray], targets: FloatArray, parameters: list[float]
 ) -> tuple[list[float], float]:
-    """Newton's step in all parameters, and the decrease that it promises."""
+    """Return Newton's step in all parameters, and its predicted decrease."""
     probabilities = 0.5 * (1.0 + np.tanh(_logits(columns, parameters) / 2))  # never overflows
     residuals, weights = probabilities - targets, probabilities * (1 - probabilities)
     terms = [*columns, np.ones_like(targets)]
@@ -223,7 +222,7 @@ def _step(
     try:
         step = -np.linalg.solve(curvature, gradient)
     except np.linalg.LinAlgError as error:
-        raise CalibrationError("calibration: the margins are too much alike") from error
+        raise CalibrationError("calibration: the margins are too similar") from error
     return step.tolist(), float(-np.sum(step * gradient))
 
 
@@ -235,6 +234,6 @@ def _logits(columns: list[FloatArray], parameters: list[float]) -> FloatArray:
 
 
 def _cross_entropy(columns: list[FloatArray], targets: FloatArray, parameters: list[float]) -> float:
-    """Cross-entropy of the targets, summed over the records."""
+    """Return the cross-entropy of the targets, summed over the records."""
     logits = _logits(columns, parameters)
     return float(np.sum(np.logaddexp(0.0, logits) - targets * logits))

@@ -47,7 +47,7 @@ def describe(
     calibration: CalibrationChoice,
     data: Mapping[str, object],
 ) -> str:
-    """Write the card of a bundle: equal trainings give equal text, which shows no clock and no machine."""
+    """Write the card of a bundle; its text is reproducible and independent of clock and machine."""
     rules, use = contents.rules, configuration.use
     version = model_version(configuration.name, contents.to_files())
     sections = (
@@ -152,7 +152,7 @@ def _features(features: Sequence[Feature]) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Draw a table of Markdown: numbers with four digits, a dash for None; "None." without rows."""
+    """Write a Markdown table: numbers with four digits, a dash for None; "None." without rows."""
     lines = [header, ["---"] * len(header), *([_cell(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) if len(lines) > 2 else "None."
 
@@ -169,5 +169,5 @@ def _cell(cell: Cell) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the text on one line and without markup that would end a table's cell or start a tag."""
+    """Return the text on one line, without markup that would end a table cell or start a tag."""
     return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|")

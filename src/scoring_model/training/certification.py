@@ -23,22 +23,22 @@ STEP_UP = "max_step_up"
 MISSED_FRAUD = "max_missed_fraud"
 
 _EVERY = range(1, NEVER_REACHED + 1)
-_PARTNERS = {STEP_UP: MISSED_FRAUD, MISSED_FRAUD: STEP_UP}  # bounds on the same threshold, from either side
+_PARTNERS = {STEP_UP: MISSED_FRAUD, MISSED_FRAUD: STEP_UP}  # opposite bounds on the same threshold
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shortfall:
-    """A bound that can't be kept, or not together with another one.
+    """A bound that cannot be kept, alone or together with another one.
 
     Parameters
     ----------
     possible : float or None
-        The least value that the sample certifies at this confidence while the other bounds stay as they are, rounded
-        up to three digits; None where no value below 1 is certified.
+        The smallest value that the sample certifies at this confidence with the other bounds unchanged, rounded up to
+        three digits; None if no value below 1 is certified.
     reason : str
-        Why it is not kept, and how many records it would take.
+        Why it is not kept, and how many records would be needed.
     is_choice : bool
-        Whether it is enough to change this bound or the one before it.
+        Whether changing either this bound or the previous one suffices.
     """
 
     bound: str
@@ -49,18 +49,18 @@ class Shortfall:
 
     @property
     def setting(self) -> str:
-        """The line for the configuration."""
+        """Return the line for the configuration."""
         value = "null" if self.possible is None else f"{self.possible:g}"
         return f"{'or ' if self.is_choice else ''}policy.{self.bound}: {value}"
 
 
 class InfeasiblePolicy(ValueError):
-    """No thresholds keep the bounds that were asked for.
+    """No thresholds keep the configured bounds.
 
     Parameters
     ----------
     alternatives : Alternatives, optional
-        What all thresholds of the fitted model give on the validation part. None: no model was fitted, since the
+        Results of all thresholds of the fitted model on the validation part. None: no model was fitted, since the
         validation part has too few records for any model.
     """
 
@@ -81,25 +81,24 @@ class InfeasiblePolicy(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Certification:
-    """The thresholds that are certified to keep the bounds.
+    """The thresholds certified to keep the bounds.
 
-    Each bound is tested apart at its share of delta = 1 - confidence, so that with the confidence no certificate of
-    any bound is false (Bonferroni). Then every pair of certified thresholds keeps all bounds, all pairs at once:
-    whichever is taken, for whatever reason, and be it for its cost on the same records, the promises hold
-    (arXiv 2110.01052, theorem 1).
+    Each bound is tested separately at its share of delta = 1 - confidence, so that with this confidence no certificate
+    is false (Bonferroni). Then all pairs of certified thresholds keep all bounds simultaneously: the promises hold for
+    any chosen pair, even if chosen by its cost on the same records (arXiv 2110.01052, theorem 1).
     """
 
     tests: Mapping[str, BoundTest]
 
     @cached_property
     def step_up(self) -> range:
-        """Thresholds `step_up_from` that keep `max_step_up` and `max_missed_fraud`, ascending; may be empty."""
+        """Return the `step_up_from` that keep `max_step_up` and `max_missed_fraud`, ascending; may be empty."""
         lowest, highest = self._range(STEP_UP), self._range(MISSED_FRAUD)
         return range(max(lowest.start, highest.start), min(lowest.stop, highest.stop))
 
     @cached_property
     def fail(self) -> range:
-        """Thresholds `fail_from` that keep `max_false_reject`; never alone where that is unset."""
+        """Return the `fail_from` that keep `max_false_reject`; only `NEVER_REACHED` if that is unset."""
         return (
             self._range(FALSE_REJECT)
             if FALSE_REJECT in self.tests
@@ -107,7 +106,7 @@ class Certification:
         )
 
     def holds(self, step_up_from: int, fail_from: int) -> bool:
-        """Whether a pair of thresholds is certified to keep every bound."""
+        """Return True if a pair of thresholds is certified to keep every bound."""
         return step_up_from <= fail_from and step_up_from in self.step_up and fail_from in self.fail
 
     def promises(self, step_up_from: int, fail_from: int) -> tuple[Promise, ...]:
@@ -120,11 +119,11 @@ class Certification:
         return {bound: test.certified() for bound, test in self.tests.items()}
 
     def _range(self, bound: str) -> range:
-        """Thresholds at which a bound is kept: all of them where it is unset."""
+        """Return the thresholds that keep a bound; all if it is unset."""
         return self._certified.get(bound, _EVERY)
 
     def shortfalls(self) -> tuple[Shortfall, ...]:
-        """Find the bounds that no threshold keeps, or that have no threshold in common: all of them at once."""
+        """Find all bounds that no threshold keeps, or that have no threshold in common."""
         found = [self._shortfall(bound, self._alone(bound)) for bound in self.tests if not self._range(bound)]
         if not self.step_up and not {STEP_UP, MISSED_FRAUD} & {row.bound for row in found}:
             found.append(self._shortfall(MISSED_FRAUD, self._conflict(MISSED_FRAUD)))
@@ -136,7 +135,7 @@ class Certification:
         return Shortfall(bound=bound, requested=limit, possible=possible, reason=reason, is_choice=is_choice)
 
     def _alone(self, bound: str) -> str:
-        """Why a bound is kept nowhere: mostly too few records, even without one error."""
+        """Explain why no threshold keeps a bound: mostly too few records, even without errors."""
         test = self.tests[bound]
         needed = records_needed(0.0, limit=test.limit, delta=test.delta)
         return (
@@ -145,7 +144,7 @@ class Certification:
         )
 
     def _conflict(self, bound: str) -> str:
-        """Why a bound cannot be kept where the other bound on the same threshold is."""
+        """Explain why a bound cannot be kept together with the other bound on the same threshold."""
         test, range_, threshold = self.tests[bound], self._range(bound), self._compromise(bound)
         end = f">= {range_.start}" if test.safest == NEVER_REACHED else f"<= {range_[-1]}"
         needed = records_needed(test.observed(threshold), limit=test.limit, delta=test.delta)
@@ -164,15 +163,15 @@ class Certification:
         )
 
     def _compromise(self, bound: str) -> int:
-        """Give the threshold at which a bound fares best while the other one on the same threshold is kept."""
+        """Return the best threshold for a bound among those that keep the other bound on the same threshold."""
         test = self.tests[bound]
         kept = self._range(_PARTNERS[bound]) if bound in _PARTNERS else _EVERY
-        if not kept:  # the other one is refused by itself
+        if not kept:  # the other bound is reported separately
             return test.safest
         return kept[-1] if test.safest == NEVER_REACHED else kept[0]
 
     def _nearest(self, bound: str) -> float | None:
-        """Find the least value that would be certified, rounded up to three digits."""
+        """Find the smallest value that would be certified, rounded up to three digits."""
         test, threshold = self.tests[bound], self._compromise(bound)
         limit = test.attainable(threshold)
         if limit >= 1:
@@ -180,7 +179,7 @@ class Certification:
         unit = 10.0 ** (math.floor(math.log10(limit)) - 2)
         units = itertools.count(math.ceil(limit / unit))
         rounded = (float(f"{number * unit:.3g}") for number in units)
-        # A limit that needs no rounding may miss by its last bit.
+        # A limit that needs no rounding may fail by its last bit.
         nearest = next(value for value in rounded if value >= 1 or test.passes(threshold, limit=value))
         return nearest if nearest < 1 else None
 
@@ -208,7 +207,7 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
 
 
 def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> None:
-    """Refuse bounds that so few records can't certify for any model, not even for one without an error.
+    """Refuse bounds that the number of records cannot certify, even for a model without errors.
 
     Parameters
     ----------
@@ -223,11 +222,11 @@ def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> No
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Draw columns of text, two blanks apart."""
+    """Write text in columns, two blanks apart."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _kind(bound: str) -> str:
-    """The population of a bound's records."""
+    """Return the population of a bound."""
     return "fraud rings" if bound == MISSED_FRAUD else "genuine persons"

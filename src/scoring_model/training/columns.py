@@ -1,10 +1,9 @@
-"""Categorical splits as comparisons of columns that are looked up by code.
+"""Categorical splits as comparisons of rank columns that are looked up by code.
 
-A split on a category sends a set of codes left. Looked up in a column that ranks the codes, it reads "the
-rank is at most t", as long as one side's codes all rank below the other's. Only codes that reach the split
-matter: those that the splits on the same feature above it sent this way. So splits of one tree often share a
-column, and columns are what costs: each is 8 bytes written for each row. Sharing them made a model of mostly
-categorical splits 13 % faster.
+A categorical split sends a set of codes left. With a column that ranks the codes it becomes "the rank is at most t",
+provided that all codes of one side rank below those of the other. Only codes that reach the split matter: those that
+earlier splits on the same feature sent this way. So splits of one tree can often share a column. Columns are
+expensive, since each writes 8 bytes per row; sharing them made a model of mostly categorical splits 13 % faster.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from scoring_model.decision.forest import Forest
 from scoring_model.training.model_text import UnsupportedModelError
 
 CELL_LIMIT: Final = 2**28
-"""Ranks that the tables of one model may have: 2 GiB once they are loaded."""
+"""Maximum number of ranks in the tables of one model: 2 GiB once loaded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -29,15 +28,15 @@ class CategoryTable:
     Parameters
     ----------
     splits : ndarray of shape (splits,), int64
-        The splits that read it.
+        The splits on the feature.
     columns : ndarray of shape (splits,), int64
         The column of this table that each of them reads.
     thresholds : ndarray of shape (splits,), float64
-        The answer is true for ranks of at most this.
+        The comparison is true for ranks of at most this.
     swapped : ndarray of shape (splits,), bool
         Whether true leads right instead of left.
     ranks : ndarray of shape (codes + 1, columns), unsigned integers
-        The columns. The last row is for NaN and every code that is in no set.
+        The columns. The last row is for NaN and codes in no set.
     """
 
     feature: int
@@ -54,7 +53,7 @@ def category_tables(forest: Forest) -> list[CategoryTable]:
     Raises
     ------
     UnsupportedModelError
-        If the codes are so high that the tables could have more than `CELL_LIMIT` ranks.
+        If the codes are so high that the tables could exceed `CELL_LIMIT` ranks.
     """
     widths = _widths(forest)
     cells = sum(widths.get(feature, 0) for feature in forest.feature.tolist())
@@ -86,13 +85,13 @@ class _Division:
 
 @dataclass(slots=True)
 class _Column:
-    """A ranking of codes, as the sets of equal rank, and the divisions that it answers."""
+    """A ranking of codes, as sets of equal rank, and the divisions that it supports."""
 
     cells: list[int]
     divisions: list[tuple[_Division, bool]] = field(default_factory=list)
 
     def take(self, division: _Division) -> bool:
-        """Answer one more division if the ranking allows it, separating codes of equal rank where needed."""
+        """Add a division if the ranking allows it, separating codes of equal rank where needed."""
         for low, high in ((division.left, division.right), (division.right, division.left)):
             top = self.top(low)
             if not any(cell & high for cell in self.cells[: max(top, 0)]):
@@ -122,7 +121,7 @@ class _Column:
 
 
 def _widths(forest: Forest) -> dict[int, int]:
-    """Return for each categorical feature how many codes its splits distinguish, all others being one."""
+    """Return for each categorical feature the number of codes that its splits distinguish; all others count as one."""
     widths: dict[int, int] = {}
     for split in np.flatnonzero(forest.category_set >= 0).tolist():
         feature, codes = int(forest.feature[split]), forest.codes(forest.category_set[split])
@@ -132,7 +131,7 @@ def _widths(forest: Forest) -> dict[int, int]:
 
 
 def _divisions(forest: Forest, root: int, every: dict[int, int]) -> Iterator[_Division]:
-    """Walk a tree from its root and give its categorical splits, each after those above it."""
+    """Traverse a tree from its root and yield its categorical splits, parents first."""
     waiting: list[tuple[int, dict[int, int]]] = [(root, every)]
     while waiting:
         split, reaching = waiting.pop()
@@ -149,7 +148,7 @@ def _divisions(forest: Forest, root: int, every: dict[int, int]) -> Iterator[_Di
 
 
 def _place(division: _Division, columns: list[_Column], every: int) -> None:
-    """Put a division on the first column that can answer it, else on a new one."""
+    """Assign a division to the first column that supports it, else to a new one."""
     if not any(column.take(division) for column in columns):
         columns.append(_Column([every]))
         columns[-1].take(division)

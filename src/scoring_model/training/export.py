@@ -1,8 +1,8 @@
-"""The forest written as an ONNX graph that gives LightGBM's margins bit for bit.
+"""Exports the forest as an ONNX graph that reproduces LightGBM's margins bit for bit.
 
-The graph is one `TreeEnsemble` in float64, all of whose splits read ``column <= threshold``. Its columns are
-the features, negated copies of some of them, and for categorical splits ranks that are looked up by code (see
-`training.columns`). A second, small ensemble turns the margin into the score.
+The graph is one `TreeEnsemble` in float64 whose splits are all ``column <= threshold``. Its columns are the features,
+negated copies of some of them, and ranks looked up by code for categorical splits (see `training.columns`). A second,
+small ensemble converts the margin to the score.
 """
 
 import json
@@ -27,7 +27,7 @@ IR_VERSION: Final = 10
 
 
 class Mode(IntEnum):
-    """The comparisons of a TreeEnsemble's splits that are used here."""
+    """The comparisons of TreeEnsemble splits used here."""
 
     AT_MOST = 0
     BELOW = 1
@@ -58,7 +58,7 @@ class Graph:
         outputs: Sequence[onnx.ValueInfoProto],
         metadata: Mapping[str, str],
     ) -> bytes:
-        """Check the graph and write it; nothing in it depends on the clock or the machine."""
+        """Check and serialise the graph; the bytes do not depend on clock or machine."""
         model = helper.make_model(
             helper.make_graph(self.nodes, "margin", inputs, outputs, self.constants),
             producer_name="scoring_model",
@@ -88,17 +88,17 @@ def ensemble(
     modes : ndarray of shape (splits,), integers
         `Mode` of each split.
     columns : ndarray of shape (splits,), int64
-        Column that it reads.
+        Column of each split.
     thresholds : ndarray of shape (splits,), float64
-        What it compares with.
+        Threshold of each split.
     missing : ndarray of shape (splits,), bool
-        Its answer to NaN.
+        Result of each comparison for NaN.
     yes, no : ndarray of shape (splits,), int64
-        Where each answer leads: split ``i`` as ``i``, leaf ``i`` as ``~i``.
+        Children for true and false: split ``i`` as ``i``, leaf ``i`` as ``~i``.
     leaves : ndarray of shape (leaves,), float64
         Values of the leaves.
     roots : ndarray of shape (trees,), int64
-        The split that each tree begins with.
+        Root split of each tree.
     """
     return {
         "aggregate_function": 1,
@@ -118,7 +118,7 @@ def ensemble(
 
 
 CHUNK_BYTES: Final = 2**21
-"""Rows of one call should stay in the second-level cache with the columns looked up for them."""
+"""Sized so that the rows of one call and their looked-up columns fit in the L2 cache."""
 
 
 def to_onnx(forest: Forest, *, cuts: FloatArray | None, feature_names: Sequence[str]) -> bytes:
@@ -126,14 +126,14 @@ def to_onnx(forest: Forest, *, cuts: FloatArray | None, feature_names: Sequence[
 
     Input ``features`` is (N, feature_count) float64; categorical features hold integer codes or NaN. Output
     ``margin`` is (N,) float64 and, with cuts, ``score`` is (N,) int64. The metadata hold ``features`` (the
-    names, as JSON) and ``rows_per_call`` (how many rows to give at once).
+    names, as JSON) and ``rows_per_call`` (recommended number of rows per call).
 
     Parameters
     ----------
     forest : Forest
-        Trees with fixed leaves (see `training.averaging`): only then the order of the sum does not matter.
+        Trees with rounded leaves (see `training.averaging`), so that the order of summation does not matter.
     cuts : ndarray of shape (k,), float64, or None
-        Ascending margins; the score is how many of them are at most the margin.
+        Ascending margins; the score is the number of cuts at most the margin.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def to_onnx(forest: Forest, *, cuts: FloatArray | None, feature_names: Sequence[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Splits:
-    """Each split as ``column <= threshold``, true leading right instead of left where `swapped`."""
+    """Convert each split to ``column <= threshold``; true leads right instead of left where `swapped`."""
 
     column: IntArray
     threshold: FloatArray
@@ -175,9 +175,9 @@ def _check_missing(forest: Forest, names: Sequence[str]) -> None:
 
 
 def _write_columns(graph: Graph, forest: Forest) -> tuple[str, _Splits, int]:
-    """Write what the ensemble reads; return its name, the splits on it and its width."""
+    """Write the input of the ensemble; return its name, the splits on it and its width."""
     tables = category_tables(forest)
-    # The mirror image of "at most infinity" would be "below minus infinity", which no threshold expresses.
+    # The negation of "at most infinity" would be "below minus infinity", which no threshold expresses.
     mirrored = (forest.category_set < 0) & _heavier_left(forest) & (forest.threshold < np.inf)
     negated = np.unique(forest.feature[mirrored])
     parts = [_write_missing_zero(graph, forest)]
@@ -196,16 +196,16 @@ def _write_columns(graph: Graph, forest: Forest) -> tuple[str, _Splits, int]:
 
 def _heavier_left(forest: Forest) -> BoolArray:
     """Find which splits sent more training rows left than right."""
-    # Leaf i is written as -1 - i, its place counted from the end when leaves follow the splits in reverse.
+    # Leaf i is written as -1 - i: an index from the end, since leaves follow the splits in reverse.
     counts = np.concatenate([forest.split_count, forest.leaf_count[::-1]])
     return counts[forest.left] > counts[forest.right]
 
 
 def _numeric_splits(forest: Forest, mirrored: BoolArray, negated: IntArray) -> _Splits:
-    """Write numeric splits as comparisons whose likely answer is false.
+    """Write numeric splits as comparisons that are usually false.
 
-    The runtime walks all splits through one branch instruction. When that branch mostly goes one way the
-    processor predicts it better: 5 to 12 % more rows a second.
+    The runtime evaluates all splits with one branch instruction. Branch prediction works better if it mostly goes one
+    way: 5 to 12 % more rows per second.
     """
     threshold = _zero_as_lightgbm(forest.threshold)
     missing_left = np.where(forest.missing == Missing.NONE, forest.threshold >= 0, forest.default_left)
@@ -229,7 +229,7 @@ def _set_categorical_splits(splits: _Splits, tables: Sequence[CategoryTable], fi
 
 
 def _zero_as_lightgbm(threshold: FloatArray) -> FloatArray:
-    """Move thresholds within `ZERO` to its ends: LightGBM reads a value of at most that size as 0."""
+    """Move thresholds within `ZERO` to its ends, since LightGBM reads values of at most that size as 0."""
     above = np.where((threshold >= 0) & (threshold < ZERO), ZERO, threshold)
     return np.where((above >= -ZERO) & (above < 0), np.nextafter(-ZERO, -np.inf), above)
 
@@ -258,7 +258,7 @@ def _write_ranks(graph: Graph, tables: Sequence[CategoryTable]) -> str:
     inside = graph.add("And", [above, below], "inside")
     known = graph.add("Where", [inside, code, outside], "known")
     index = graph.add("Cast", [known], "index", to=TensorProto.INT64)
-    # Small integers as long as possible: most of the time would go into moving float64 ranks.
+    # Keep small integers as long as possible, since moving float64 ranks would dominate the time.
     kind = np.result_type(*(table.ranks for table in tables))
     looked_up = [
         _write_lookup(graph, table.ranks.astype(kind), index, place) for place, table in enumerate(tables)
@@ -295,7 +295,7 @@ def _forest_attributes(forest: Forest, splits: _Splits) -> dict[str, Any]:
 
 
 def _write_score(graph: Graph, cuts: FloatArray) -> None:
-    """Count the cuts at most the margin with a balanced tree of comparisons, exactly."""
+    """Count exactly the cuts at most the margin, with a balanced tree of comparisons."""
     values, last = np.unique(cuts[::-1], return_index=True)
     counts = np.concatenate([[0], len(cuts) - last]).astype(np.float64)
     yes, no = np.empty(len(values), np.int64), np.empty(len(values), np.int64)

@@ -61,27 +61,27 @@ def fit(
         NaN is missing; a categorical feature holds codes, integers from 0 on.
     targets : ndarray of shape (n,), 1 fraud, 0 genuine
     params : Mapping
-        LightGBM parameters out of `ALLOWED_PARAMS`; what is absent keeps LightGBM's default.
+        LightGBM parameters among `ALLOWED_PARAMS`; absent ones keep LightGBM's default.
     rounds : int
         Number of trees, at least 1.
     categorical : sequence of int
         Indices of the categorical features.
     monotone : sequence of d int
-        1 where more means more fraud, -1 where it means less, 0 otherwise.
+        1 if a larger value can only raise the risk, -1 if it can only lower it, else 0.
     seed : int
         From 0 to 2**31 - 1.
     threads : int
-        At least 1. It changes no byte of the model.
+        At least 1. The model does not depend on it.
 
     Returns
     -------
     lightgbm.Booster
-        Read back from its own text, in which doubles round-trip and which names no number of threads.
+        Read back from its own text, in which doubles round-trip and which has no number of threads.
 
     Raises
     ------
     ValueError
-        If parameters are not allowed or shapes do not agree; the text names all of them.
+        If parameters are not allowed or shapes do not agree; the message lists all problems.
     """
     _check(rows, targets, params, rounds, feature_names, monotone)
     settings = {
@@ -95,10 +95,10 @@ def fit(
 
 
 def fixed_params(*, seed: int, threads: int) -> dict[str, object]:
-    """Give the parameters that are not searched: the objective, and those that make runs reproducible.
+    """Return the fixed parameters: the objective, and those that make runs reproducible.
 
-    `force_col_wise` keeps LightGBM from choosing by a timing how it builds histograms; `deterministic` keeps
-    it from sums whose order depends on threads. `feature_pre_filter` is off since folds share their bins.
+    `force_col_wise` stops LightGBM from choosing the histogram method by timing; `deterministic` prevents sums whose
+    order depends on threads. `feature_pre_filter` is off since folds share their bins.
     """
     return {
         "objective": "binary",
@@ -130,7 +130,7 @@ def binned(
 
 
 def check_params(params: Params) -> list[str]:
-    """Name what is wrong with parameters, nothing if they are fine."""
+    """List the problems of parameters."""
     unknown = sorted(set(params) - ALLOWED_PARAMS)
     return [f"params may not set {', '.join(unknown)}"] if unknown else []
 

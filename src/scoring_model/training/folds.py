@@ -1,4 +1,4 @@
-"""Rolling-origin folds: what parameters would have been worth at three moments of the past."""
+"""Rolling-origin folds: the value of parameters at three moments of the past."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,30 +12,30 @@ from scoring_model.arrays import FloatArray, IntArray
 from scoring_model.training.fitting import binned
 
 FIRST_ORIGIN = 0.4
-"""Share of the rows, in order of time, that the first fold trains on."""
+"""Share of the rows, in order of time, in the training set of the first fold."""
 
 FEWEST_GENUINE = 20_000
-"""Genuine records that thinning leaves at least."""
+"""Minimum number of genuine records after thinning."""
 
 _AROUND = (0.5, math.sqrt(0.5), 1.0, math.sqrt(2.0), 2.0)
 
 
 class FoldError(ValueError):
-    """The rows can't be cut into folds; the text names every fold that lacks a class."""
+    """The rows cannot be cut into folds; the message names every fold that lacks a class."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Fold:
-    """One origin: the bins of what came before it, and what came next.
+    """One origin: the binned rows before and after it.
 
     Attributes
     ----------
     train, thinned, validation : lightgbm.Dataset
         Subsets of one binned dataset; `thinned` has all frauds of `train` and some of its genuine records, or all.
     share : float
-        Of the genuine records that `thinned` has, in (0, 1].
+        Share of the genuine records in `thinned`, in (0, 1].
     targets : ndarray of shape (m,), 1 fraud, 0 genuine
-        Of `validation`.
+        Targets of `validation`.
     """
 
     train: lgb.Dataset
@@ -47,17 +47,17 @@ class Fold:
 
     @property
     def is_thinned(self) -> bool:
-        """Whether anything was left out."""
+        """Return True if records were left out."""
         return self.share < 1.0
 
 
 def cut_folds(
     event_times: IntArray, targets: NDArray[np.int8], folds: int
 ) -> list[tuple[IntArray, IntArray]]:
-    """Cut rows by time: each fold trains on all rows before an instant and is judged on those that follow.
+    """Cut rows by time: each fold trains on all rows before an instant and is evaluated on the following ones.
 
-    No gap lies between the two: folds compare parameters with each other, all at the same advantage, and the
-    level that they reach is never reported as what a model is worth.
+    There is no gap between the two: folds only compare parameters, which all have the same advantage, and their level
+    is never reported as the performance of a model.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def cut_folds(
     Returns
     -------
     list of (ndarray, ndarray)
-        Rows, ascending, that train and that judge. Rows of one instant are on one side.
+        Training and evaluation rows, ascending. Rows of one instant are on one side.
     """
     if len(event_times) == 0:
         raise FoldError("there are no rows")
@@ -100,15 +100,15 @@ def build_folds(
     thinning: float,
     seed: int,
 ) -> list[Fold]:
-    """Bin all rows once and give each fold its share of the bins.
+    """Bin all rows once; each fold uses a subset of them.
 
-    Bins are quantiles of the features alone; that later rows have a say in them is no news of any target.
+    Bins are quantiles of the features only, so the influence of later rows leaks no target.
 
     Parameters
     ----------
     thinning : float
-        Share of the genuine records that the first fold keeps when it is thinned, in (0, 1], or more where few would
-        be left. The others have no use for it.
+        Share, in (0, 1], of the genuine records that the thinned first fold keeps, or more if few would be left. Other
+        folds are not thinned.
     """
     everything = binned(rows, targets, feature_names=feature_names, categorical=categorical, params=params)
     everything.construct()
@@ -149,13 +149,13 @@ def _fold(
 def smooth_recall(margins: FloatArray, targets: NDArray[np.int8], fpr: float) -> float:
     """Average the recall over five false positive rates around the allowed one.
 
-    At a single rate recall is a multiple of one over the number of frauds, and trials tie. The rates lie at
-    factors of sqrt(2) from half to twice the allowed one.
+    At a single rate, recall is a multiple of one over the number of frauds, so trials tie. The rates range from half
+    to twice the allowed one, by factors of sqrt(2).
 
     Parameters
     ----------
     margins : ndarray of shape (n,), float64
-        Or anything that ranks as they do.
+        Margins, or values with the same ranking.
     targets : ndarray of shape (n,), 1 fraud, 0 genuine, both present
     fpr : float
         Allowed false positive rate, in (0, 0.5).
@@ -163,12 +163,11 @@ def smooth_recall(margins: FloatArray, targets: NDArray[np.int8], fpr: float) ->
     Returns
     -------
     float
-        In [0, 1]. At each rate the highest recall of a threshold that no more than this share of genuine
-        records reaches.
+        In [0, 1]. At each rate, the highest recall of a threshold that at most this share of genuine records reaches.
     """
     genuine = np.sort(margins[targets == 0])[::-1]
     frauds = np.sort(margins[targets == 1])
     allowed = (np.array(_AROUND) * fpr * len(genuine)).astype(np.int64)
-    # The first genuine record too many bars its margin, and with it all that tie with it.
+    # The first genuine record beyond the limit excludes its margin, and so all records tied with it.
     caught = len(frauds) - np.searchsorted(frauds, genuine[allowed], side="right")
     return float(caught.mean() / len(frauds))

@@ -1,4 +1,4 @@
-"""A training as a job: reads a file, writes a bundle and its reports, logs a run to MLflow."""
+"""A training job: reads a file, writes a bundle and its reports, logs a run to MLflow."""
 
 import json
 import tempfile
@@ -44,11 +44,11 @@ class Job:
         parameters, the refused rows and the evaluation; ``tracking``, which all bundles of the folder share,
         holds MLflow's database and artifacts, unless the server at `tracking_uri` has the run.
     resume : bool
-        Whether to go on with the search of an earlier, interrupted job.
+        Whether to continue the search of an earlier, interrupted job.
     signing_key : Path, optional
         Ed25519 private key, PEM.
     processes : int
-        How many trials of the search are under way at once.
+        Number of concurrent trials of the search.
     """
 
     source: Path | Sequence[Path]
@@ -64,12 +64,12 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """The folder of files of the training beside the bundle."""
+        """Return the folder of training files next to the bundle."""
         return self.out.with_name(self.out.name + ".training")
 
     @property
     def tracking(self) -> Path:
-        """MLflow's store of all bundles beside this one, so that their trainings can be compared."""
+        """Return the MLflow store shared by all bundles of the folder, for comparison of their trainings."""
         return self.out.with_name("tracking")
 
 
@@ -80,8 +80,8 @@ class JobDone:
     Parameters
     ----------
     bundle, parameters, evaluation, summary : Path
-        The sealed directory, the resolved parameters (YAML), the evaluation of the test period as JSON and as
-        Markdown for people.
+        The sealed directory, the resolved parameters (YAML), and the evaluation of the test period as JSON and
+        Markdown.
     """
 
     bundle: Path
@@ -94,21 +94,20 @@ class JobDone:
 def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> JobDone:
     """Read, train, seal, and log the run.
 
-    A tracking server that does not accept the run is no error: the run is kept for `tracking.sync`, and `report`
-    gets a warning.
+    If a tracking server does not accept the run, `report` gets a warning and the run is kept for `tracking.sync`.
 
     Raises
     ------
     BundleError
-        Before anything is read, if `out` exists and must not be replaced, or is not a bundle.
+        Before reading, if `out` exists and must not be replaced, or is not a bundle.
     TooManyBadRows
-        After the refused rows were written to ``quarantine.csv``.
+        After writing the refused rows to ``quarantine.csv``.
     LeakageError
-        After the results were written to ``leakage_checks.json``.
+        After writing the results to ``leakage_checks.json``.
     InfeasiblePolicy
-        Where a model was fitted, after ``parameters.yaml`` and ``thresholds.csv`` were written.
+        If a model was fitted, after writing ``parameters.yaml`` and ``thresholds.csv``.
     TrackingError
-        After the bundle was sealed, when its run could not be kept beside it either.
+        After sealing the bundle, if its run could not be kept next to it either.
     """
     started = _now()
     check_place(job.out, replace=job.replace)
@@ -154,7 +153,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
 
 
 def _journal(job: Job) -> Path:
-    """The journal of this job; that of an earlier one that is not to be resumed is removed."""
+    """Return the path of the journal; remove that of an earlier job unless it is resumed."""
     journal = job.folder / "tuning.journal"
     if not job.resume:
         journal.unlink(missing_ok=True)
@@ -185,7 +184,7 @@ def _json(plain: object) -> str:
 
 
 def _yaml(tuned: Tuned) -> str:
-    # Shortest digits that read back as the same double, so that the same parameters train the same model.
+    # Shortest digits that round-trip, so that the same parameters train the same model.
     return yaml.safe_dump(json.loads(json.dumps(asdict(tuned))), sort_keys=True)
 
 

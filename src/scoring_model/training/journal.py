@@ -12,18 +12,18 @@ from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
 _STUDY = "tuning"
-_HEAD = b'{"op_code":'  # of every line that Optuna writes
+_HEAD = b'{"op_code":'  # start of every line that Optuna writes
 _FINGERPRINT = "fingerprint"
 
 
 class JournalError(ValueError):
-    """A journal can't be used; the text says why."""
+    """A journal cannot be used; the message gives the reason."""
 
 
 class _HeldLock(JournalFileOpenLock):
-    """No lock for each write, since the journal is locked as a whole.
+    """A lock that does nothing, since the whole journal is locked.
 
-    Optuna's own locks are files: after a kill they stay, and the next run waits half a minute for a dead one.
+    Optuna's own locks are files that remain after a kill, so the next run would wait half a minute.
     """
 
     def acquire(self) -> bool:
@@ -38,20 +38,20 @@ class _HeldLock(JournalFileOpenLock):
 def open_study(
     path: Path, *, fingerprint: Mapping[str, str], resume: bool, pruner: optuna.pruners.BasePruner
 ) -> Iterator[optuna.Study]:
-    """Open the study of a journal, alone, ready for its next trial.
+    """Open the study of a journal exclusively, ready for its next trial.
 
-    A trial that a killed run left behind is marked as failed, and a torn last line of the file is cut off.
+    Marks an unfinished trial of a killed run as failed, and cuts off an incomplete last line of the file.
 
     Parameters
     ----------
     fingerprint : Mapping[str, str]
-        What the results depend on: a digest by name.
+        Digests, by name, of the inputs that determine the results.
 
     Raises
     ------
     JournalError
-        If the journal exists and is not to be resumed, is in use, is not a journal of a tuning, or belongs to
-        another fingerprint; then the text names what differs.
+        If the journal exists and is not resumed, is in use, is not a journal of a search, or has another fingerprint;
+        the message then names the differences.
     """
     if not resume and path.exists():
         raise JournalError(f"the journal {path.name} exists already: resume it or name another")
@@ -70,7 +70,7 @@ def open_study(
 
 
 def _cut_torn_tail(path: Path) -> None:
-    """Cut an incomplete last line of a journal, but never of another file."""
+    """Cut off an incomplete last line of a journal, but never of another file."""
     content = path.read_bytes()
     if not content.startswith(_HEAD[: len(content)]):
         raise JournalError(f"{path.name} is not the journal of a tuning")
@@ -90,7 +90,7 @@ def _load(path: Path, pruner: optuna.pruners.BasePruner) -> optuna.Study:
 
 
 def _match(study: optuna.Study, fingerprint: Mapping[str, str], name: str) -> None:
-    """Mark a new study as ours, refuse one of something else."""
+    """Mark a new study with the fingerprint; refuse a study with another one."""
     stored = study.user_attrs.get(_FINGERPRINT)
     if stored is None and not study.get_trials(deepcopy=False):
         study.set_user_attr(_FINGERPRINT, dict(fingerprint))

@@ -1,4 +1,4 @@
-"""Runs in MLflow: one for each training, with its sealed bundle as an artifact and as one registered version."""
+"""Runs in MLflow: one per training, with its sealed bundle as artifact and registered version."""
 
 import os
 import re
@@ -26,7 +26,7 @@ KEY_TAG: Final = "training_key"
 """Tag of a run: the key of its record."""
 
 _CHALLENGER: Final = "challenger"
-"""Alias of the version whose training ended last."""
+"""Alias of the version with the latest end of training."""
 
 _TRAINED_TAG: Final = "trained_at"
 """Tag of a version: the end of its training, RFC 3339. Versions are numbered by their registration."""
@@ -39,7 +39,7 @@ _VERSION_TAGS: Final = (
     "test.from",
     "test.to",
 )
-"""Tags of a run that its version has too."""
+"""Tags of a run that are copied to its version."""
 
 _USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
 
@@ -83,11 +83,11 @@ class TrackedRun:
     model_version : str or None
         Number of the registered version; None if it was deleted.
     uri : str
-        Of tracking and registry, without credentials.
+        URI of tracking and registry, without credentials.
     existed : bool
-        Whether the run was complete before.
+        Whether the run was already complete.
     not_logged : str or None
-        Why the server does not have the run, so that it is kept in the folder; else None.
+        Reason why the run is kept in the folder instead of on the server; else None.
     """
 
     run_id: str
@@ -143,9 +143,8 @@ def pages(search: Callable[..., Any], *arguments: Any, **options: Any) -> Iterat
 def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> TrackedRun:
     """Log a run and register its bundle, or complete what an earlier attempt began.
 
-    The run becomes FINISHED last of all. A finished run is therefore complete, and stays as it is, also if someone
-    deleted it. An unfinished run is logged again: the same values in the same places. Duplicates, which a lost
-    response can leave, are deleted.
+    The run becomes FINISHED in the last step. A finished run is therefore complete and is never changed, even if
+    deleted. An unfinished run is logged again with the same values. Duplicates caused by lost responses are deleted.
     """
     client = client_of(uri)
     experiment = _experiment(client, record.use, artifacts)
@@ -170,7 +169,7 @@ def log_run(uri: str, record: RunRecord, *, artifacts: str | None = None) -> Tra
 
 
 def _experiment(client: "MlflowClient", name: str, artifacts: str | None) -> str:
-    """Find or create an experiment; a new one keeps its artifacts below a URI, by default where the store decides."""
+    """Find or create an experiment; a new one stores its artifacts below a URI, by default chosen by the store."""
     from mlflow.exceptions import MlflowException
 
     found = client.get_experiment_by_name(name)
@@ -245,13 +244,13 @@ def _create_version(client: "MlflowClient", run: "Run", record: RunRecord) -> "M
 
 
 def _trained_at(version: "ModelVersion") -> int:
-    """When the training of a version ended, milliseconds; if another program registered it, when it did."""
+    """Return the end of a version's training, milliseconds; its registration if another program registered it."""
     instant = version.tags.get(_TRAINED_TAG)
     return int(version.creation_timestamp) if instant is None else microseconds(instant) // 1000
 
 
 def _versions(client: "MlflowClient", run: "Run") -> "list[ModelVersion]":
-    """Return the versions of a run, the first one first."""
+    """Return the versions of a run, oldest first."""
     found = client.search_model_versions(f"run_id='{run.info.run_id}'")
     return sorted(found, key=lambda version: int(version.version))
 

@@ -1,4 +1,4 @@
-"""LightGBM's model text read into a `Forest`: doubles round-trip in it, so nothing is lost."""
+"""Reads LightGBM's model text into a `Forest` without loss: doubles round-trip in the text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ MISSING_SHIFT: Final = 2
 
 
 class UnsupportedModelError(ValueError):
-    """A model that has no exact counterpart as a `Forest`; the text lists every reason."""
+    """A model without an exact counterpart as a `Forest`; the message lists every reason."""
 
 
 def parse_forest(*texts: str) -> Forest:
-    """Read model texts into one forest, whose margin is the sum of theirs.
+    """Read model texts into one forest, whose margin is the sum of their margins.
 
     Parameters
     ----------
     *texts : str
-        What ``Booster.model_to_string()`` returns, of models of the same features; at least one.
+        Results of ``Booster.model_to_string()`` for models with the same features; at least one.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def parse_forest(*texts: str) -> Forest:
 
 
 def _settings(block: str) -> dict[str, str]:
-    """Read the lines ``name=value`` of a block; a line without a sign stands for a flag."""
+    """Read the lines ``name=value`` of a block; a line without ``=`` is a flag."""
     pairs = (line.partition("=") for line in block.split("\n"))
     return {name: value for name, _, value in pairs}
 
@@ -106,20 +106,20 @@ def _read_tree(tree: Mapping[str, str]) -> _Tree:
         right=_integers(tree.get("right_child")),
         split_count=_integers(tree.get("internal_count")),
         leaf_value=leaf_value,
-        # The only leaf of a constant tree may stand without a count.
+        # The only leaf of a constant tree may have no count.
         leaf_count=leaf_count if len(leaf_count) else np.zeros(len(leaf_value), np.int64),
         sets=_read_sets(_integers(tree.get("cat_boundaries")), _integers(tree.get("cat_threshold"))),
     )
 
 
 def _read_sets(boundaries: IntArray, words: IntArray) -> tuple[IntArray, ...]:
-    """Read sets of codes from the bits of 32-bit words, the lowest bit first."""
+    """Read sets of codes from the bits of 32-bit words, lowest bit first."""
     bits = (words[:, np.newaxis] >> np.arange(32)) & 1
     return tuple(np.flatnonzero(bits[start:end]) for start, end in pairwise(boundaries))
 
 
 def _join(trees: Sequence[_Tree], feature_count: int) -> Forest:
-    """Join the trees, with splits, leaves and sets numbered through all of them."""
+    """Join the trees, with continuous numbers of splits, leaves and sets."""
     tree_splits = _starts([len(tree.feature) for tree in trees])
     tree_leaves = _starts([len(tree.leaf_value) for tree in trees])
     set_offsets = _starts([len(tree.sets) for tree in trees])
@@ -154,7 +154,7 @@ def _starts(lengths: Sequence[int]) -> IntArray:
 
 
 def _children(sides: Sequence[IntArray], tree_splits: IntArray, tree_leaves: IntArray) -> IntArray:
-    """Renumber children: a split by its tree's first split, a leaf (a negative number) by its first leaf."""
+    """Renumber children: offset splits by the tree's first split, leaves (negative numbers) by its first leaf."""
     child = np.concatenate(sides)
     counts = np.diff(tree_splits)
     return np.where(

@@ -1,4 +1,4 @@
-"""Records as the model sees them: split, features and their state."""
+"""Prepares records for the model: split, features and their state."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,27 +17,27 @@ from scoring_model.training.split import Split, split
 from scoring_model.training.useless import find_useless
 
 MOST_SHARED: Final = 256
-"""A value of a link key that more records share joins none: a large building, a placeholder image."""
+"""Maximum number of records per link key value that joins rings; excludes large buildings, placeholder images."""
 
 
 def find_rings(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
-    """Find the connected components of some records, of which two are joined that share a value of a link key.
+    """Find the connected components of some records, joined by shared values of link keys.
 
-    Components are found among these records alone: two frauds are not joined because of a genuine record between
-    them, which would in the end join nearly everything. How many records hold a value is counted over the whole
-    table. So a ring of more than 256 records that only one value joins is not seen as one.
+    Components use only these records: a genuine record between two frauds does not join them, since that would in the
+    end join nearly everything. The number of records with a value is counted over the whole table, so a ring of more
+    than 256 records joined by a single value is not detected.
 
     Parameters
     ----------
     keys : sequence of ndarray of shape (n,), int64
-        Codes of one link key for every record of the table; negative where a record has no such key.
+        Codes of one link key for every record of the table; negative where a record has no key.
     rows : ndarray of shape (r,), int64
-        Records among which rings are found.
+        Records to group into rings.
 
     Returns
     -------
     ndarray of shape (r,), int64
-        Equal for records of one ring: the first place in `rows` of a record of that ring.
+        Equal for records of one ring: the index in `rows` of its first record.
     """
     parents = list(range(len(rows)))
     for codes in keys:
@@ -49,13 +49,13 @@ def find_rings(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
 def one_of_each(groups: IntArray) -> IntArray:
     """Choose one record of each group at random.
 
-    Not the first in time: it has no links to the others yet, so that its score does not represent theirs. The draw is
-    the same for equally many records, so that it cannot be repeated until a bound is kept.
+    The first in time would have no links to the others, so its score would not represent theirs. The draw depends only
+    on the number of records, so that it cannot be repeated until a bound is kept.
 
     Returns
     -------
     ndarray of shape (g,), int64
-        Places, ascending.
+        Indices, ascending.
     """
     order = np.random.default_rng(0).permutation(len(groups))
     _, first = np.unique(groups[order], return_index=True)
@@ -63,7 +63,7 @@ def one_of_each(groups: IntArray) -> IntArray:
 
 
 def _joined(codes: IntArray, rows: IntArray) -> Iterator[tuple[int, int]]:
-    """Give pairs of places, enough to connect all that share a value of this key."""
+    """Return enough pairs of indices to connect all records that share a value of this key."""
     holders = np.bincount(codes[codes >= 0], minlength=1)
     places = np.flatnonzero(codes[rows] >= 0)
     places = places[holders[codes[rows[places]]] <= MOST_SHARED]
@@ -74,7 +74,7 @@ def _joined(codes: IntArray, rows: IntArray) -> Iterator[tuple[int, int]]:
 
 
 def _root(parents: list[int], place: int) -> int:
-    """Follow the parents to the first place of the ring, and shorten the way for the next time."""
+    """Find the root of a ring, with path compression."""
     while parents[place] != place:
         parents[place] = parents[parents[place]]
         place = parents[place]
@@ -82,7 +82,7 @@ def _root(parents: list[int], place: int) -> int:
 
 
 def _unite(parents: list[int], place: int, other: int) -> None:
-    """Make one ring of two: the earlier root is the root of both."""
+    """Join two rings; the earlier root becomes the root of both."""
     first, second = sorted((_root(parents, place), _root(parents, other)))
     parents[second] = first
 
@@ -97,17 +97,17 @@ class FeatureOptions(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Records as the model sees them.
+    """Records prepared for the model.
 
     Parameters
     ----------
     persons : ndarray of shape (n,), int64
-        Codes; a record without a known person is a person of its own.
+        Codes; a record without a known person counts as a separate person.
     matrix : FeatureMatrix
         Its state is fitted on the burn-in.
     rows : ndarray of shape (n, d), float64
     useless : mapping of str to str
-        Features that were left out since they can teach nothing, with the reason.
+        Features left out as useless, with the reason.
     """
 
     table: RecordTable
@@ -119,7 +119,7 @@ class Prepared:
 
     @property
     def feature_options(self) -> FeatureOptions:
-        """Names, categorical columns and directions."""
+        """Return names, categorical columns and directions."""
         features = self.matrix.features
         return FeatureOptions(
             feature_names=self.matrix.names,
@@ -129,20 +129,20 @@ class Prepared:
 
     @cached_property
     def genuine_persons(self) -> IntArray:
-        """Places in the validation part of one genuine record of each person."""
+        """Return the indices in the validation part of one genuine record per person."""
         places, rows = self._validated(0)
         return places[one_of_each(self.persons[rows])]
 
     @cached_property
     def fraud_rings(self) -> IntArray:
-        """Places in the validation part of one record of each ring of frauds."""
+        """Return the indices in the validation part of one record per ring of frauds."""
         places, rows = self._validated(1)
         keys = [key for key in self.matrix.link_keys if key.name != PERSON]
         codes = [self.persons, *(key_codes(self.table, key) for key in keys)]
         return places[one_of_each(find_rings(codes, rows))]
 
     def _validated(self, target: int) -> tuple[IntArray, IntArray]:
-        """Places in the validation part of the records with a target, and their rows in the table."""
+        """Return the indices in the validation part of records with a target, and their rows in the table."""
         places = np.flatnonzero(self.split.validation_targets == target)
         return places, self.split.validation[places]
 
@@ -150,8 +150,8 @@ class Prepared:
 def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
     """Split a labelled history, fit the state of the features on the burn-in, and build all rows.
 
-    Every record is history to the later ones, also in the gaps and in the label maturity window. The split alone
-    decides what is trained on.
+    Every record is history for later ones, including those in the gaps and in the label maturity window. Only the
+    split determines the training records.
     """
     persons = person_codes(table, alone=True)
     parts = split(table.event_times, table.labels, table.label_times, persons, configuration.split)
@@ -168,7 +168,7 @@ def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
 def _without(
     useless: Collection[str], rows: FloatArray, matrix: FeatureMatrix
 ) -> tuple[FloatArray, FeatureMatrix]:
-    """Leave out columns, in place: a second matrix could be too much to hold."""
+    """Remove columns in place, since a second matrix might not fit in memory."""
     kept = [place for place, name in enumerate(matrix.names) if name not in useless]
     for new, old in enumerate(kept):
         if new != old:

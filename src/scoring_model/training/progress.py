@@ -1,4 +1,4 @@
-"""Progress of a search, with an estimate of the time left: a bar at a terminal, elsewhere a line every half minute."""
+"""Progress of a search with the estimated time left: a bar on a terminal, else a line every half minute."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 _PRIOR_WEIGHT: Final = 4
-"""Trials that the prior of `_survival` is worth."""
+"""Weight of the prior of `_survival`, in trials."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,11 +22,11 @@ class TrialTime:
     Parameters
     ----------
     seconds : tuple of float
-        Of each rung that it has reached.
+        Seconds of each rung reached.
     ended : bool
-        Whether it is over: pruned at its last rung, or complete.
+        Whether it has ended: pruned at its last rung, or complete.
     running : float
-        Seconds since its last rung, or since its start; 0 when it is over.
+        Seconds since its last rung, or since its start; 0 after its end.
     """
 
     seconds: tuple[float, ...]
@@ -37,16 +37,16 @@ class TrialTime:
 def seconds_left(
     trials: Sequence[TrialTime], *, rungs: int | None, to_begin: int, processes: int, reduction_factor: int
 ) -> float | None:
-    """Estimate the time that a search will still take.
+    """Estimate the remaining time of a search.
 
-    A trial to come costs the mean time of each rung, times the chance that it gets there.
+    A future trial costs the mean time of each rung times the probability of reaching it.
 
     Parameters
     ----------
     trials : sequence of TrialTime
-        Those that are over and those under way.
+        Ended and running trials.
     rungs : int or None
-        That a trial has, one of `trials` having reached them all; None before.
+        Number of rungs of a trial; None until one of `trials` has reached all.
 
     Returns
     -------
@@ -69,23 +69,23 @@ def seconds_left(
 
 
 def _survival(trials: Sequence[TrialTime], rung: int, reduction_factor: int) -> float:
-    """Chance that a trial goes on from a rung: as often as seen, beginning with one in `reduction_factor`."""
+    """Estimate the probability of continuing from a rung: the observed rate with a prior of 1 / `reduction_factor`."""
     judged = [trial for trial in trials if len(trial.seconds) > rung]
     went_on = [trial for trial in judged if len(trial.seconds) > rung + 1 or not trial.ended]
     return (len(went_on) + _PRIOR_WEIGHT / reduction_factor) / (len(judged) + _PRIOR_WEIGHT)
 
 
 def _rest(trial: TrialTime, costs: Sequence[float], onward: Sequence[float]) -> float:
-    """Seconds that a trial under way still needs; the rung that it is on may have taken longer than expected."""
+    """Estimate the remaining seconds of a running trial; its current rung may have taken longer than expected."""
     rung = len(trial.seconds)
     return max(costs[rung] - trial.running, 0.0) + onward[rung] - costs[rung]
 
 
 LINE_SECONDS: Final = 30.0
-"""Between two lines."""
+"""Seconds between two lines."""
 
 BAR_SECONDS: Final = 0.5
-"""Between two updates of a bar."""
+"""Seconds between two updates of a bar."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,9 +95,9 @@ class Status:
     Parameters
     ----------
     limit : int or None
-        Trials to come to; None where time is the limit.
+        Total number of trials; None if time is the limit.
     share : float
-        Of the trials or of the time, in [0, 1].
+        Completed share of the trials or of the time, in [0, 1].
     seconds_left : float or None
         None while it can't be estimated.
     """
@@ -130,16 +130,16 @@ def show_progress(
     report: Callable[[str], None],
     console: Console | None = None,
 ) -> Iterator[None]:
-    """Show the status of a search from a thread of its own, however long a trial takes.
+    """Show the status of a search from a separate thread, so that long trials do not delay it.
 
     Parameters
     ----------
     status : callable
         Called from that thread.
     shown : bool
-        Whether to show a bar; where the console is no terminal there is none.
+        Whether to show a bar; ignored if the console is not a terminal.
     report : callable
-        Gets a line of text every `LINE_SECONDS` where there is no bar. What it raises is raised at the end.
+        Gets a line of text every `LINE_SECONDS` if there is no bar. Its exceptions are raised at the end.
     """
     console = console or Console(stderr=True)
     has_bar = shown and console.is_terminal

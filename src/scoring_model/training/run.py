@@ -1,4 +1,4 @@
-"""A training from records to a bundle."""
+"""Training from records to a bundle."""
 
 import tempfile
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Training:
     Parameters
     ----------
     evaluation : Evaluation
-        Of the test period, by the bundle's own scorer.
+        Evaluation of the test period by the bundle's scorer.
     tuning : Tuning or None
         None when the parameters were known.
     """
@@ -62,11 +62,11 @@ def train(data: Any, configuration: Configuration | str | Path) -> Bundle:
     Raises
     ------
     TooManyBadRows
-        When more rows than configured break the contract.
+        If more rows than configured break the contract.
     SplitError, FoldError, ScaleError, CalibrationError, InfeasiblePolicy
-        When the records do not suffice, saying what is missing.
+        If the records do not suffice; the message names what is missing.
     LeakageError
-        When features know what they can't know.
+        If features leak future information or labels.
     """
     if not isinstance(configuration, Configuration):
         configuration = load_configuration(configuration)
@@ -87,32 +87,32 @@ def run_training(
     report: Report = lambda text: None,
     keep_parameters: Callable[[Tuned], object] = lambda tuned: None,
 ) -> Training:
-    """Look for leaks, search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
+    """Run leakage checks, search, fit, calibrate, choose thresholds, evaluate, and make a bundle.
 
     Parameters
     ----------
     journal : Path, optional
-        Where the search keeps its trials; without one they last as long as the run.
+        File for the trials of the search; without one they are kept in memory.
     threads : int
-        Of the search and the fit; they change no byte of the bundle.
+        Threads of the search and the fit; the bundle does not depend on them.
     processes : int
-        How many trials of the search are under way at once; they share the threads.
+        Number of concurrent trials of the search; they share the threads.
     keep_parameters : callable
-        Gets the parameters of the model before it is fitted, so that no later error loses what a search found.
+        Gets the parameters of the model before the fit, so that a later error does not lose the result of the search.
 
     Raises
     ------
     SplitError, FoldError, ScaleError, CalibrationError
-        When the records do not suffice, saying what is missing.
+        If the records do not suffice; the message names what is missing.
     InfeasiblePolicy
-        Before anything is searched when the validation part has too few records for any model to keep the bounds;
-        else when the fitted model can't keep them, with what its thresholds give.
+        Before the search, if the validation part has too few records for any model to keep the bounds; otherwise if
+        the fitted model cannot keep them, with the results of its thresholds.
     LeakageError
-        Before anything is searched, when features know what they can't know.
+        Before the search, if features leak future information or labels.
     JournalError
-        When the journal can't be used.
+        If the journal cannot be used.
     TrialWorkerError
-        When a process of the search ended; what it found until then is in the journal.
+        If a process of the search ended; its earlier results are in the journal.
     """
     blind = find_blind_windows(
         table, configuration.feature_settings, configured_delay=configuration.records.labels.delay

@@ -1,4 +1,4 @@
-"""The description of a training that is logged."""
+"""The logged description of a training."""
 
 import json
 import math
@@ -46,7 +46,7 @@ def describe(
     started, ended : int
         Milliseconds since 1970-01-01 UTC.
     scratch : Path
-        Empty folder for the artifacts that are written here; the record refers to them.
+        Empty folder for artifacts, which are written here; the record refers to them.
     """
     manifest, policy = read_bundle(bundle).manifest, training.bundle.contents.rules.policy
     boundaries = training.split.boundaries
@@ -115,9 +115,9 @@ def _plain(value: object) -> object:
 
 
 def metrics(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
-    """Yield each number of an evaluation by name: overall, the ends of its intervals, and stability over time.
+    """Yield each number of an evaluation by name: overall, interval ends, and stability over time.
 
-    A name is a path, such as `false_reject_low`. A number that is absent has no metric.
+    A name is a path, such as `false_reject_low`. Absent numbers have no metric.
     """
     document = evaluation.to_json()
     yield from _numbers(document["overall"])

@@ -1,7 +1,7 @@
-"""Rungs: a trial is evaluated in stages, cheap ones first, so that most trials never cost their full time.
+"""Rungs: a trial is evaluated in stages, cheapest first, so that most trials never take their full time.
 
 The search may stop a trial at each rung. The first rungs train on all frauds of one fold and a few of its genuine
-records; the last one has trained on everything and alone decides which parameters win.
+records; the last rung has trained on everything, and only its value decides which parameters win.
 
 References
 ----------
@@ -26,13 +26,13 @@ from scoring_model.training.folds import Fold, smooth_recall
 FIRST_RUNG_BUDGET: Final = 2.0
 """Trees of the first rung times the learning rate, for trees of 31 leaves.
 
-At as many trees for all, slow learners would look like bad ones, and so would small trees: how far a booster has moved
-grows about with the square root of its leaves (eight parameters on invented records: at the least log loss the learning
-rate times the trees was 11 for 7 leaves, 8.5 for 16, 5.5 for 31 and 5 for 98).
+With the same number of trees for all, low learning rates and small trees would look bad: the progress of a booster
+grows about with the square root of its leaves (eight parameters on invented records: at the minimum log loss, learning
+rate times trees was 11 for 7 leaves, 8.5 for 16, 5.5 for 31 and 5 for 98).
 """
 
 _LEAVES: Final = 31
-_LEAST: Final = 1e-15  # chance of what came true, as LightGBM bounds it
+_LEAST: Final = 1e-15  # lower bound of the predicted probability of the true class, as in LightGBM
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,7 @@ class Rung:
     value : float
         Mean over the folds so far of the smoothed recall, in [0, 1].
     rounds : tuple of int
-        Trees of each fold so far at which the log loss of what followed was least.
+        Number of trees with the lowest validation log loss, for each fold so far.
     """
 
     value: float
@@ -57,9 +57,9 @@ def run_trial(
 ) -> Generator[Rung, None, None]:
     """Train from rung to rung, lazily.
 
-    First a few trees on the first fold thinned, then as many as lower the log loss, then as many on that fold in full,
-    then on one fold more at each rung. Where the first fold is too small to be thinned, the few trees are the first of
-    those on all of it, and there is one rung less.
+    First a few trees on the thinned first fold, then as many as lower the log loss, then as many on the full fold,
+    then one more fold at each rung. If the first fold is too small to be thinned, the few trees are the first ones on
+    the full fold, and there is one rung less.
 
     Parameters
     ----------
@@ -102,10 +102,10 @@ def _rung(courses: "Sequence[_Course]", settings: TuningSettings, *, last: bool)
 
 
 class _Course:
-    """A booster on one fold, with early stopping by log loss, that can be continued.
+    """A booster on one fold that can be continued, with early stopping by log loss.
 
-    Log loss is smooth where recall is a step function, and it is not the value that the search maximises. numpy sums
-    it, because LightGBM's own sum depends on its threads.
+    Log loss is smooth, while recall, which the search maximises, is a step function. numpy sums it, because
+    LightGBM's own sum depends on its threads.
     """
 
     def __init__(self, fold: Fold, train: lgb.Dataset, share: float, params: Mapping[str, object]) -> None:
@@ -120,7 +120,7 @@ class _Course:
         self.best_rounds = 0
 
     def run(self, rounds: int, patience: int) -> None:
-        """Grow trees up to a number, unless the last so many of them lowered nothing."""
+        """Grow up to a number of trees; stop early after `patience` trees without improvement."""
         while self._rounds < rounds and not self._ended:
             self._booster.update()
             self._rounds += 1
@@ -133,12 +133,12 @@ class _Course:
 
     def _look(self, probabilities: FloatArray, _: lgb.Dataset) -> tuple[str, float, bool]:
         corrected = probabilities
-        if self._share < 1.0:  # among fewer genuine records every odds is too high by the same factor
+        if self._share < 1.0:  # with thinned genuine records all odds are too high by the same factor
             odds = probabilities * self._share
             corrected = odds / (odds + (1.0 - probabilities))
         chance = np.where(self._fold.targets == 1, corrected, 1.0 - corrected)
         loss = float(-np.log(np.maximum(chance, _LEAST)).mean())
         if loss < self._loss:
             self._loss, self.best_rounds = loss, self._rounds
-            self._best = probabilities.copy()  # LightGBM writes the next ones to the same place
+            self._best = probabilities.copy()  # LightGBM reuses the buffer
         return "log_loss", loss, False

@@ -10,27 +10,27 @@ from scoring_model.decision.scale import MAX_SCORE, ScoreScale, nominal_share
 from scoring_model.training.bounds import lower_limit, upper_limit
 
 MIN_GENUINE = 20
-"""Fewer records leave no ten ranks to extrapolate from."""
+"""Minimum number of records: fewer leave less than ten ranks to extrapolate from."""
 
 _SHOWN_RANK = 10  # the last rank from the top whose cut is empirical
 _TAIL_RANKS = 100  # the tail is fitted on ranks 10 to 100: more of it pulls in the bulk
 _MARGIN_STEP = 2.0**-40  # margins are multiples of this
-_MARGIN_LIMIT = 2.0**13  # below it a step more is exact in float64
+_MARGIN_LIMIT = 2.0**13  # below this a further step is exact in float64
 
 
 class ScaleError(ValueError):
-    """Margins that no scale can be fitted on."""
+    """No scale can be fitted on these margins."""
 
 
 def fit_scale(genuine_margins: FloatArray) -> ScoreScale:
     """Fit the scale: a share of 10^(-s/250) of genuine applicants scores s or more.
 
-    Down to the tenth highest margin the cuts are empirical: the least margin that at most the
-    nominal share of the sample reaches. Where a cut falls among equal margins they all stay below
-    it, so that the share never exceeds the nominal one. Beyond, the cuts follow a straight line of
-    the margin over the logarithm of the rank, through rank 10 and fitted on ranks 10 to 100 by
-    least squares; no such cut lies below the empirical one, which keeps the bound there too. Cuts
-    are multiples of 2^-40, as margins are.
+    Down to the tenth highest margin the cuts are empirical: the smallest margin that at most the
+    nominal share of the sample reaches. Margins tied at a cut all stay below it, so that the share
+    never exceeds the nominal one. Beyond, the cuts follow a straight line of the margin over the
+    logarithm of the rank, through rank 10 and fitted on ranks 10 to 100 by least squares. No such cut
+    lies below the empirical one, so the bound also holds there. Cuts are multiples of 2^-40, like
+    margins.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ScaleUncertainty:
 
 
 def scale_uncertainty(genuine: int, *, confidence: float = 0.95) -> tuple[ScaleUncertainty, ...]:
-    """Uncertainty of each hundred points of a scale that was fitted on so many genuine records.
+    """Return the uncertainty of each hundred points of a scale fitted on n genuine records.
 
     The population's share above the k-th highest of n margins is a beta variable for any
     distribution of margins (David and Nagaraja, Order Statistics, 3rd ed., section 2.1,
@@ -87,7 +87,7 @@ def scale_uncertainty(genuine: int, *, confidence: float = 0.95) -> tuple[ScaleU
     genuine : int
         Records that fitted the scale, n >= 20.
     confidence : float
-        Of each interval by itself, in (0, 1).
+        Confidence of each individual interval, in (0, 1).
 
     Returns
     -------
@@ -102,7 +102,7 @@ def scale_uncertainty(genuine: int, *, confidence: float = 0.95) -> tuple[ScaleU
 
 
 def _check(margins: FloatArray) -> None:
-    """Refuse margins that no scale can be fitted on, for all reasons at once."""
+    """Refuse margins on which no scale can be fitted, with all reasons."""
     problems = []
     if len(margins) < MIN_GENUINE:
         problems.append(f"needs at least {MIN_GENUINE} genuine records, got {len(margins)}")
@@ -116,13 +116,13 @@ def _check(margins: FloatArray) -> None:
 
 
 def _records_allowed(genuine: int) -> IntArray:
-    """Number of records of the sample that may reach each score 1..1000: the nominal share, rounded down."""
+    """Return the number of sample records that may reach each score 1..1000: the nominal share, rounded down."""
     # Dividing by 10^(s/250) is exact where it is a power of ten; multiplying by 0.001 is not.
     return np.array([int(genuine / math.pow(10.0, s / 250)) for s in range(1, MAX_SCORE + 1)], dtype=np.int64)
 
 
 def _empirical_cuts(descending: FloatArray, allowed: IntArray) -> FloatArray:
-    """Find the least margin, for each allowed count k, that at most k records reach."""
+    """Find, for each allowed count k, the smallest margin that at most k records reach."""
     below = descending[allowed]  # the highest margin that may not reach the cut
     lowest_above = descending[np.maximum(allowed - 1, 0)]
     just_above = (np.floor(below / _MARGIN_STEP) + 1.0) * _MARGIN_STEP
@@ -130,7 +130,7 @@ def _empirical_cuts(descending: FloatArray, allowed: IntArray) -> FloatArray:
 
 
 def _tail_cuts(descending: FloatArray, scores: IntArray) -> FloatArray:
-    """Cuts beyond rank 10: margin = m10 + slope * ln(10 / rank), the rank being real."""
+    """Extrapolate cuts beyond rank 10: margin = m10 + slope * ln(10 / rank), with real ranks."""
     ranks = np.arange(_SHOWN_RANK, min(_TAIL_RANKS, len(descending)) + 1)
     depth = np.log(ranks / _SHOWN_RANK)
     anchor = descending[_SHOWN_RANK - 1]

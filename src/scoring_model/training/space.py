@@ -8,7 +8,7 @@ import optuna
 from scoring_model.training.fitting import Params
 
 VERSION = 3
-"""Raised with every change below or of how a trial is judged, so that a journal of another search is not resumed."""
+"""Increase with every change below or of the evaluation of trials, so that journals of other searches are refused."""
 
 _FLOATS = {  # lowest, highest, whether the scale is logarithmic
     "learning_rate": (0.02, 0.2, True),
@@ -27,7 +27,7 @@ _INTEGERS = {
 }
 _FIXED = {"bagging_freq": 1}
 
-# Weights for the rare class are left out: they move the prior, which calibration then undoes, not the order.
+# No weights for the rare class: they only move the prior, which calibration undoes, not the order.
 _STARTS: Mapping[str, tuple[float | int, ...]] = {
     "learning_rate": (0.03, 0.05, 0.08),
     "num_leaves": (20, 31, 12),
@@ -45,9 +45,9 @@ STARTING_POINTS: tuple[Params, ...] = tuple(
     MappingProxyType(dict(zip(_STARTS, values, strict=True)))
     for values in zip(*_STARTS.values(), strict=True)
 )
-"""A slow booster that sees few features at a time, a customary one, and a smaller one for few frauds.
+"""A slow booster with few features per tree, a customary one, and a smaller one for few frauds.
 
-The first is near where long searches on invented records ended; on sign-ups it was the best of the three as well.
+The first is close to the result of long searches on invented records; on sign-ups it was the best of the three too.
 """
 
 

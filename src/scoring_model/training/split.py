@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SplitError(ValueError):
-    """The records can't be split as asked.
+    """The records cannot be split as configured.
 
     Attributes
     ----------
@@ -50,14 +50,14 @@ class SplitBoundaries:
 
     @property
     def edges(self) -> IntArray:
-        """First instants of the segments, shape (8,), non-decreasing."""
+        """Return the first instants of the segments, shape (8,), non-decreasing."""
         b = self
         parts = (b.train_from, b.train_to, b.validation_from, b.validation_to, b.test_from, b.test_to)
         return np.array([b.start, *parts, b.as_of], dtype=np.int64)
 
 
 def find_boundaries(event_times: IntArray, label_times: IntArray, settings: SplitSettings) -> SplitBoundaries:
-    """Cut the time that burn-in, gaps and the label maturity window leave by the shares.
+    """Divide the time outside of burn-in, gaps and label maturity window by the shares.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class PartSummary:
     genuine, frauds : int
         Records that the part uses.
     left_out : Mapping[str, int]
-        Records that it does not use, by the reason why; with `genuine` and `frauds` they sum to `records`.
+        Unused records by reason; with `genuine` and `frauds` they sum to `records`.
     """
 
     part: str
@@ -167,7 +167,7 @@ class Split:
     Attributes
     ----------
     burn_in, train, validation, test : ndarray of int64
-        Rows of the table in order of event time, those of one instant in order of the table.
+        Rows of the table in order of event time; ties in order of the table.
     train_targets, validation_targets, test_targets : ndarray of int8
         1 fraud, 0 genuine, in the order of their part.
     """
@@ -183,11 +183,11 @@ class Split:
     summaries: tuple[PartSummary, ...]
 
     def describe(self) -> list[PartSummary]:
-        """Give one row for each segment, in order of time."""
+        """Return one row for each segment, in order of time."""
         return list(self.summaries)
 
     def to_markdown(self) -> str:
-        """Give the segments as a table."""
+        """Return the segments as a table."""
         lines = [
             "### Split",
             "",
@@ -208,11 +208,10 @@ def split(
     persons: IntArray,
     settings: SplitSettings,
 ) -> Split:
-    """Split a labelled history into parts that share neither their future nor persons.
+    """Split a labelled history into parts without leakage of the future or of persons.
 
-    Training takes the labels known at the start of validation, which is what a training at that moment could
-    have known; validation and test take those known at the as-of instant. A person who appears in validation
-    or test leaves the training rows.
+    Training uses the labels known at the start of validation, like a training at that moment; validation and test use
+    those known at the as-of instant. Persons in validation or test are removed from the training rows.
 
     Parameters
     ----------
@@ -224,7 +223,7 @@ def split(
     Raises
     ------
     SplitError
-        If the time span is too short, or parts lack genuine records or have too few frauds; all at once.
+        If the time span is too short, or parts lack genuine records or have too few frauds; lists all reasons.
     ValueError
         If the columns differ in length.
     """
@@ -262,7 +261,7 @@ def _targets(
     boundaries: SplitBoundaries,
     maturity: int,
 ) -> NDArray[np.int8]:
-    """Give each record of a part the target known at the part's instant, -1 to all others."""
+    """Return the target of each record of a part known at the part's instant, -1 for all others."""
     to_train = known_targets(event_times, labels, label_times, boundaries.validation_from, maturity)
     to_judge = known_targets(event_times, labels, label_times, boundaries.as_of, maturity)
     judged = (segments == _VALIDATION) | (segments == _TEST)
@@ -270,7 +269,7 @@ def _targets(
 
 
 def _seen_in(persons: IntArray, chosen: BoolArray) -> BoolArray:
-    """Mark the records whose person has a chosen record."""
+    """Return the mask of records whose person has a chosen record."""
     return (persons >= 0) & np.isin(persons, persons[chosen])
 
 

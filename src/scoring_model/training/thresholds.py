@@ -1,4 +1,4 @@
-"""Choose the policy's thresholds among those that are certified: Learn then Test (arXiv 2110.01052)."""
+"""Chooses the policy's thresholds among the certified ones: Learn then Test (arXiv 2110.01052)."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class ExpectedCost:
     Parameters
     ----------
     step_up_parts, fail_parts : ndarray of shape (1001,), float64
-        What the thresholds 1 to 1001 add, at index t - 1.
+        Costs added by the thresholds 1 to 1001, at index t - 1.
     prevalence : float
         Share of frauds among applicants, in [0, 1].
     """
@@ -29,11 +29,11 @@ class ExpectedCost:
     settings: CostSettings
 
     def at(self, step_up_from: int, fail_from: int) -> float:
-        """Expected cost of an applicant under a pair of thresholds, the first at most the second."""
+        """Return the expected cost of an applicant under an ordered pair of thresholds."""
         return float(self.step_up_parts[step_up_from - 1] + self.fail_parts[fail_from - 1])
 
     def cheapest(self, step_up: range, fail: range) -> tuple[int, int]:
-        """Find the cheapest ordered pair; of equally cheap ones the highest, which troubles the fewest."""
+        """Find the cheapest ordered pair; among ties the highest, which affects the fewest applicants."""
         first, last = np.array(step_up)[:, None], np.array(fail)[None, :]
         costs = self.step_up_parts[first - 1] + self.fail_parts[last - 1]
         costs[first > last] = np.inf
@@ -50,14 +50,14 @@ def expected_cost(genuine_scores: IntArray, fraud_scores: IntArray, settings: Co
         p * fraud_loss * (P(F < s) + (1 - e) * P(s <= F < f))
         + (1 - p) * (step_up_cost * P(s <= G < f) + reject_cost * P(G >= f)),
 
-    the shares being those of the records. It is an average over applications and promises nothing, so it counts
-    every record of a person or ring, while the tests of the bounds count one.
+    with the shares of the records. It is an average over applications without a guarantee, so it counts every record
+    of a person or ring, while the tests of the bounds count one.
 
     Parameters
     ----------
     genuine_scores : ndarray of shape (n,), int64, 0 to 1000
     fraud_scores : ndarray of shape (m,), int64, 0 to 1000
-        Not both empty; a class that is empty costs nothing.
+        Not both empty; an empty class costs nothing.
     settings : CostSettings
         A prevalence of None is m / (n + m).
     """
@@ -80,15 +80,15 @@ def expected_cost(genuine_scores: IntArray, fraud_scores: IntArray, settings: Co
 def choose_policy(certification: Certification, *, cost: ExpectedCost | None = None) -> Policy:
     """Choose thresholds that keep all bounds.
 
-    With a cost the cheapest certified pair is taken. That the choice looks at the records again breaks no promise,
-    since all certified pairs keep the bounds at once (`Certification`). Without one the lowest are taken, which
-    catch the most frauds:
+    With a cost, chooses the cheapest certified pair. Using the records again breaks no promise, since all certified
+    pairs keep the bounds simultaneously (`Certification`). Without a cost, chooses the lowest thresholds, which catch
+    the most frauds:
 
-    - `step_up_from` is the lowest certified for `max_step_up`; where that is unset the highest that keeps
-      `max_missed_fraud`, or, when that is unset too, `fail_from`: no one is stepped up.
+    - `step_up_from` is the lowest certified for `max_step_up`; if that is unset, the highest that keeps
+      `max_missed_fraud`, or, if that is unset too, `fail_from`: no one is stepped up.
     - `fail_from` is the lowest certified for `max_false_reject`, but never below `step_up_from`.
 
-    Either way no one fails where `max_false_reject` is unset.
+    In both cases no one fails if `max_false_reject` is unset.
 
     Parameters
     ----------

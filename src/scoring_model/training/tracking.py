@@ -1,4 +1,4 @@
-"""Log a training to a server, or to the folder beside its bundle, and copy the runs of a folder later."""
+"""Logs a training to a server, or to the folder next to its bundle, and copies the runs of a folder later."""
 
 import fcntl
 import os
@@ -32,7 +32,7 @@ _SERVER_TAG: Final = "meant_for"
 """Tag of a run in the folder: the server that does not have it yet, without credentials."""
 
 _FOLDER_TAGS: Final = {KEY_TAG, _SERVER_TAG, "mlflow.runName"}
-"""Tags that a copy does not take over as they are."""
+"""Tags that are not copied unchanged."""
 
 _DATABASE: Final = "mlflow.db"
 _ARTIFACTS: Final = "artifacts"
@@ -53,11 +53,11 @@ class Synced:
     Attributes
     ----------
     copied : tuple of TrackedRun
-        Runs that were logged or completed, where they are now.
+        Runs that were logged or completed, at their new location.
     present : int
-        Runs that were there already.
+        Runs that were already present.
     unaddressed : int
-        Runs that are for no server, when the caller names none.
+        Runs without a server, if the caller names none.
     incomplete : int
         Runs whose logging to the folder was interrupted.
     """
@@ -71,7 +71,7 @@ class Synced:
 def track(record: RunRecord, *, folder: Path, uri: str | None = None, timeout: float = 30.0) -> TrackedRun:
     """Log a training and make its bundle the challenger.
 
-    The bundle is registered as it was sealed, byte for byte. An MLflow flavour would add files that no seal covers,
+    The sealed bundle is registered byte for byte. An MLflow flavour would add files that no seal covers,
     and its `predict` on a frame would score records without their history. To serve a version, fetch
     ``models:/<use>@challenger`` with `mlflow.artifacts.download_artifacts` and open the folder like any bundle.
 
@@ -110,7 +110,7 @@ def sync(
     Parameters
     ----------
     folder : Path
-        As `track` left it, here or on another machine.
+        Folder written by `track`, here or on another machine.
     uri : str, optional
         Server or database for all runs; by default each goes to the server that did not accept it.
     timeout : float
@@ -147,12 +147,12 @@ def sync(
 
 
 def _call_within(seconds: float, call: Callable[[], T]) -> T:
-    """Call a function, and stop waiting for it after some time.
+    """Call a function with a time limit.
 
-    The call runs in a daemon thread, which is abandoned when time is up, because timeouts of requests do not bound
-    name resolution, databases, or responses that arrive byte by byte. What an abandoned call still writes is found
-    by its key later. A single request may take a third of the time, at most one minute, unless
-    ``MLFLOW_HTTP_REQUEST_TIMEOUT`` is set.
+    The call runs in a daemon thread, which is abandoned after the limit, because request timeouts do not bound name
+    resolution, databases, or responses that arrive byte by byte. Later writes of an abandoned call are found by their
+    key. A single request may take a third of the time, at most one minute, unless ``MLFLOW_HTTP_REQUEST_TIMEOUT`` is
+    set.
     """
     future: Future[T] = Future()
 
@@ -196,7 +196,7 @@ def _request_limits(seconds: float) -> Iterator[None]:
 def _summary_of(error: Exception) -> str:
     """Summarise an error in one line without credentials.
 
-    A long text, such as a server's error page, is cut in the middle, because its cause often stands at the end.
+    A long text, such as a server's error page, is cut in the middle, because its cause is often at the end.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = without_credentials(lines[0] if lines else type(error).__name__)
@@ -213,13 +213,13 @@ def _log_to_folder(folder: Path, record: RunRecord) -> TrackedRun:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return log_run(_uri_of(folder), record, artifacts=artifacts)
-    except Exception as error:  # of MLflow, the database or the disk
+    except Exception as error:  # from MLflow, the database or the disk
         raise TrackingError(f"{folder}: {_summary_of(error)}") from error
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process syncs the folder: two at once would copy each run twice."""
+    """Wait until no other process syncs the folder, since concurrent syncs would copy each run twice."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
@@ -237,7 +237,7 @@ def _read(folder: Path) -> tuple[list[tuple[str | None, RunRecord]], int]:
         raise TrackingError(f"{folder}: holds no {_DATABASE}")
     try:
         runs = list(_runs_of(folder))
-    except Exception as error:  # of MLflow, the database or the disk
+    except Exception as error:  # from MLflow, the database or the disk
         raise TrackingError(f"{folder}: {_summary_of(error)}") from error
     complete = [(run, _record(folder, use, run)) for use, run in runs if run.info.status == FINISHED]
     if lost := [run.info.run_id for run, record in complete if not record.artifacts]:
@@ -267,6 +267,6 @@ def _record(folder: Path, use: str, run: Any) -> RunRecord:  # MLflow types part
         metrics=run.data.metrics,
         tags={name: value for name, value in tags.items() if name not in _FOLDER_TAGS},
         dataset=dict(run.inputs.dataset_inputs[0].dataset),
-        # The folder may have moved since, so the location in the database does not count.
+        # The folder may have been moved, so the location in the database is ignored.
         artifacts=files_below(folder / _ARTIFACTS / run.info.run_id / "artifacts"),
     )

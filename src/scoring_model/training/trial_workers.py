@@ -31,12 +31,12 @@ _TIMES: Final = "times.npy"
 
 
 class TrialWorkerError(RuntimeError):
-    """A process of a search ended before its trial did."""
+    """A process of a search ended before its trial."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchContext:
-    """What all trials of a search share."""
+    """The data shared by all trials of a search."""
 
     feature_names: tuple[str, ...]
     categorical: tuple[int, ...]
@@ -102,7 +102,7 @@ def _here(
 def _elsewhere(
     search: SearchContext, rows: FloatArray, targets: NDArray[np.int8], event_times: IntArray, processes: int
 ) -> Iterator[list[RunTrial]]:
-    # Not forked: LightGBM's threads do not survive that. All read the same pages of the files.
+    # Not forked, since LightGBM's threads do not survive that. All processes share the pages of the files.
     context = multiprocessing.get_context("spawn")
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -115,7 +115,7 @@ def _elsewhere(
                 ours, theirs = context.Pipe()
                 worker = context.Process(target=_work, args=(theirs, folder, search), daemon=True)
                 worker.start()
-                theirs.close()  # so that its end is seen
+                theirs.close()  # so that the end of the process is detected
                 workers.append((worker, ours))
             yield [_remote(worker, connection) for worker, connection in workers]
         finally:
@@ -126,7 +126,7 @@ def _elsewhere(
 
 
 def _remote(worker: SpawnProcess, connection: Connection) -> RunTrial:
-    """Run a trial in another process, which waits after each rung for the order to continue."""
+    """Run a trial in another process, which waits after each rung for the request to continue."""
 
     def run_trial(params: Mapping[str, float | int]) -> Generator[Rung, None, None]:
         try:

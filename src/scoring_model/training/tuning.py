@@ -30,9 +30,9 @@ from scoring_model.training.space import STARTING_POINTS, VERSION, suggest
 from scoring_model.training.trial_workers import RunTrial, SearchContext, trial_workers
 
 REDUCTION_FACTOR: Final = 2
-"""One trial in so many continues from a rung."""
+"""One in this many trials continues from a rung."""
 
-_RANDOM_TRIALS = 6  # the starting points among them; the sampler models the trials from then on
+_RANDOM_TRIALS = 6  # including the starting points; afterwards the sampler models the trials
 _ROUNDS = "rounds"  # of each fold, kept with the trial
 _SECONDS = "seconds"  # of each rung, kept with the trial
 
@@ -89,15 +89,15 @@ def tune(
     feature_names, categorical, monotone, seed
         As for `fitting.fit`.
     settings : TuningSettings
-        Beyond its limit trials are made until one is complete.
+        The limit is exceeded until one trial is complete.
     threads : int
-        Of all processes together; each has at least one.
+        Threads of all processes together; each has at least one.
     resume : bool
-        Whether to go on with the journal if it exists; with fewer trials than it holds, its first ones count.
+        Whether to continue an existing journal; if the limit is below its number of trials, the first ones count.
     processes : int
-        How many trials are under way at once, at least 1.
+        Number of concurrent trials, at least 1.
     report : callable
-        Gets a line of text every half minute: how far the search is, and about how long it will take.
+        Gets a line of text every half minute: progress and estimated time left.
 
     References
     ----------
@@ -123,7 +123,7 @@ def tune(
     with _quiet(), open_study(journal, fingerprint=fingerprint, resume=resume, pruner=Halving()) as study:
         search = _Search(study, settings, seed=seed, processes=processes)
         with show_progress(search.status, shown=progress, report=report):
-            if search.wants_more:  # a search that is over needs no bins
+            if search.wants_more:  # a finished search needs no bins
                 with trial_workers(context, rows, targets, event_times, processes=processes) as all_workers:
                     search.run(all_workers)
         done = _finished(study)
@@ -133,17 +133,17 @@ def tune(
 class Halving(optuna.pruners.BasePruner):
     """Asynchronous successive halving: of the trials that have reached a rung, the better half continues.
 
-    Optuna's own pruner also counts trials that were killed, so that an interrupted search would stop other trials than
-    an uninterrupted one.
+    Optuna's own pruner also counts killed trials, so an interrupted search would stop other trials than an
+    uninterrupted one.
     """
 
     def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
-        """Whether a trial ends where it is.
+        """Return True if a trial is to be pruned at its rung.
 
         Returns
         -------
         bool
-            False for the best one in `REDUCTION_FACTOR` of those that have reached the rung, at least for the best.
+            False for the best 1 / `REDUCTION_FACTOR` of the trials that reached the rung, at least for the best one.
         """
         step = trial.last_step
         assert step is not None
@@ -175,7 +175,7 @@ class _Search:
         self._running: dict[int, _Stopwatch] = {}
 
     def status(self) -> Status:
-        """The progress of the search; safe to call from any thread."""
+        """Return the progress of the search; thread-safe."""
         with self._lock:
             done, limit, budget = _finished(self._study), self._settings.trials, self._settings.budget_seconds
             share = len(done) / limit if limit is not None else self._elapsed / (budget or 1.0)
@@ -189,9 +189,9 @@ class _Search:
 
     @property
     def wants_more(self) -> bool:
-        """Whether one more trial is to begin: below the limit, and beyond it until one is complete.
+        """Return True if another trial is to begin: below the limit, or until one is complete.
 
-        The best trial under way completes unless its process is killed; then all others may have been pruned.
+        The best running trial completes unless its process is killed; then all others may have been pruned.
         """
         if self._settings.trials is not None:
             below = self._begun < self._settings.trials
@@ -200,7 +200,7 @@ class _Search:
         return below or self._is_fruitless
 
     def run(self, all_workers: Sequence[RunTrial]) -> None:
-        """Make trials until there are enough; the first error ends all workers at their next rung."""
+        """Run trials up to the limit; the first error ends all workers at their next rung."""
         if len(all_workers) == 1:
             self._work(all_workers[0])
             return
@@ -210,7 +210,7 @@ class _Search:
 
     @property
     def _is_fruitless(self) -> bool:
-        """Whether no trial is under way and none is complete."""
+        """Return True if no trial is running and none is complete."""
         done = _finished(self._study)
         return len(done) == self._begun and not _complete(done)
 
@@ -256,7 +256,7 @@ class _Search:
             return False
 
     def _seconds_left(self, done: Sequence[FrozenTrial]) -> float | None:
-        """Estimate the time left; a budget lasts at least until it is spent, then as long as what is under way."""
+        """Estimate the time left; with a budget, until it is spent and the running trials have ended."""
         limit, budget = self._settings.trials, self._settings.budget_seconds
         estimate = seconds_left(
             [*self._ended, *(watch.time(ended=False) for watch in self._running.values())],
@@ -279,19 +279,19 @@ class _Stopwatch:
         self._seconds: list[float] = []
 
     def lap(self) -> None:
-        """Note that a rung was reached."""
+        """Record that a rung was reached."""
         now = time.monotonic()
         self._seconds.append(now - self._since)
         self._since = now
 
     def time(self, *, ended: bool) -> TrialTime:
-        """Give the time so far."""
+        """Return the time so far."""
         running = 0.0 if ended else time.monotonic() - self._since
         return TrialTime(seconds=tuple(self._seconds), ended=ended, running=running)
 
 
 def _time_of(trial: FrozenTrial) -> TrialTime:
-    """Give the time of a trial that is over; of one that an older version made nothing is known."""
+    """Return the time of an ended trial; trials of older versions have none."""
     return TrialTime(seconds=tuple(trial.user_attrs.get(_SECONDS, ())), ended=True)
 
 
@@ -300,7 +300,7 @@ def _ask(study: optuna.Study, number: int, seed: int, *, parallel: bool) -> optu
     study.sampler = optuna.samplers.TPESampler(
         seed=own_seed, n_startup_trials=_RANDOM_TRIALS, constant_liar=parallel
     )
-    # A starting point is queued only when its turn comes; one that a killed run queued is still waiting.
+    # A starting point is queued only when it is due; one queued by a killed run is still waiting.
     queued = study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
     if number < len(STARTING_POINTS) and not queued:
         study.enqueue_trial(dict(STARTING_POINTS[number]))
@@ -320,7 +320,7 @@ def _best_value(done: Sequence[FrozenTrial]) -> float | None:
 
 
 def _counted(done: Sequence[FrozenTrial], limit: int | None) -> Sequence[FrozenTrial]:
-    """Give the first trials, so many and the first complete one at least."""
+    """Return the first trials up to the limit, extended to the first complete one."""
     if limit is None:
         return done
     first = next(place for place, trial in enumerate(done) if trial.state == TrialState.COMPLETE)
@@ -353,8 +353,8 @@ def _row(
 def _scaled_rounds(trial: FrozenTrial, sizes: Sequence[int], size: int) -> int:
     """Scale each fold's rounds to all rows and take the median.
 
-    More rows bear more trees, though fewer than in proportion: rounds grow with the square root of the rows
-    (12 simulations of 8,000 to 32,000 rows: a power of 0.42 on average, single ones far from it).
+    More rows support more trees, but less than proportionally: rounds grow with the square root of the rows
+    (12 simulations of 8,000 to 32,000 rows: a power of 0.42 on average, with large variation).
     """
     found: list[int] = trial.user_attrs[_ROUNDS]
     scaled = [rounds * math.sqrt(size / of_fold) for rounds, of_fold in zip(found, sizes, strict=True)]
@@ -364,7 +364,7 @@ def _scaled_rounds(trial: FrozenTrial, sizes: Sequence[int], size: int) -> int:
 def _fingerprint(
     columns: Mapping[str, NDArray[np.generic]], features: list[object], settings: TuningSettings, seed: int
 ) -> dict[str, str]:
-    """Digest, by name, all that decides a trial; how many there are to be does not."""
+    """Return digests, by name, of all inputs that determine a trial, without the number of trials."""
     search = [settings.fpr, settings.folds, settings.max_rounds, settings.patience, settings.thinning]
     return {
         **{name: _digest(np.ascontiguousarray(column).data) for name, column in columns.items()},

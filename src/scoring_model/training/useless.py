@@ -1,4 +1,4 @@
-"""Features that can teach a model nothing: constant, always missing, or a copy of another one."""
+"""Useless features: constant, always missing, or a duplicate of another one."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -10,22 +10,22 @@ from scoring_model.decision.factors import Factor, Factors, Rule
 
 
 def find_useless(rows: FloatArray, train: IntArray, names: Sequence[str], factors: Factors) -> dict[str, str]:
-    """Find columns that can teach nothing, but for those by which a reason is stated.
+    """Find useless columns, except those that reasons need.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d), float64
     train : ndarray of shape (m,), int64
-        The rows that train.
+        The training rows.
     names : sequence of str
-        Of the d columns.
+        Names of the d columns.
     factors : Factors
-        What may be said of a decision. A factor with a column that is not useless keeps those of its facts.
+        A factor with at least one useful column keeps the columns of its facts.
 
     Returns
     -------
     dict of str to str
-        By name, why it is useless. Of columns with the same bits the first one is not.
+        Reason by name. The first of several equal columns is not useless.
     """
     useless = dict(_without_content(rows, train, names))
     while needed := useless.keys() & set(_needed(factors.factors, useless)):
@@ -51,7 +51,7 @@ def _without_content(rows: FloatArray, train: IntArray, names: Sequence[str]) ->
 
 
 def _needed(factors: Sequence[Factor], useless: dict[str, str]) -> Iterator[str]:
-    """Columns that show that a value was given, and the last of a count: the longest window sees all."""
+    """Return the columns that show whether a value was given, and the last of each count (the longest window)."""
     for factor in factors:
         if not useless.keys() >= set(factor.features):
             for statement in factor.statements:

@@ -22,7 +22,7 @@ def create(
     external_id: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Identity]:
-    """Create an identity. It never changes but by erasure: to complete one, create another.
+    """Create an identity. Identities are immutable except for erasure: to complete one, create another.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def create(
     external_id : str or None
         Your own reference, at most 128 characters.
     idempotency_key : str or None
-        1 to 255 characters: sent again within 24 hours, it gets the first answer again. None makes one for
+        1 to 255 characters. Requests with the same key within 24 hours get the first answer. None generates a key for
         this call and its retries.
 
     Returns
@@ -66,23 +66,23 @@ def create(
 
 
 def get(identity_id: str) -> Request[Identity]:
-    """Read an identity, perhaps as it was up to a minute ago where the client caches answers.
+    """Read an identity. A cached answer may be up to a minute old.
 
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     return Request(method="GET", path=path_of(_PATH, identity_id), read=_read, cached=True)
 
 
 def erase(identity_id: str) -> Request[Identity]:
-    """Erase a person for good: the identity is REDACTED. Doing it again changes nothing.
+    """Erase a person permanently: the identity is REDACTED. Repeating it changes nothing.
 
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     return Request(
         method="DELETE", path=path_of(_PATH, identity_id), read=_read, repeatable=True, clears=True

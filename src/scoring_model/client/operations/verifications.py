@@ -25,7 +25,7 @@ def create(
     previous_verification_id: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Verification]:
-    """Have a person scored: a validated identity, signals of your own identity provider, or both.
+    """Score a person by a validated identity, signals of your own identity provider, or both.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def create(
 
 
 def get(verification_id: str) -> Request[Verification]:
-    """Read a verification, a completed one perhaps as it was up to five minutes ago where the client caches answers.
+    """Read a verification. A cached answer of a completed one may be up to five minutes old.
 
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     return Request(method="GET", path=path_of(_PATH, verification_id), read=_read, cached=True)
 
@@ -78,7 +78,7 @@ def wait(session: Session, verification: Verification | str, *, timeout: float =
     Parameters
     ----------
     verification : Verification or str
-        As creation gave it, or its identifier. One that is finished is given back at once.
+        The created verification, or its identifier. A finished one is returned immediately.
     timeout : float
         Seconds.
 
@@ -90,20 +90,20 @@ def wait(session: Session, verification: Verification | str, *, timeout: float =
     Raises
     ------
     StillPending
-        If the time is up.
+        If the timeout expires.
     """
     return Polling(session, verification, session.now() + timeout)
 
 
 def erase_signals(verification_id: str) -> Request[Verification]:
-    """Erase what is kept of a verification's person, `subject_id` and signals among them. The verdict stays.
+    """Erase the personal data of a verification, including `subject_id` and signals. The verdict stays.
 
-    Doing it again changes nothing.
+    Repeating it changes nothing.
 
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     path = f"{path_of(_PATH, verification_id)}/signals"
     return Request(method="DELETE", path=path, read=_read, repeatable=True, clears=True)

@@ -33,7 +33,7 @@ def create(
     description: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Webhook]:
-    """Have events sent to an address.
+    """Create a webhook: the service sends events to its address.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def create(
 
 
 def get(webhook_id: str) -> Request[Webhook]:
-    """Read a webhook, perhaps as it was up to a minute ago where the client caches answers.
+    """Read a webhook. A cached answer may be up to a minute old.
 
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     return Request(method="GET", path=path_of(_PATH, webhook_id), read=_read, cached=True)
 
@@ -89,14 +89,14 @@ def update(
     destination_url : str
         https.
     event_types : sequence of str or None
-        None leaves them as they are.
+        None leaves them unchanged.
     description : str or None
-        None leaves it as it is.
+        None leaves it unchanged.
 
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     Invalid
         If a value is malformed; `errors` lists all of them.
     """
@@ -105,18 +105,18 @@ def update(
 
 
 def delete(webhook_id: str) -> Request[Webhook]:
-    """Delete a webhook, and return it as it was; what waits for it is not delivered.
+    """Delete a webhook and return its last state. Its pending deliveries are dropped.
 
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     return Request(method="DELETE", path=path_of(_PATH, webhook_id), read=_read, clears=True)
 
 
 def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request[Webhook]:
-    """Send a `webhook.test` event to this webhook alone, even if it is inactive.
+    """Send a `webhook.test` event only to this webhook, even if it is inactive.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     return Request(
         method="POST", path=f"{path_of(_PATH, webhook_id)}/test", read=_read, idempotency_key=idempotency_key
@@ -134,7 +134,7 @@ def send_test(webhook_id: str, *, idempotency_key: str | None = None) -> Request
 
 
 def rotate_secret(webhook_id: str, *, idempotency_key: str | None = None) -> Request[Webhook]:
-    """Replace the secret: the new one is not shown again, and the old one signs beside it for 24 hours more.
+    """Replace the secret. The new one is shown only once; for 24 hours deliveries are signed with both.
 
     Parameters
     ----------
@@ -144,14 +144,14 @@ def rotate_secret(webhook_id: str, *, idempotency_key: str | None = None) -> Req
     Raises
     ------
     NotFound
-        If there is none, or it is another client's.
+        If it does not exist, or belongs to another client.
     """
     path = f"{path_of(_PATH, webhook_id)}/rotate-secret"
     return Request(method="POST", path=path, read=_read, idempotency_key=idempotency_key, clears=True)
 
 
 def first_page(*, page_size: int = 100) -> Request[Page]:
-    """Every webhook of the client, read in pages of 1 to 100 as they are needed."""
+    """Iterate over all webhooks of the client, read lazily in pages of 1 to 100."""
     return _page(f"limit={page_size}")
 
 

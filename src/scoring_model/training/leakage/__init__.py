@@ -1,4 +1,4 @@
-"""Leakage checks: whether features contain what is not known at the time of the decision."""
+"""Leakage checks: detect features with information that is unknown at the time of the decision."""
 
 from scoring_model.configuration import LeakageSettings
 from scoring_model.training.leakage.findings import CheckResult, Finding, LeakageError, LeakageReport
@@ -14,13 +14,13 @@ __all__ = ["CheckResult", "Finding", "LeakageError", "LeakageReport", "run_leaka
 def run_leakage_checks(prepared: Prepared, settings: LeakageSettings, *, seed: int) -> LeakageReport:
     """Run all leakage checks of a training, before its search.
 
-    Records do not show whether the value of a column that users supply existed before the decision. Such columns are
-    checked one by one: none may be near perfect.
+    Records do not show whether the value of a user-supplied column existed before the decision. Such columns are
+    checked one by one: none may be nearly perfect.
 
     Returns
     -------
     LeakageReport
-        Without findings if the settings turn the checks off. The caller decides when to `refuse`.
+        Without findings if the checks are off. The caller decides when to `refuse`.
     """
     if not settings.run:
         return LeakageReport()

@@ -54,7 +54,7 @@ class Finding:
     detail : str
         A sentence without personal data.
     features : tuple of str
-        Features that stand out, the worst first.
+        Suspicious features, worst first.
     """
 
     check: LeakageCheckName
@@ -92,12 +92,12 @@ class LeakageReport:
 
     @property
     def refused(self) -> tuple[Finding, ...]:
-        """Leaks that stop the training."""
+        """Return the leaks that stop the training."""
         return tuple(finding for finding in self._leaks if finding.check not in self.tolerated)
 
     @property
     def tolerated_leaks(self) -> tuple[Finding, ...]:
-        """Leaks that the configuration tolerates."""
+        """Return the leaks that the configuration tolerates."""
         return tuple(finding for finding in self._leaks if finding.check in self.tolerated)
 
     @property
@@ -105,7 +105,7 @@ class LeakageReport:
         return tuple(finding for finding in self.findings if finding.verdict is CheckResult.LEAK)
 
     def refuse(self) -> None:
-        """Stop the training for leaks."""
+        """Raise if there are leaks that stop the training."""
         if self.refused:
             raise LeakageError(self)
 
@@ -133,7 +133,7 @@ class LeakageReport:
 
 
 class LeakageError(ValueError):
-    """The records leak what is to be predicted; nothing was trained."""
+    """The records leak the label; nothing was trained."""
 
     def __init__(self, report: LeakageReport) -> None:
         lines = [
@@ -148,7 +148,7 @@ class LeakageError(ValueError):
 
 
 def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
-    """Chance that a fraud has a higher value than a genuine record, ties counting one half.
+    """Return the AUC: the probability that a fraud has a higher value than a genuine record; ties count one half.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def area_under_curve(values: FloatArray, targets: NDArray[np.int8]) -> float:
     Returns
     -------
     float
-        In [0, 1]; one half where a class is absent, which shows as little.
+        In [0, 1]; one half if a class is absent.
     """
     area = Ranking.of(values, targets).roc_auc()
     return 0.5 if area is None else area

@@ -14,22 +14,20 @@ from scoring_model.training.leakage.findings import CheckResult, Finding
 from scoring_model.training.preparation import Prepared
 
 _CUTS: Final = 4
-"""Fewest instants; there is one for each link key."""
+"""Minimum number of instants; there is one for each link key."""
 _NAMED: Final = 10
 
 
 def check_future_leakage(prepared: Prepared, settings: LeakageSettings) -> Finding:
-    """Compute rows anew without the records from an instant on and the labels known from then on.
+    """Recompute rows without the records and labels from an instant on.
 
-    The rows are the earliest of the table: what lies before an instant is a true history only when nothing is
-    missing at its beginning. The instants are spread over them, each where a record closely follows another one
-    of the same link key, so that a window that reached ahead, however little, would be seen.
+    The rows are the earliest of the table, so that their history is complete. The instants are spread over them, each
+    where a record closely follows another one of the same link key, to detect windows that look ahead even slightly.
 
     Returns
     -------
     Finding
-        A leak when a bit of the rows that are about to be trained on differs from what is computed without the
-        future.
+        A leak if any bit of the training rows differs from the recomputed rows.
     """
     table = prepared.table
     order = np.argsort(table.event_times, kind="stable")[: settings.max_records]
@@ -73,7 +71,7 @@ def _without_future(table: RecordTable, earlier: IntArray, instant: int) -> Reco
 
 
 def _cuts(table: RecordTable, keys: Sequence[LinkKey]) -> Iterator[int]:
-    """Instants at which to cut records that are in order of time, spread over them."""
+    """Return instants at which to cut chronological records, spread over them."""
     times = table.event_times
     pieces = np.array_split(np.arange(len(table)), max(_CUTS, len(keys)))
     for number, piece in enumerate(places for places in pieces if len(places)):
@@ -84,7 +82,7 @@ def _cuts(table: RecordTable, keys: Sequence[LinkKey]) -> Iterator[int]:
 
 
 def _closest_follower(codes: IntArray, times: IntArray) -> int:
-    """Place of the record that follows another one of its key most closely, the last place if none does."""
+    """Return the index of the record that most closely follows another of its key; the last index if none does."""
     by_key = np.lexsort((times, codes))
     gaps = np.diff(times[by_key])
     follows = (np.diff(codes[by_key]) == 0) & (codes[by_key][1:] >= 0) & (gaps > 0)

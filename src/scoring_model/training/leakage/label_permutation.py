@@ -1,4 +1,4 @@
-"""Label permutation: with labels at random there is nothing to learn."""
+"""Label permutation: a model must learn nothing from random labels."""
 
 import math
 from dataclasses import replace
@@ -13,25 +13,25 @@ from scoring_model.training.fitting import fit
 from scoring_model.training.leakage.findings import CheckResult, Finding, area_under_curve
 from scoring_model.training.preparation import Prepared
 
-_STREAM: Final = 1  # of random numbers, beside those of other checks
+_STREAM: Final = 1  # random stream, distinct from those of other checks
 _NAMED: Final = 5
 _QUICK: Final = {"learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 20}
 _ROUNDS: Final = 40
 
 
 def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, seed: int) -> Finding:
-    """Deal the labels out at random before the features are computed, and see whether a model still learns.
+    """Shuffle the labels before the features are computed, and check whether a model still learns.
 
-    A label goes with the instant from which it is known. The records are the latest before the validation part,
-    in one piece, so that they have each other as history. A quick model of their first half, by time, judges
-    the second half. It can know of a label only what a feature shows of the record's own: what features count
-    of other records has nothing to do with it. Shuffled after the features were computed, labels would no
-    longer be those that the features read, and the check would find nothing.
+    A label is moved together with the time at which it became known. The records are the latest before the validation
+    part, contiguous, so that they are each other's history. A quick model of their first half, by time, scores the
+    second half. It can only learn a label that a feature reads from its own record, since labels of other records are
+    now independent. Labels shuffled after the features were computed would not be those that the features read, so
+    the check would find nothing.
 
     Returns
     -------
     Finding
-        A leak when the area under the ROC curve is further from 0.5 than the configured number of standard
+        A leak if the area under the ROC curve is further from 0.5 than the configured number of standard
         errors: without ties sqrt((m + n + 1) / (12 m n)) for m frauds and n genuine records (Mann and Whitney
         1947, doi 10.1214/aoms/1177730491). Four standard errors stop one sound training in some 16,000.
     """
@@ -60,14 +60,14 @@ def check_label_permutation(prepared: Prepared, settings: LeakageSettings, *, se
 
 
 def standard_error(frauds: int, genuine: int) -> float:
-    """Standard error of the area under the ROC curve when nothing separates the classes; inf without one."""
+    """Return the standard error of the AUC of inseparable classes; inf if a class is absent."""
     if not (frauds and genuine):
         return math.inf
     return math.sqrt((frauds + genuine + 1) / (12 * frauds * genuine))
 
 
 def _piece(prepared: Prepared, most: int) -> RecordTable:
-    """The latest records before the validation part, in order of time."""
+    """Return the latest records before the validation part, in order of time."""
     times = prepared.table.event_times
     order = np.argsort(times, kind="stable")
     before = order[times[order] < prepared.split.boundaries.validation_from]
@@ -80,7 +80,7 @@ def _shuffled(table: RecordTable, rng: np.random.Generator) -> RecordTable:
 
 
 def _learn(prepared: Prepared, rows: FloatArray, targets: BoolArray, half: int, *, seed: int) -> FloatArray:
-    """Margins of the second half by a quick model of the first."""
+    """Score the second half with a quick model of the first."""
     options = prepared.feature_options
     booster = fit(
         rows[:half],
@@ -89,10 +89,10 @@ def _learn(prepared: Prepared, rows: FloatArray, targets: BoolArray, half: int, 
         rounds=_ROUNDS,
         feature_names=options["feature_names"],
         categorical=options["categorical"],
-        # Directions are what is believed of frauds; a leak need not keep to them.
+        # No monotone constraints, since a leak may violate them.
         monotone=[0] * len(options["feature_names"]),
         seed=seed,
-        threads=1,  # for so little, threads cost more than they bring
+        threads=1,  # more threads are slower on so few records
     )
     return np.asarray(booster.predict(rows[half:], raw_score=True, num_threads=1), dtype=np.float64)
 
@@ -100,7 +100,7 @@ def _learn(prepared: Prepared, rows: FloatArray, targets: BoolArray, half: int, 
 def _outstanding(
     names: tuple[str, ...], rows: FloatArray, targets: BoolArray, limit: float
 ) -> tuple[str, ...]:
-    """Features that predict the shuffled labels by themselves, the best first."""
+    """Return the features that predict the shuffled labels alone, best first."""
     labels = targets.astype(np.int8)
     # Missing is below all others: counts and shares begin at 0.
     filled = np.where(np.isnan(rows), -np.inf, rows)

@@ -1,6 +1,6 @@
 """Shared persons: no person is on both sides of the split, and no training record is later than a test record.
 
-Nothing of the split's own code is used: persons are found record by record, as a service finds them.
+The check shares no code with the split: persons are found record by record, as in the service.
 """
 
 from collections.abc import Hashable
@@ -22,8 +22,8 @@ def check_shared_persons(prepared: Prepared) -> Finding:
     Returns
     -------
     Finding
-        A leak when there are any, with how many. Validation and test may share persons with each other: they
-        are whole, since promises are about their population.
+        A leak if there are any, with their number. Validation and test may share persons with each other; they are
+        complete, since promises are about their population.
     """
     split = prepared.split
     judged = [*split.validation.tolist(), *split.test.tolist()]
@@ -51,7 +51,7 @@ def check_shared_persons(prepared: Prepared) -> Finding:
 
 
 def persons_of(table: RecordTable) -> list[Hashable]:
-    """Find the person of every record; without a known person it is a person of its own."""
+    """Find the person of every record; a record without a known person counts as a separate person."""
     columns = [table.column(name) for name in _FIELDS]
     values = [(None, *column.values) for column in columns]
     persons: list[Hashable] = []
@@ -62,6 +62,6 @@ def persons_of(table: RecordTable) -> list[Hashable]:
 
 
 def _overlaps(times: IntArray, parts: list[IntArray]) -> int:
-    """Count the parts that begin before the end of the one before."""
+    """Count the parts that begin before the end of the previous part."""
     held = [times[part] for part in parts if len(part)]
     return sum(int(later.min() <= earlier.max()) for earlier, later in pairwise(held))

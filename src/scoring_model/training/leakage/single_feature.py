@@ -10,25 +10,25 @@ from scoring_model.configuration import LeakageSettings
 from scoring_model.training.leakage.findings import CheckResult, Finding, area_under_curve
 from scoring_model.training.preparation import Prepared
 
-_STREAM: Final = 2  # of random numbers, beside those of other checks
+_STREAM: Final = 2  # random stream, distinct from those of other checks
 _LEVELS: Final = 64
 _NAMED: Final = 10
 _FEWEST: Final = 6
-"""Frauds below which a high area means nothing: five of five on one side come about too often."""
+"""Minimum number of frauds for a meaningful AUC: five of five on one side are too often chance."""
 _PRIOR_WEIGHT: Final = 2.0
 
 
 def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed: int) -> Finding:
-    """Look at each column of the training rows alone.
+    """Check each column of the training rows separately.
 
-    A number is judged by its order, with missing values below or above all others, and, like a category, by the
-    share of frauds at its levels: those of one half judge the other half, so that a value that only frauds have
-    is seen wherever it lies. Only this check can find a leak in columns that users supply.
+    A number is evaluated by its order, with missing values below or above all others, and, like a category, by the
+    share of frauds at its levels: shares of one half score the other half, to detect values that only frauds have.
+    Only this check can find a leak in user-supplied columns.
 
     Returns
     -------
     Finding
-        A leak when a feature's area under the ROC curve reaches `max_auc`, in whichever direction.
+        A leak if the AUC of a feature reaches `max_auc` in either direction.
     """
     chosen = _sample(prepared, settings.max_records, np.random.default_rng([seed, _STREAM]))
     targets = prepared.split.train_targets[chosen]
@@ -60,12 +60,12 @@ def check_single_features(prepared: Prepared, settings: LeakageSettings, *, seed
 
 
 def single_auc(values: FloatArray, targets: NDArray[np.int8], *, categorical: bool) -> float:
-    """Area under the ROC curve of one column alone, in the direction in which it is larger.
+    """Return the AUC of one column alone, in the direction in which it is larger.
 
     Parameters
     ----------
     values : ndarray of shape (n,), float64
-        NaN is missing. Among rows of one target the order must have nothing to do with the values.
+        NaN is missing. Within one target the order must be independent of the values.
     targets : ndarray of shape (n,), 1 fraud, 0 genuine, both among the even and among the odd rows
     categorical : bool
         Whether values are codes without order.
@@ -84,9 +84,9 @@ def single_auc(values: FloatArray, targets: NDArray[np.int8], *, categorical: bo
 
 
 def _sample(prepared: Prepared, most: int, rng: np.random.Generator) -> IntArray:
-    """Places among the training rows: all frauds if they fit, then genuine records, each in random order.
+    """Return indices of training rows: all frauds if they fit, then genuine records, each in random order.
 
-    So every second row is a random half of either class. Leaving out genuine records leaves the area what it is.
+    So every second row is a random half of each class. Leaving out genuine records does not change the expected AUC.
     """
     targets = prepared.split.train_targets
     frauds, genuine = (rng.permutation(np.flatnonzero(targets == target)) for target in (1, 0))
@@ -95,16 +95,16 @@ def _sample(prepared: Prepared, most: int, rng: np.random.Generator) -> IntArray
 
 
 def _levels(values: FloatArray, *, categorical: bool) -> IntArray:
-    """Codes of the values, those of numbers with many values by quantile; missing is a level of its own."""
+    """Return codes of the values, by quantile for numbers with many values; missing is a separate level."""
     there = values[~np.isnan(values)]
     edges = np.unique(there)
     if len(edges) > _LEVELS and not categorical:
         edges = np.unique(np.quantile(there, np.linspace(0, 1, _LEVELS + 1), method="inverted_cdf"))
-    return np.searchsorted(edges, values)  # the last edge is the largest value: only NaN is behind it
+    return np.searchsorted(edges, values)  # the last edge is the largest value: only NaN is beyond it
 
 
 def _auc_by_level(levels: IntArray, targets: NDArray[np.int8]) -> float:
-    """Judge every second row by the share of frauds at its level among the others, and the other way round."""
+    """Score every second row by the share of frauds at its level among the other rows, and vice versa."""
     areas = []
     for half in (0, 1):
         known, judged = levels[half::2], levels[1 - half :: 2]
