@@ -334,7 +334,7 @@ def _leave_out(found: Proposal) -> None:
             found.left_out[column.name] = reasons[column.kind]
         elif column.kind is not Kind.IDENTIFIER and _separation(column.column, targets) > _LEAK:
             found.left_out[column.name] = (
-                "it tells frauds from genuine nearly perfectly, as what follows from the label"
+                "it separates frauds from genuine records nearly perfectly, as what follows from the label"
             )
             found.decisions.append(
                 f"{column.name} is left out, since it nearly copies the label: use it only if it is known at the event."

@@ -162,8 +162,8 @@ def reaching(ahead: int, what: str) -> type[FeatureMatrix]:
     """A matrix one of whose features reads what follows within `ahead` microseconds."""
 
     class Reaching(FeatureMatrix):
-        def rows(self, table: RecordTable) -> FloatArray:
-            rows = super().rows(table)
+        def rows(self, table: RecordTable, first: int = 0) -> FloatArray:
+            rows = super().rows(table, first)
             keys = table.column("signals.deviceId").codes
             order = np.lexsort((table.event_times, keys))
             first, second = order[:-1], order[1:]
@@ -194,8 +194,8 @@ def test_a_share_of_the_whole_table_is_found(prepared: Prepared) -> None:
     """A feature that is scaled by all records, as by a mean, is found."""
 
     class Scaled(FeatureMatrix):
-        def rows(self, table: RecordTable) -> FloatArray:
-            rows = super().rows(table)
+        def rows(self, table: RecordTable, first: int = 0) -> FloatArray:
+            rows = super().rows(table, first)
             rows[:, 3] -= np.nanmean(rows[:, 3])
             return rows
 
