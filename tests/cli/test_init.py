@@ -73,7 +73,7 @@ def test_init_understands_an_export(capsys: pytest.CaptureFixture[str], export: 
     assert {"person", "address"} <= found.links.keys.keys()
     assert found.links.windows[-1] > (found.records.labels.delay or 0)
     assert "not used: Mandant: it is the same in every row" in said
-    assert "not used: Sperrgrund: it tells frauds from genuine nearly perfectly" in said
+    assert "not used: Sperrgrund: it separates frauds from genuine records nearly perfectly" in said
     for text in ("time zone", "labels became known", "offen"):
         assert text in said
         assert text in out.read_text()

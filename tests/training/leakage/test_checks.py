@@ -166,14 +166,14 @@ def reaching(ahead: int, what: str) -> type[FeatureMatrix]:
             rows = super().rows(table, first)
             keys = table.column("signals.deviceId").codes
             order = np.lexsort((table.event_times, keys))
-            first, second = order[:-1], order[1:]
-            same = (keys[first] == keys[second]) & (keys[first] >= 0)
-            near = same & (table.event_times[second] - table.event_times[first] < ahead)
+            early, late = order[:-1], order[1:]
+            same = (keys[early] == keys[late]) & (keys[early] >= 0)
+            near = same & (table.event_times[late] - table.event_times[early] < ahead)
             if what == "labels":
-                near &= table.labels[first] == 1
-                rows[second[near], 0] += 1
+                near &= table.labels[early] == 1
+                rows[late[near], 0] += 1
             else:
-                rows[first[near], 0] += 1
+                rows[early[near], 0] += 1
             return rows
 
     return Reaching
