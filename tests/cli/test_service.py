@@ -270,7 +270,7 @@ def test_a_rotation_that_was_interrupted_goes_on(capsys: Captured, service: Runn
     key = folder / "scoring.db.key"
     add_master_key(key)
     code, _, notes = run(capsys, "keys", "rotate", "--database", URL)
-    assert (code, "going on with it" in notes, len(key.read_text().split())) == (0, True, 2)
+    assert (code, "continuing it" in notes, len(key.read_text().split())) == (0, True, 2)
     done(capsys, "keys", "rotate")
     assert len(key.read_text().split()) == 3
 

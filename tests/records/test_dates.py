@@ -52,7 +52,7 @@ def test_other_texts_are_not_read(value: str) -> None:
         ("%d.%m", "year"),
         ("%Y-%j", "day"),
         ("%d.%m.%Y %y", "year"),
-        ("%d.%m.%Y %H %H", "twice"),
+        ("%d.%m.%Y %H %H", "repeated"),
         ("%d.%m.%Y %A", "%A is unknown"),
     ],
 )
