@@ -177,7 +177,7 @@ TIMES = {
 def test_times_are_found_in_every_form(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, time: str, expected: tuple[tuple[str, ...], bool]
 ) -> None:
-    """Counts of seconds have a format; where day and month can't be told apart a person must look."""
+    """Counts of seconds have a format; a person must decide where day and month are ambiguous."""
     path, out = tmp_path / "a.csv", tmp_path / "a.yaml"
     path.write_text("created_at,is_fraud,amount\n" + f"{time},0,1\n{time},1,2\n")
     _, said, _ = run(capsys, "init", path, "--out", out)

@@ -54,7 +54,8 @@ def test_every_field_out_of_its_range_is_named(
 def test_costs_may_be_nothing_but_fraud_costs_something() -> None:
     """Costs of 0 are allowed, and no effectiveness or a full one."""
     for effect in (0, 1):
-        CostSettings(fraud_loss=1, reject_cost=0, step_up_cost=0, step_up_effectiveness=effect)
+        costs = CostSettings(fraud_loss=1, reject_cost=0, step_up_cost=0, step_up_effectiveness=effect)
+        assert (costs.reject_cost, costs.step_up_cost, costs.step_up_effectiveness) == (0, 0, effect)
 
 
 @pytest.mark.parametrize("limits", [{"trials": None}, {"trials": 1, "budget": 1}])

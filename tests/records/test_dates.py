@@ -81,7 +81,7 @@ GUESSED = {
 
 @pytest.mark.parametrize(("texts", "formats"), GUESSED.items())
 def test_formats_that_are_certain_are_guessed(texts: tuple[str, ...], formats: tuple[str, ...]) -> None:
-    """Numbers above 12 tell days from months; a column may mix formats."""
+    """Numbers above 12 distinguish days from months; a column may mix formats."""
     assert guess_dates(texts) == formats
 
 

@@ -132,6 +132,7 @@ def test_workers_do_not_outlive_a_killed_supervisor(two: Running) -> None:
     two.process.kill()
     two.process.wait()
     until(lambda: not any(is_alive(worker) for worker in workers), "the end of the workers")
+    assert len(workers) == 2
 
 
 def test_a_worker_serves_without_heavy_libraries(two: Running) -> None:

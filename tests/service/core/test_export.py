@@ -104,7 +104,7 @@ async def test_records_are_those_of_one_client_in_the_order_of_their_events(
 
 
 @with_service
-async def test_privacy_whoever_was_erased_is_left_out(world: World) -> None:
+async def test_privacy_erased_persons_are_left_out(world: World) -> None:
     """The export omits all records of erased persons and all uncompleted verifications, and no others."""
     caller = await world.client()
     persons, alone = applicants(world.bundle)[:2], signals_of(world.bundle)

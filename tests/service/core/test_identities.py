@@ -111,12 +111,12 @@ async def test_identity_is_there_for_its_client_alone(world: World) -> None:
 async def test_privacy_a_person_of_a_client_has_one_key(world: World) -> None:
     """Identities share a key exactly if person and client are the same."""
     caller, mate = await world.client("bank"), await world.client("bank")
-    person, stranger = applicants(world.bundle)[:2]
+    person, other_person = applicants(world.bundle)[:2]
     shouted = {**person.identity, "lastName": person.identity["lastName"].upper()}
     same = [await world.identity(caller, body) for body in (person.identity, shouted)]
     together_made = await together(
         world,
-        *(world.identity(caller, {**stranger.identity, "externalId": f"e{i}"}) for i in range(3)),
+        *(world.identity(caller, {**other_person.identity, "externalId": f"e{i}"}) for i in range(3)),
     )
     elsewhere = await world.identity(mate, person.identity)
     unknown = [await world.identity(caller, {"firstName": "Ann"}) for _ in range(2)]
@@ -157,10 +157,10 @@ async def test_privacy_erasure_takes_the_person_from_everything(world: World) ->
 async def test_privacy_erasure_touches_nobody_else(world: World) -> None:
     """Other persons, similar persons and the same person at another client stay readable."""
     caller, mate = await world.client("bank"), await world.client("bank")
-    person, stranger = applicants(world.bundle)[:2]
+    person, other_person = applicants(world.bundle)[:2]
     mine = await world.identity(caller, person.identity)
     theirs = await world.identity(mate, person.identity)
-    other = await world.identity(caller, {**stranger.identity, "address": person.identity["address"]})
+    other = await world.identity(caller, {**other_person.identity, "address": person.identity["address"]})
     partial = await world.identity(caller, {"firstName": person.identity["firstName"]})
     kept = [(mate, theirs), (caller, other), (caller, partial)]
     subject = (await world.verify(caller, signals=person.signals, subject="s")).resource

@@ -117,10 +117,10 @@ async def test_privacy_a_client_sees_the_same_with_and_without_others(world: Wor
 @with_service
 async def test_privacy_a_client_sees_nothing_of_others_in_one_transaction(world: World) -> None:
     """Those of one batch: the same device of two clients at once, of two of a history scope at once."""
-    strangers = [await world.client(), await world.client()]
+    unrelated = [await world.client(), await world.client()]
     mates = [await world.client("bank"), await world.client("bank")]
     signals = signals_of(world.bundle, Outcome.FAILED)[0]
-    callers = (*strangers, *mates)
+    callers = (*unrelated, *mates)
     answers = await together(world, *(world.verify(caller, signals=signals) for caller in callers))
     assert world.store.history_scopes[-1:] == [sorted({caller.history_scope for caller in callers})]
     found = [

@@ -84,7 +84,7 @@ def test_clients_of_locked_scopes_pass_their_turn() -> None:
 
 
 def test_late_jobs_are_removed_together() -> None:
-    """Of some scopes, whoever's turn it is; what is carried out alike when late keeps its place."""
+    """Takes jobs of some scopes in turn by client; late jobs that run alike keep their place."""
     old = [job(1, number, queued_at=number, kind=CHANGE if number == 1 else LATE) for number in range(4)]
     queue = queue_of(
         *old, other := job(2, 0, "other", kind=LATE), third := job(3, 0, queued_at=1.0, kind=LATE)

@@ -265,7 +265,7 @@ def test_verification_signals_that_no_model_takes_are_an_error_in_the_end(
     run_story(store_url, sealed, story)
 
 
-def test_verification_whoever_is_erased_meanwhile_is_an_error(store_url: str, sealed: Path) -> None:
+def test_verification_of_a_person_erased_meanwhile_is_an_error(store_url: str, sealed: Path) -> None:
     """Of an identity, by signals, and between the look and the lock: nothing is scored and nothing comes back."""
 
     async def story(world: World) -> None:

@@ -53,7 +53,7 @@ def test_a_name_that_hangs_holds_up_no_other() -> None:
     assert server.asked.count("slow.example") == 1
 
 
-def test_whoever_stops_to_wait_leaves_the_look_up_to_the_others() -> None:
+def test_a_cancelled_caller_leaves_the_look_up_to_the_others() -> None:
     """A look-up abandoned by one caller still answers the next."""
     server = HangingServer()
 

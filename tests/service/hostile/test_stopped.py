@@ -102,6 +102,8 @@ def test_a_process_stopped_within_a_statement_blocks_others_for_a_bounded_time(
             store = await open_store(postgres_url, seconds=PATIENCE)
             async with store.writing(["1"]) as transaction:
                 await transaction.set_fact("others", b"1")
+            async with store.reading() as committed:
+                assert await committed.fact("others") == b"1"
             await store.close()
 
         asyncio.run(run())

@@ -196,7 +196,7 @@ def test_shutdown_gives_notice() -> None:
         await asyncio.sleep(0.3)  # longer than the server takes to see a signal
         assert (await server.answer(post(b"/scoring/v1/identities", b"{}")))[0] == 201
         assert not server.task.done()
-        stop()  # whoever asks a second time does not wait for that
+        stop()  # a second signal does not wait for that
         async with asyncio.timeout(20):
             await server.task
 

@@ -101,7 +101,7 @@ def test_nothing_is_lost_when_the_process_is_killed(sealed: Path, tmp_path: Path
             until(lambda: reported(receiver) == wanted and is_settled(store_url), "all that was acknowledged")
             assert service.stop() == 0
     assert all(taken.verified(hook["secret"]) for taken in receiver.taken)
-    # A delivery has one id, whoever sends it.
+    # A delivery has one id, in all processes that send it.
     assert len(seen(receiver)) == len(wanted)
     assert max(seen(receiver).values()) == 2
 

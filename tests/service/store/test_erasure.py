@@ -54,7 +54,7 @@ def test_nothing_that_was_erased_is_left_in_the_files(
 ) -> None:
     """Privacy, Erasure: after it the bytes of keys and payloads are in no file of the database, in no free place."""
     canary = os.urandom(12)
-    monkeypatch.setattr(sqlite_file, "INTERVAL", 3600.0)  # whoever erases does not wait for the next look
+    monkeypatch.setattr(sqlite_file, "INTERVAL", 3600.0)  # an erasure does not wait for the next poll
 
     async def story(store: Store) -> None:
         keys = await fill(store, canary, 150)
@@ -94,7 +94,7 @@ def test_an_erasure_completes_while_others_read_and_write(sqlite_url: str, tmp_p
 def test_another_process_finishes_what_one_left(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store that is open finds an erasure whose process is gone, whoever required its truncation."""
+    """An open store completes an erasure of a process that has ended."""
     monkeypatch.setattr(sqlite_file, "INTERVAL", 0.05)
 
     async def story(store: Store) -> None:
