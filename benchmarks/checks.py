@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.filled_database import Filled, rows_of
 from benchmarks.load import Load
 
-from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.texts import from_text
 from scoring_model.contract.verification import VerificationContext, VerificationInput
 from scoring_model.history import count_before
 from scoring_model.scorer import Scorer

@@ -22,7 +22,7 @@ from benchmarks.served_bundle import HOT_NETWORK, HOT_SHARE, NETWORK, bodies, in
 
 from scoring_model.bundle import Bundle
 from scoring_model.contract.identity import IdentityStatus
-from scoring_model.contract.ids import to_text
+from scoring_model.contract.texts import to_text
 from scoring_model.service.clients import Caller, Permission, caller_of, create_client
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import TABLES, IdentityRow, LinkRow, PersonKeyRow, Row

@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 import uvloop
 
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.contract.resource import instant
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import (
     ReasonCode,
     Verification,

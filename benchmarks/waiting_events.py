@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.filled_database import insert, rows_of
 
 from scoring_model.contract.event import EventType
-from scoring_model.contract.ids import to_text
+from scoring_model.contract.texts import to_text
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import EventRow, WebhookRow
 from scoring_model.service.keys.keyring import Keyring

@@ -13,7 +13,7 @@ import pytest
 import program
 from program import Captured
 from scoring_model.cli import main
-from scoring_model.contract.ids import to_text
+from scoring_model.contract.texts import to_text
 from scoring_model.records.times import DAY
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.ids import first_of

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.rules import SignalType
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import VerificationContext, VerificationInput
 from scoring_model.contract.violation import Invalid
 from scoring_model.records import RecordSchema, parse_record

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from scoring_model.contract.texts import rfc3339
 from scoring_model.records.times import (
     EARLIEST,
     LATEST,
@@ -16,7 +17,6 @@ from scoring_model.records.times import (
     format_duration,
     microseconds,
     parse_duration,
-    rfc3339,
     timestamp_microseconds,
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scoring_model.contract.event import EventType
-from scoring_model.contract.ids import to_text
+from scoring_model.contract.texts import to_text
 from scoring_model.service.core.rows import (
     ClientRow,
     DeliveryRow,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring_model.contract.ids import from_text, to_text
+from scoring_model.contract.texts import from_text, to_text
 from scoring_model.service.core.ids import Identifiers, new_request_id
 
 NOW = 1_645_557_742_000_750  # 2022-02-22T19:22:22.000750Z, the millisecond of RFC 9562's example

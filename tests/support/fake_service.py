@@ -9,9 +9,9 @@ import httpx
 from starlette.types import ASGIApp
 
 from scoring_model.contract.identity import Identity, IdentityStatus
-from scoring_model.contract.ids import from_text, to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import instant
+from scoring_model.contract.texts import from_text, to_text
 from scoring_model.contract.verification import (
     ReasonCode,
     Verification,

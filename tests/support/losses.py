@@ -16,7 +16,7 @@ from unittest import mock
 from applying import Entry, Ledger, NeverAnswered, Persistent
 from fleet import Site
 from outside_client import IDENTITIES, VERIFICATIONS, WEBHOOKS
-from scoring_model.contract.ids import from_text, to_text
+from scoring_model.contract.texts import from_text, to_text
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.bundles import BundleShelf
 from scoring_model.service.core.rows import (

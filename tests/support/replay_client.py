@@ -14,7 +14,7 @@ import aiohttp
 from applications import Application
 from replay_server import SharedClock
 from replay_verdicts import decision_of
-from scoring_model.contract.ids import from_text
+from scoring_model.contract.texts import from_text
 from scoring_model.records import parse_duration
 from scoring_model.service.clients import Permission, create_client
 from scoring_model.service.labels import LabelLine, import_labels

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from replay_server import MASTERS
 from scoring_model.arrays import FloatArray
 from scoring_model.batch import score_file
-from scoring_model.contract.ids import to_text
+from scoring_model.contract.texts import to_text
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer
 from scoring_model.service.export import export_records

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import fake_service
 from fake_service import GOOD, HOOK, FakeService, StoppedClock
-from scoring_model.contract.ids import from_text, to_text
+from scoring_model.contract.texts import from_text, to_text
 from scoring_model.records import rfc3339
 from scoring_model.service.http import HttpSettings, create_app
 

@@ -22,8 +22,8 @@ from scoring_model import synthetic
 from scoring_model.bundle import Bundle
 from scoring_model.bundle.golden import Golden
 from scoring_model.contract.identity import Identity, IdentityStatus
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import Verification, VerificationStatus
 from scoring_model.contract.webhook import Webhook
 from scoring_model.decision.rules import Policy

@@ -60,7 +60,7 @@ def future_links(
     Verifications that share a link key with such a record get 503 until its time has passed or it is deleted. Run
     this on a machine with a correct clock. Verdicts and times are not changed. Servers may keep running.
     """
-    from scoring_model.records.times import rfc3339
+    from scoring_model.contract.texts import rfc3339
     from scoring_model.service.retention import future_links as find
 
     present = now()
@@ -122,6 +122,6 @@ def now() -> int:
 
 def time_of(instant: int | None) -> str | None:
     """Format an instant for output, or return None."""
-    from scoring_model.records.times import rfc3339
+    from scoring_model.contract.texts import rfc3339
 
     return None if instant is None else rfc3339(instant)

@@ -31,7 +31,7 @@ def import_file(
     Columns: verificationId or identityId; label (fraud, genuine or withdrawn); knownAt. If any row breaks a
     rule, nothing is imported and all such rows are listed.
     """
-    from scoring_model.contract.ids import to_text
+    from scoring_model.contract.texts import to_text
     from scoring_model.service.core.clock import SystemClock
     from scoring_model.service.labels import read_labels
 

@@ -40,7 +40,7 @@ def replay(
 
     Exit codes: 0 the same; 3 different; 4 erased.
     """
-    from scoring_model.contract.ids import from_text
+    from scoring_model.contract.texts import from_text
 
     resource = from_text(verification)
     if resource is None:

@@ -96,7 +96,7 @@ def replay(
 
 
 def _plain(delivery: Delivery) -> dict[str, object]:
-    from scoring_model.contract.ids import to_text
+    from scoring_model.contract.texts import to_text
     from scoring_model.service.delivery.signing import message_id
 
     row, event = delivery.row, delivery.event
@@ -132,7 +132,7 @@ def _line(plain: dict[str, object]) -> str:
 
 
 def _id_of(text: str) -> bytes:
-    from scoring_model.contract.ids import from_text
+    from scoring_model.contract.texts import from_text
 
     digits = text.removeprefix("msg_")
     if digits != text and len(digits) == 32:

@@ -1,7 +1,7 @@
 """The bases of the models of the interface, resources of answers and bodies of requests, and the types of fields."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
 from pydantic import (
@@ -17,13 +17,13 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails
 
 from scoring_model.contract.rules import Rule, RuleError, kind_of
+from scoring_model.contract.texts import EPOCH, instant_text
 from scoring_model.contract.violation import MOST_ERRORS, Invalid, Violation, pointer
 
 T = TypeVar("T")
 Schema = dict[str, Any]
 UNKNOWN_FIELD: Final = "is not a field that can be sent here"
 MISSING: Final = "must be there"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 UUID: Final[Schema] = {"type": "string", "format": "uuid"}
 TIME: Final[Schema] = {
     "type": "string",
@@ -64,17 +64,11 @@ def example(kind: type[BaseModel]) -> Schema:
 
 def instant(micros: int) -> datetime:
     """Make an aware time of microseconds since 1970-01-01 UTC."""
-    return _EPOCH + timedelta(microseconds=micros)
-
-
-def _six_digits(time: datetime) -> str:
-    if time.tzinfo is not UTC:
-        time = time.astimezone(UTC)
-    return f"{time.isoformat(timespec='microseconds')[:-6]}Z"
+    return EPOCH + timedelta(0, 0, micros)
 
 
 Uuid = Annotated[str, WithJsonSchema(UUID)]
-Instant = Annotated[AwareDatetime, PlainSerializer(_six_digits, return_type=str), WithJsonSchema(TIME)]
+Instant = Annotated[AwareDatetime, PlainSerializer(instant_text, return_type=str), WithJsonSchema(TIME)]
 
 
 class Body(BaseModel):
@@ -95,7 +89,7 @@ class Body(BaseModel):
         violations = cls.violations_of_whole(body)
         known, omitted = cls.bounded(body)
         try:
-            found = cls.model_validate(known, context=context)
+            found: Self = cls.__pydantic_validator__.validate_python(known, context=context)
         except ValidationError as error:
             raise Invalid((*_violations(error), *violations), omitted=omitted) from None
         if violations:

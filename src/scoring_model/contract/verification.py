@@ -12,10 +12,10 @@ from pydantic_core import InitErrorDetails
 from scoring_model.contract import rules
 from scoring_model.contract.fields import SIGNAL_PREFIX
 from scoring_model.contract.identity import REFERENCE, Reference
-from scoring_model.contract.ids import from_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import UUID, Body, Instant, Resource, Schema, Uuid, ruled
 from scoring_model.contract.rules import Rule, RuleError, SignalType
+from scoring_model.contract.texts import from_text
 from scoring_model.contract.violation import Violation
 
 SIGNAL_NAME_LENGTH: Final = 128
@@ -56,7 +56,7 @@ def _signals(sent: object, info: ValidationInfo) -> Signals | None:
     """
     if sent is None:
         return None
-    if not isinstance(sent, Mapping):
+    if not isinstance(sent, dict):
         raise rules.wrong_type("an object", sent)
     used = info.context.signals if isinstance(info.context, VerificationContext) else {}
     errors: list[InitErrorDetails] = []

@@ -5,6 +5,7 @@ which one record never needs.
 """
 
 from scoring_model.contract.rules import DOCUMENT_TYPES, Rule, RuleError, SignalType
+from scoring_model.contract.texts import rfc3339
 from scoring_model.records.file_format import FileFormat
 from scoring_model.records.normalisation import NORMALISATION_VERSION, normaliser
 from scoring_model.records.record import InvalidRecord, Record, RowViolation, parse_record
@@ -16,7 +17,6 @@ from scoring_model.records.times import (
     format_duration,
     microseconds,
     parse_duration,
-    rfc3339,
 )
 
 __all__ = [

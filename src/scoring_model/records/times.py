@@ -7,12 +7,12 @@ time without a zone is UTC, unless another zone is given.
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 
 from scoring_model.arrays import IntArray
+from scoring_model.contract.texts import EPOCH
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
 LATEST: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
@@ -124,34 +123,6 @@ def timestamp_microseconds(array: "pa.Array") -> IntArray:
     scale = SECOND // per_second
     bound = int(np.iinfo(np.int64).max) // scale
     return np.clip(counts, -bound, bound) * scale
-
-
-def rfc3339(micros: int) -> str:
-    """Write an instant with six digits of a second, in UTC.
-
-    Parameters
-    ----------
-    micros : int
-        Microseconds since 1970-01-01 UTC, within the years 1 to 9999.
-
-    Returns
-    -------
-    str
-        Such as `1970-01-01T00:00:00.000001Z`.
-
-    Raises
-    ------
-    OverflowError
-        If the year is outside of 1 to 9999.
-    """
-    seconds, rest = divmod(micros, SECOND)
-    return f"{_whole_seconds(seconds)}.{rest:06d}Z"
-
-
-@lru_cache(maxsize=64)
-def _whole_seconds(seconds: int) -> str:
-    """Format date and time of day; cached, since consecutive instants often share a second."""
-    return (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
 def parse_duration(text: str) -> int:

@@ -12,8 +12,8 @@ from pydantic_core import to_json
 
 from scoring_model.contract.event import EventType
 from scoring_model.contract.identity import IdentityStatus
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.rows import (

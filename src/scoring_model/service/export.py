@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 from scoring_model.contract.fields import LABEL_FIELDS, REFERENCE_FIELDS
-from scoring_model.contract.ids import to_text
+from scoring_model.contract.texts import to_text
 from scoring_model.records import normaliser, rfc3339
 from scoring_model.service.core.rows import VerificationRow
 from scoring_model.service.identities import Persons

@@ -18,8 +18,8 @@ from scoring_model.contract.identity import (
     IdentityStatus,
     ValidationError,
 )
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.resource import instant
+from scoring_model.contract.texts import to_text
 from scoring_model.records import rfc3339
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids

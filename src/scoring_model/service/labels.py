@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from scoring_model.contract.ids import from_text
 from scoring_model.contract.rules import Rule, RuleError
+from scoring_model.contract.texts import from_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.contract.violation import Invalid, Violation, pointer
 from scoring_model.history import pack_label

@@ -12,7 +12,7 @@ import threading
 import warnings
 from typing import Any, Final, TextIO
 
-from scoring_model.records.times import rfc3339
+from scoring_model.contract.texts import rfc3339
 from scoring_model.service.core.clock import SystemClock
 from scoring_model.service.core.faults import FAULTS, chain_of, log_fault, log_warning
 from scoring_model.service.settings import masked

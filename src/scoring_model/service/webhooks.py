@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
 from scoring_model.contract.event import EventType
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.resource import instant
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.webhook import EVERYTHING, Webhook, WebhookContext, WebhookInput, WebhookUpdate
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids

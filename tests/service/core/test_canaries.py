@@ -17,8 +17,8 @@ import pytest
 
 from databases import Databases
 from scoring_model.contract.identity import IdentityStatus
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.texts import to_text
 from scoring_model.features import FeatureMatrix
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids

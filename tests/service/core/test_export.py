@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.texts import to_text
 from scoring_model.records import parse_record, rfc3339
 from scoring_model.scorer import Scorer
 from scoring_model.service import export

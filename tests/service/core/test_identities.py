@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scoring_model.contract.identity import Identity, IdentityStatus
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.resource import instant
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import VerificationStatus
 from scoring_model.service.core import ids
 from scoring_model.service.core.errors import IdentityNotValidated, Invalid, NotFound, Unavailable

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
+from scoring_model.contract.texts import to_text
 from scoring_model.service import retention
 from scoring_model.service.clients import Caller
 from scoring_model.service.core import ids

@@ -1,7 +1,7 @@
 """The contract's sections Identity, Verification and Webhooks: representations."""
 
 from fake_service import HOOK, NOW, PERSON, SECRET, Client
-from scoring_model.contract.ids import from_text
+from scoring_model.contract.texts import from_text
 from scoring_model.records import rfc3339
 from scoring_model.service.identities import TOO_YOUNG, shown
 from stored_rows import identity_row

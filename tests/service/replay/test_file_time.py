@@ -11,7 +11,7 @@ from link_order import LinkOrder
 from replay_client import IDENTITIES, VERIFICATIONS, Connection, Credentials, connected, new_client, opened
 from replay_server import reference
 from replay_verdicts import columns, decision_of, differences, scored, stored, write_lines
-from scoring_model.contract.ids import from_text
+from scoring_model.contract.texts import from_text
 from scoring_model.history import key_codes
 from scoring_model.records.reading import read_records
 from scoring_model.scorer import Scorer

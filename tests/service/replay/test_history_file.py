@@ -9,7 +9,7 @@ from typing import Any
 
 from replay_client import IDENTITIES, VERIFICATIONS, Credentials, connected, new_client, opened
 from replay_verdicts import Stored, Verdict, columns, differences, exported, scored, stored, write_lines
-from scoring_model.contract.ids import from_text
+from scoring_model.contract.texts import from_text
 from scoring_model.scorer import Scorer
 from scoring_model.service.labels import LabelLine, import_labels
 

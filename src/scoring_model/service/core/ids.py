@@ -5,11 +5,12 @@ import struct
 import threading
 from typing import Final
 
-from scoring_model.contract.ids import to_text
+from scoring_model.contract.texts import to_text
 
 _TICKS: Final = 4096  # per millisecond: the 12 bits after the timestamp
-_VERSION: Final = 0x7000 << 64
+_VERSION: Final = 0x7000
 _VARIANT: Final = 0b10 << 62
+_PACK: Final = struct.Struct(">QQ").pack
 _RANDOM: Final = (1 << 62) - 1
 _FETCHED: Final = 128
 
@@ -57,16 +58,15 @@ class Identifiers:
                 self._fetch()
             random = self._words.pop() & _RANDOM
         milliseconds, fraction = divmod(tick, _TICKS)
-        return (milliseconds << 80 | _VERSION | fraction << 64 | _VARIANT | random).to_bytes(16, "big")
+        return _PACK(milliseconds << 16 | _VERSION | fraction, _VARIANT | random)
 
     def new_request_id(self) -> str:
         """Create a random UUID as text (RFC 9562, section 5.4, version 4); not stored in any row."""
         with self._lock:
             if len(self._words) < 2:
                 self._fetch()
-            random = self._words.pop() << 64 | self._words.pop()
-        random = random & ~(0xF << 76 | 0b11 << 62) | 0x4 << 76 | _VARIANT
-        return to_text(random.to_bytes(16, "big"))
+            high, low = self._words.pop(), self._words.pop()
+        return to_text(_PACK(high & ~0xF000 | 0x4000, low & _RANDOM | _VARIANT))
 
     def _fetch(self) -> None:
         self._words += struct.unpack(f"={_FETCHED}Q", os.urandom(8 * _FETCHED))

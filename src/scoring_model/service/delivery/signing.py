@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from scoring_model.records.times import rfc3339
+from scoring_model.contract.texts import rfc3339
 from scoring_model.service.core.rows import EventRow, WebhookRow
 from scoring_model.service.events import numbered
 from scoring_model.service.keys.secrets import Secrets

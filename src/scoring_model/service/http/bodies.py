@@ -47,20 +47,26 @@ async def read_body(scope: Scope, receive: Receive, settings: HttpSettings) -> b
     ClientDisconnect
         If the client disconnects before the end.
     """
-    body = bytearray()
+    if WHOLE in scope:
+        return await _read(receive, settings.max_body)
     try:
-        async with asyncio.timeout(None if WHOLE in scope else settings.body_seconds):
-            while True:
-                message = await receive()
-                if message["type"] != "http.request":
-                    raise ClientDisconnect
-                body += message.get("body", b"")
-                if len(body) > settings.max_body:
-                    raise BodyTooLarge
-                if not message.get("more_body", False):
-                    return bytes(body)
+        async with asyncio.timeout(settings.body_seconds):
+            return await _read(receive, settings.max_body)
     except TimeoutError:
         raise BodyTooSlow from None
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        if len(body) > most:
+            raise BodyTooLarge
+        if not message.get("more_body", False):
+            return bytes(body)
 
 
 def check_media_type(context: RequestContext) -> None:

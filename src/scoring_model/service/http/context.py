@@ -14,7 +14,7 @@ from typing import Final, TextIO
 
 from pydantic_core import to_json
 
-from scoring_model.records.times import rfc3339
+from scoring_model.contract.texts import rfc3339
 from scoring_model.service.clients import Caller
 from scoring_model.service.core.clock import Clock
 from scoring_model.service.core.faults import FAULTS, chain_of
@@ -83,10 +83,23 @@ class RequestContext:
         self.overloaded = False
 
 
+class _Lines(logging.StreamHandler[TextIO]):
+    """Writes messages as they are: formatting one takes longer than writing it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        try:
+            self.stream.write(f"{record.msg}{self.terminator}")
+            self.flush()
+        except Exception:
+            self.handleError(record)
+
+
 def configure(stream: TextIO | None = None) -> None:
     """Send the access log and the log of faults only to a stream, by default standard error."""
-    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(logging.Formatter("%(message)s"))
+    # No line has names of threads, processes or tasks, which every record would look up.
+    logging.logThreads = logging.logMultiprocessing = logging.logProcesses = False
+    handler = _Lines(sys.stderr if stream is None else stream)
     for logger in (_access, _faults):
         logger.handlers[:] = [handler]
         logger.propagate = False

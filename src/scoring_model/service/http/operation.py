@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from scoring_model.contract.identity import Identity
-from scoring_model.contract.ids import from_text, to_text
 from scoring_model.contract.resource import Body, Nothing, Resource
 from scoring_model.contract.rules import Rule, kind_of
+from scoring_model.contract.texts import from_text, to_text
 from scoring_model.contract.verification import Verification
 from scoring_model.contract.violation import MOST_ERRORS, Violation, pointer
 from scoring_model.contract.webhook import Webhook

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from scoring_model.contract.ids import to_text
 from scoring_model.contract.outcome import Outcome
 from scoring_model.contract.resource import instant
+from scoring_model.contract.texts import to_text
 from scoring_model.contract.verification import ReasonCode, Verification, VerificationStatus
 from scoring_model.scorer.decider import Decider
 from scoring_model.service.clients import Caller
