@@ -194,7 +194,7 @@ async def test_an_identity_comes_with_its_persons_key(store: Store, reader: Read
 
 
 async def test_identities_that_are_asked_for_together_do_not_mix(store: Store) -> None:
-    """Whoever asks at the same time gets its own, its own client's alone, also when somebody gives up."""
+    """Concurrent readers each get their own identity, only of their own client, also if one of them is cancelled."""
     keys = [person_key_row() for _ in range(20)]
     identities = [identity_row(key_id=key.key_id, client=n % 2) for n, key in enumerate(keys)]
     await write(store, *keys)
