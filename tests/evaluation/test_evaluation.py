@@ -50,7 +50,7 @@ def _keys(document: Any) -> Any:
     return None
 
 
-def test_rates_are_those_of_counting_by_hand() -> None:
+def test_rates_equal_counts_by_loops() -> None:
     """Outcome rates and the bounded errors equal those of a loop over the records."""
     columns = _columns()
     overall = evaluated(**columns).overall
@@ -65,7 +65,7 @@ def test_rates_are_those_of_counting_by_hand() -> None:
     assert (overall.false_reject.total, overall.missed_fraud.total) == (overall.genuine, overall.frauds)
 
 
-def test_months_share_out_the_records() -> None:
+def test_months_partition_the_records() -> None:
     """Months are calendar months in UTC, ascending, each measured on its own records."""
     columns = _columns()
     evaluation = evaluated(**columns)

@@ -118,7 +118,7 @@ def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable
     assert mixed.frauds / mixed.evaluated > found.coverage.frauds / found.coverage.evaluated
 
 
-def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -> None:
+def test_no_warning_if_all_records_count(scorer: Scorer, table: RecordTable) -> None:
     """There is no warning if all records are mature or each immature one has a label."""
     late = microseconds("2027-01-01")
     assert evaluate_table(scorer, table, maturity=MATURITY, as_of=late).coverage.warnings == ()
@@ -142,7 +142,7 @@ def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable)
     assert document["rows"] == document["evaluated"] + sum(document["left_out"].values())
 
 
-def test_nothing_known_is_an_error(scorer: Scorer, table: RecordTable) -> None:
+def test_no_usable_records_are_an_error(scorer: Scorer, table: RecordTable) -> None:
     """Without records, or without mature or labelled ones, the evaluation is an error with the reasons."""
     young = table.take(np.flatnonzero(table.labels < 0)[:20])
     for records, instant, reasons in (

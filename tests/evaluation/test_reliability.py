@@ -29,7 +29,7 @@ def test_distinct_probabilities_fall_in_equal_bins(seed: int, size: int, bins: i
 
 
 @given(samples, st.integers(1, 10))
-def test_bins_share_out_the_records(sample: Sample, bins: int) -> None:
+def test_bins_partition_the_records(sample: Sample, bins: int) -> None:
     """Records, frauds and probabilities sum over the bins, which ascend and do not exceed their number."""
     probabilities, labels = sample
     table = calibration_table(probabilities, labels, bins=bins)
@@ -60,7 +60,7 @@ def test_error_weighs_bins_by_their_records() -> None:
     assert expected_calibration_error(table) == pytest.approx(3 * 0.5 / 4)
 
 
-def test_nothing_has_no_error() -> None:
+def test_no_records_have_no_error() -> None:
     """Without records the table is empty and the error is None."""
     assert calibration_table(np.zeros(0), np.zeros(0, dtype=np.int64)) == ()
     assert expected_calibration_error(()) is None

@@ -77,7 +77,7 @@ def test_few_days_have_no_interval(days: int) -> None:
     assert found.worst is not None
 
 
-def test_nothing_is_said_of_no_records() -> None:
+def test_no_records_have_no_share_interval_or_window() -> None:
     """Without records there is no share, interval or window, and the document has null."""
     document = measured([], []).to_json()
     assert document["share"] is document["worst_window"] is document["day_blocks"]["low"] is None

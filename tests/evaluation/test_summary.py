@@ -75,7 +75,7 @@ def test_numbers_are_those_of_the_evaluation() -> None:
     assert [row[:3] for row in months[2:]] == [["2024-01", "2", "0"], ["2024-02", "1", "3"]]
 
 
-def test_what_is_absent_is_a_dash() -> None:
+def test_missing_numbers_are_dashes() -> None:
     """Without frauds their shares and the metrics that need them are dashes."""
     outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
     assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
@@ -83,7 +83,7 @@ def test_what_is_absent_is_a_dash() -> None:
     assert ranking[2] == ["ROC AUC", "–", "–"]
 
 
-def test_ends_of_intervals_stand_beside_their_metric() -> None:
+def test_metrics_have_their_intervals() -> None:
     """With enough days every metric but the calibration error has an interval; recalls are percentages."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1] * 4)
     rows = {row[0]: row for row in _tables(summary(evaluation))[2][2:]}

@@ -91,7 +91,7 @@ def test_an_interval_for_independent_records_is_as_wide_as_theory_says() -> None
 
 
 @pytest.mark.parametrize(("days", "labels"), [(MIN_DAYS - 1, [0, 1]), (MIN_DAYS, [0, 0]), (0, [])])
-def test_nothing_is_said_of_few_days_or_one_class(days: int, labels: list[int]) -> None:
+def test_few_days_or_one_class_have_no_ends(days: int, labels: list[int]) -> None:
     """Fewer than ten days give no ends; without frauds only metrics that need none have ends."""
     truth = np.array(labels * days, dtype=np.int64)
     times = np.repeat(np.arange(days), len(labels)) * DAY
@@ -124,7 +124,7 @@ def test_interval_holds_the_share_and_stays_in_the_unit_interval(pair: tuple[int
     assert (share.high == 1) == (pair[0] == pair[1])
 
 
-def test_share_of_nothing_is_none() -> None:
+def test_share_of_no_records_is_none() -> None:
     """Without records share and interval are None."""
     nothing = share_of(0, 0)
     assert (nothing.share, nothing.low, nothing.high) == (None, None, None)

@@ -38,7 +38,7 @@ def test_a_country_without_postal_codes_has_none(history: pa.Table) -> None:
     assert here["address.postalCode"].null_count == here.num_rows
 
 
-def test_an_address_is_written_the_same_everywhere() -> None:
+def test_a_key_gives_one_address() -> None:
     """A key gives the same text in any batch, and different keys give different texts."""
     keys = np.arange(5000, dtype=np.uint64)
     countries = np.arange(5000) % len(COUNTRIES)

@@ -35,7 +35,7 @@ def test_uniform_is_uniform(seed: int) -> None:
     assert stats.kstest(values, "uniform").pvalue > 1e-4
 
 
-def test_lognormal_follows_its_law() -> None:
+def test_lognormal_follows_its_distribution() -> None:
     """Draws from the table agree with scipy's log-normal distribution."""
     values = Draws(1).lognormal("any", 25.0, 0.6, KEYS)
     assert stats.kstest(values, stats.lognorm(s=0.6, scale=25.0).cdf).pvalue > 1e-4

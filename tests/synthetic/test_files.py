@@ -50,7 +50,7 @@ def test_json_lines_are_bodies(tmp_path: Path) -> None:
     assert not any(value is None or "." in name for row in rows for name, value in row.items())
 
 
-def test_parquet_says_what_it_is(tmp_path: Path) -> None:
+def test_parquet_has_the_notice(tmp_path: Path) -> None:
     """The file's metadata has the notice, and an empty history has all columns."""
     write(tmp_path / "h.parquet", records=0, seed=1)
     table = pq.read_table(tmp_path / "h.parquet")
@@ -66,7 +66,7 @@ def test_progress_is_reported(tmp_path: Path) -> None:
     assert reported == [65_536, 70_000]
 
 
-def test_an_interrupted_file_is_not_there(tmp_path: Path) -> None:
+def test_an_interrupted_write_leaves_no_file(tmp_path: Path) -> None:
     """If writing stops half-way, the folder is unchanged."""
 
     def stop(count: int) -> None:

@@ -38,7 +38,7 @@ def test_the_mix_drifts(frame: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("key", SHARED)
-def test_rings_share_and_so_do_honest_people(frame: pd.DataFrame, key: str) -> None:
+def test_rings_and_genuine_persons_share_values(frame: pd.DataFrame, key: str) -> None:
     """In rings, three persons share a value within days more often, but more genuine records do."""
     days = frame["eventTime"].dt.floor("14D")
     shared = frame.groupby([key, days])["truth.person"].transform("nunique") >= 3
@@ -47,7 +47,7 @@ def test_rings_share_and_so_do_honest_people(frame: pd.DataFrame, key: str) -> N
     assert (shared & ~frame["fraud"]).sum() > (shared & ring).sum()
 
 
-def test_a_stolen_identity_was_there_before(frame: pd.DataFrame) -> None:
+def test_victims_have_earlier_genuine_records(frame: pd.DataFrame) -> None:
     """Most victims have an earlier record of their own, and it is genuine."""
     stolen = frame[frame["truth.kind"] == "stolen"]
     genuine = frame[~frame["fraud"]].groupby("truth.person")["eventTime"].min()
@@ -62,7 +62,7 @@ def test_bursts_come_within_hours(frame: pd.DataFrame) -> None:
     assert near.median() >= 9
 
 
-def test_no_column_gives_fraud_away(frame: pd.DataFrame) -> None:
+def test_no_single_column_separates_fraud(frame: pd.DataFrame) -> None:
     """No single simple column separates fraud with an AUC of 0.9, in either direction."""
     simple = {
         "formSeconds": frame["signals.formSeconds"],
@@ -86,12 +86,12 @@ def test_no_column_gives_fraud_away(frame: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     "column", ["address.country", "citizenship", "signals.channel", "signals.emailDomain"]
 )
-def test_honest_people_are_in_every_category(frame: pd.DataFrame, column: str) -> None:
+def test_every_category_has_genuine_records(frame: pd.DataFrame, column: str) -> None:
     """No category has frauds only."""
     assert set(frame.loc[frame["fraud"], column].dropna()) <= set(frame.loc[~frame["fraud"], column].dropna())
 
 
-def test_fraud_has_no_sex(frame: pd.DataFrame) -> None:
+def test_fraud_is_independent_of_sex(frame: pd.DataFrame) -> None:
     """The protected attribute is independent of fraud."""
     known = frame.dropna(subset="signals.sex")
     rates = known[known["signals.sex"] != "X"].groupby("signals.sex")["fraud"].mean()

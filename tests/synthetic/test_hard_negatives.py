@@ -38,7 +38,7 @@ def test_each_group_shares_what_frauds_share(
     assert len(np.unique(events["identity"])) == len(events)
 
 
-def test_they_are_honest_and_more_than_the_frauds(groups: list[EventArray]) -> None:
+def test_groups_are_genuine_and_outnumber_frauds(groups: list[EventArray]) -> None:
     """All are genuine, and there are more of them than there is fraud (1.2 %)."""
     events = np.concatenate(groups)
     assert (events["kind"] == Kind.GENUINE).all()

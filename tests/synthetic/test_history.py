@@ -65,7 +65,7 @@ def test_every_row_is_a_valid_record(history: pa.Table) -> None:
     assert set(reading.unused_columns) == {"truth.kind", "truth.person"}
 
 
-def test_it_says_that_it_is_invented(history: pa.Table) -> None:
+def test_records_are_marked_as_invented(history: pa.Table) -> None:
     """Ids, images, mail domains and the metadata say that the data are invented."""
     assert history.schema.metadata[b"scoring_model.synthetic"].decode() == NOTICE
     for column in ("recordId", "subjectId", "externalId", "signals.deviceId", "truth.person"):
@@ -78,7 +78,7 @@ def test_it_says_that_it_is_invented(history: pa.Table) -> None:
     )
 
 
-def test_fields_are_missing_now_and_then(history: pa.Table) -> None:
+def test_optional_fields_are_sometimes_missing(history: pa.Table) -> None:
     """Every optional column has missing values, and only references and labels are mostly missing."""
     never = {"recordId", "eventTime", "firstName", "signals.channel", "truth.kind", "truth.person"}
     mostly = {"subjectId", "externalId", "label", "labelKnownAt", "address.line2"}

@@ -27,7 +27,7 @@ def test_households_follow_their_chains(seed: int, daily: float) -> None:
     assert 0.6 < (found == people).mean() < 0.85
 
 
-def test_everybody_is_of_age(history: pa.Table) -> None:
+def test_all_persons_are_adults(history: pa.Table) -> None:
     """Nobody is under 18 or over 125, except by a typo."""
     birth = pc.cast(pc.strptime(history["dob"], format="%Y-%m-%d", unit="s"), pa.timestamp("us", tz="UTC"))
     ages = pc.years_between(birth, history["eventTime"]).drop_null().to_numpy()

@@ -37,7 +37,7 @@ def test_some_frauds_are_never_found(frame: pd.DataFrame) -> None:
     assert missed["label"].isna().any()
 
 
-def test_a_few_genuine_are_accused(frame: pd.DataFrame) -> None:
+def test_a_few_genuine_records_are_labelled_fraud(frame: pd.DataFrame) -> None:
     """0.05 to 0.1 % of the genuine are labelled fraud by mistake."""
     genuine = frame[~frame["fraud"]]
     assert 0.0004 < (genuine["label"] == "fraud").mean() < 0.0011

@@ -43,7 +43,7 @@ def found(*, costs: bool = True) -> Alternatives:
     )
 
 
-def test_rows_are_what_counting_gives() -> None:
+def test_rows_equal_counts_by_loops() -> None:
     """Every seventh row has the counts, scipy's exact intervals and the number of frauds that step-up catches."""
     genuine, frauds = drawn()
     cost = expected_cost(genuine, frauds, PRICES)
@@ -91,7 +91,7 @@ def test_csv_reads_back() -> None:
         assert float(text["expected_cost"]) == pytest.approx(row.expected_cost, rel=1e-5)
 
 
-def test_without_costs_their_cells_are_empty() -> None:
+def test_cost_cells_are_empty_without_costs() -> None:
     """Without costs neither table has values in the cost columns."""
     alternatives = found(costs=False)
     rows = list(csv.DictReader(io.StringIO(alternatives.to_csv())))

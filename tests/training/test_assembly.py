@@ -29,7 +29,7 @@ def validation(prepared: Prepared, scorer: Scorer) -> Decisions:
     return scorer.decide(prepared.rows[prepared.split.validation])
 
 
-def test_promises_are_what_the_scorer_keeps(
+def test_promises_match_the_decisions_of_the_scorer(
     prepared: Prepared, validation: Decisions, scorer: Scorer, identity: Configuration
 ) -> None:
     """Each promise reports what the scorer decides on one genuine record per person, within its bound."""
@@ -49,7 +49,7 @@ def test_promises_are_what_the_scorer_keeps(
         assert promise.p_value <= promise.delta
 
 
-def test_scores_mean_what_they_say(prepared: Prepared, validation: Decisions, scorer: Scorer) -> None:
+def test_scores_have_their_nominal_share(prepared: Prepared, validation: Decisions, scorer: Scorer) -> None:
     """At most 10^(-s/250) of the genuine records that fitted the scale score s or more."""
     genuine = validation.scores[prepared.split.validation_targets == 0]
     for score in range(1, scorer.contents.rules.scale.extrapolated_from):
@@ -92,7 +92,7 @@ def test_configuration_is_resolved(sealed: Path, identity: Configuration, traini
     assert resolved(other, training.tuned) == resolved(identity, training.tuned)
 
 
-def test_data_are_named_by_what_they_say(sealed: Path, history: RecordTable, prepared: Prepared) -> None:
+def test_manifest_has_the_dates_of_the_data(sealed: Path, history: RecordTable, prepared: Prepared) -> None:
     """The manifest has the dates of the first and last record and the as-of instant."""
     data = read_bundle(sealed).manifest.data
     assert data["from"] == rfc3339(int(history.event_times.min()))
@@ -140,7 +140,7 @@ def joined(history: RecordTable, configuration: Configuration, rows: list[int]) 
     return groups
 
 
-def test_missed_frauds_are_promised_of_rings(
+def test_missed_frauds_count_rings(
     prepared: Prepared, history: RecordTable, training: Training, scorer: Scorer, identity: Configuration
 ) -> None:
     """The promise on frauds counts one record of each group of frauds that link keys connect."""

@@ -41,7 +41,7 @@ def fixed(boosters: Boosters) -> Boosters:
     return [fix_leaves(booster, models=len(boosters)) for booster in boosters]
 
 
-def test_the_graph_gives_the_sum_of_the_fixed_boosters(
+def test_the_graph_gives_the_sum_of_the_rounded_boosters(
     boosters: Boosters, forest: Forest, hostile_rows: Callable[[Forest, int, int], FloatArray]
 ) -> None:
     """On hostile rows the graph's margins are the exact sums of LightGBM's margins, in any order."""
@@ -105,7 +105,7 @@ def test_models_of_other_features_are_not_joined(trainer: Callable[..., lgb.Boos
         parse_forest(trainer(trees=2).model_to_string(), narrow.model_to_string())
 
 
-def test_threads_change_no_bit_and_seeds_do(small_table: RecordTable, small_use: Configuration) -> None:
+def test_seeds_matter_and_threads_do_not(small_table: RecordTable, small_use: Configuration) -> None:
     """An averaged training gives the same bundle on one thread and on two, and another one for another seed."""
     use = replace(small_use, training=replace(small_use.training, seeds=2))
     one, two = (run_training(small_table, use, threads=threads).bundle for threads in (1, 2))
@@ -139,7 +139,7 @@ def test_directions_of_the_catalogue_hold(small_table: RecordTable, small_use: C
     assert margins.min() < margins.max()
 
 
-def test_a_class_weight_leaves_probabilities_right(
+def test_a_class_weight_keeps_probabilities_calibrated(
     small_table: RecordTable, small_use: Configuration
 ) -> None:
     """With a class weight of 20 the probabilities remain calibrated on the validation period."""
@@ -182,7 +182,7 @@ def test_sum_is_exact_in_any_order(model: tuple[lgb.Booster, Forest]) -> None:
         assert sums == {float(leaves.sum())}
 
 
-def test_margins_move_by_half_a_unit_per_tree(
+def test_rounding_changes_margins_by_half_a_unit_per_tree(
     trainer: Trainer, hostile_rows: Callable[..., np.ndarray]
 ) -> None:
     """Rounding changes a margin by at most half a unit per tree and leaves the input booster unchanged."""
@@ -195,7 +195,7 @@ def test_margins_move_by_half_a_unit_per_tree(
     assert 0 < moved.max() <= booster.num_trees() * 2.0 ** -(LEAF_BITS + 1) + 1e-14
 
 
-def test_best_iterations_are_taken(trainer: Trainer) -> None:
+def test_trees_after_the_best_iteration_are_dropped(trainer: Trainer) -> None:
     """Trees after the best iteration, which LightGBM does not use for its margins, are dropped."""
     booster = trainer()
     booster.best_iteration = 9
@@ -203,14 +203,14 @@ def test_best_iterations_are_taken(trainer: Trainer) -> None:
 
 
 @pytest.mark.parametrize("leaf", [2.0**13, -(2.0**14), np.inf, np.nan])
-def test_leaves_that_sum_to_too_much_are_refused(trainer: Trainer, leaf: float) -> None:
+def test_sums_beyond_53_bits_are_refused(trainer: Trainer, leaf: float) -> None:
     """A sum that could need more than 53 bits is refused, for either sign."""
     text = with_first_leaf(trainer(trees=2), leaf)
     with pytest.raises(LeafSumError, match="must sum to less than 8192"):
         fix_leaves(lgb.Booster(model_str=text))
 
 
-def test_a_leaf_that_rounds_to_nothing_is_a_positive_zero(trainer: Trainer) -> None:
+def test_a_tiny_negative_leaf_rounds_to_positive_zero(trainer: Trainer) -> None:
     """A tiny negative leaf becomes 0.0, since sums would not keep the sign of -0.0."""
     text = with_first_leaf(trainer(trees=2), -1e-20)
     leaf = parse_forest(fix_leaves(lgb.Booster(model_str=text)).model_to_string()).leaf_value[0]

@@ -76,7 +76,7 @@ def test_two_records_are_enough() -> None:
         ([2.0, 1.0], [0, 1], "slope must be positive"),
     ],
 )
-def test_what_has_no_probability_is_refused(margins: list[float], labels: list[int], problem: str) -> None:
+def test_data_without_a_fit_are_refused(margins: list[float], labels: list[int], problem: str) -> None:
     """A missing class, equal margins and a model that ranks backwards are refused with the reason."""
     with pytest.raises(CalibrationError, match=problem):
         fit_platt(np.array(margins), np.array(labels, dtype=np.int64))
@@ -91,7 +91,7 @@ def _bent(seed: int, records: int, below: float, above: float) -> tuple[FloatArr
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_beta_is_where_a_general_optimiser_finds_it(seed: int) -> None:
+def test_beta_parameters_are_those_of_a_general_optimiser(seed: int) -> None:
     """Both slopes and the intercept equal scipy's minimum of the smoothed cross-entropy."""
     margins, labels, _ = _bent(seed, 3000, 0.5, 2.0)
     targets, terms = _smoothed(labels), (-np.logaddexp(0, -margins), np.logaddexp(0, margins))
@@ -117,7 +117,7 @@ def test_a_slope_is_never_negative() -> None:
     assert beta.below > 0
 
 
-def test_what_bends_is_calibrated_by_beta_and_what_does_not_by_platt() -> None:
+def test_the_better_method_on_held_out_records_is_chosen() -> None:
     """The method with the lower loss on held-out records is chosen, and fits where the other one does not."""
     margins, labels, times = _bent(1, 60_000, 0.4, 2.5)
     choice = choose_calibration(margins, labels, times)
@@ -134,7 +134,7 @@ def test_what_bends_is_calibrated_by_beta_and_what_does_not_by_platt() -> None:
     assert found.calibration == fit_platt(straight, marks)
 
 
-def test_losses_are_of_records_not_seen() -> None:
+def test_losses_are_of_held_out_segments() -> None:
     """Each time segment is judged by a fit on the other segments; the oracle computes them one by one."""
     margins, labels, times = _bent(4, 2000, 0.5, 1.5)
     choice = choose_calibration(margins, labels, times)
@@ -146,7 +146,7 @@ def test_losses_are_of_records_not_seen() -> None:
     assert choice.platt_loss == pytest.approx(np.mean(losses), rel=1e-9)
 
 
-def test_too_few_frauds_to_compare_leave_platt() -> None:
+def test_platt_is_used_if_frauds_are_in_one_segment() -> None:
     """If one time segment holds all frauds, no comparison is possible: Platt is used, and the text says so."""
     margins, labels = _sample(5, records=500)
     labels = np.where(np.arange(500) < 20, 1, 0)

@@ -44,7 +44,7 @@ def test_directions_are_those_of_the_features(training: Training) -> None:
     assert re.search(r"\| signal_email_age_days \| [^|]+ \| lowers \| SIGNAL_EMAIL_AGE_DAYS \|", card)
 
 
-def test_card_says_whom_the_promises_are_about(training: Training) -> None:
+def test_card_states_the_population_of_the_promises(training: Training) -> None:
     """The card states the joint confidence, the share of delta of each test, and the sampled population."""
     card = training.bundle.files["card.md"].decode()
     delta = training.bundle.contents.rules.policy.promises[0].delta
@@ -73,7 +73,9 @@ def test_text_cannot_break_the_layout() -> None:
     assert table(("A",), []) == "None."
 
 
-def test_what_never_happens_is_said(prepared: Prepared, training: Training, identity: Configuration) -> None:
+def test_card_of_a_policy_without_bounds(
+    prepared: Prepared, training: Training, identity: Configuration
+) -> None:
     """Without bounds the card says that nobody fails and promises nothing; without extrapolation it adds no line."""
     contents = training.bundle.contents
     scale = replace(contents.rules.scale, extrapolated_from=1001)

@@ -73,7 +73,7 @@ def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
 
 @settings(max_examples=50, deadline=None)
 @given(samples, samples, limits, limits, limits)
-def test_every_pair_that_holds_is_promised_at_its_share_of_delta(
+def test_each_bound_of_a_certified_pair_passes_at_its_share_of_delta(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
 ) -> None:
     """For every certified pair each bound passes its own test at an equal share of 5 %."""
@@ -152,7 +152,7 @@ def test_the_error_is_a_table() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(samples, samples, limits, limits, limits)
-def test_what_counts_alone_refuse_no_model_keeps(
+def test_no_model_keeps_bounds_that_counts_refuse(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
 ) -> None:
     """If the scores of some model keep the bounds, the check on counts alone does not refuse them."""

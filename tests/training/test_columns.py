@@ -65,7 +65,7 @@ def by_ranks(forest: Forest, tables: list[CategoryTable], codes: tuple[int, int]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40))
-def test_ranks_lead_where_sets_lead(seed: int, splits: int) -> None:
+def test_ranks_lead_to_the_leaves_of_sets(seed: int, splits: int) -> None:
     """For every pair of codes, known or unknown, ranks lead to the same leaf as sets."""
     forest = grow(seed, splits)
     tables = category_tables(forest)

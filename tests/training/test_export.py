@@ -42,7 +42,7 @@ def walk(forest: Forest, row: FloatArray) -> list[int]:
     return reached
 
 
-def test_every_row_reaches_the_leaves_that_lightgbm_says(model: Model, hostile_rows: Rows) -> None:
+def test_every_row_reaches_the_leaves_of_lightgbm(model: Model, hostile_rows: Rows) -> None:
     """On hostile rows the forest reaches LightGBM's leaf in every tree."""
     booster, forest = model
     rows = hostile_rows(forest, 150, 11)
@@ -67,9 +67,7 @@ def test_another_engine_gives_the_same_bits(model: Model, hostile_rows: Rows) ->
     assert bits(np.asarray(margins)) == bits(booster.predict(rows, raw_score=True))
 
 
-def test_trees_of_one_leaf_stand_among_others(
-    trainer: Callable[..., lgb.Booster], hostile_rows: Rows
-) -> None:
+def test_trees_of_one_leaf_at_any_position(trainer: Callable[..., lgb.Booster], hostile_rows: Rows) -> None:
     """A tree without splits adds its leaf at any position."""
     texts = [trainer(trees=2, **options).model_to_string() for options in ({}, {"min_data_in_leaf": 100_000})]
     split, constant = (text.split("\nend of trees")[0].split("\nTree=") for text in texts)

@@ -57,7 +57,7 @@ def test_threads_change_no_byte(params: dict[str, float], threads: int) -> None:
     assert text(params, threads=threads) == text(params)
 
 
-def test_two_threads_are_one() -> None:
+def test_two_threads_equal_one() -> None:
     """Two threads, with few trees only: on busy cores pairs of threads wait in busy loops."""
     assert text(SAMPLED, rounds=3, threads=2) == text(SAMPLED, rounds=3)
 
@@ -100,7 +100,7 @@ def test_names_rounds_and_order_are_kept() -> None:
     assert margins[truth == 1].mean() > margins[truth == 0].mean() + 1
 
 
-def test_all_that_is_wrong_is_named_at_once() -> None:
+def test_all_errors_are_named_at_once() -> None:
     """Fixed parameters, wrong rounds and wrong shapes are refused in one error."""
     rows, targets = sample(100)
     with pytest.raises(

@@ -9,7 +9,7 @@ from scoring_model.training.folds import FIRST_ORIGIN, FoldError, cut_folds, smo
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(2, 400))
-def test_each_fold_trains_on_all_that_came_before(seed: int, folds: int, instants: int) -> None:
+def test_each_fold_trains_on_all_earlier_rows(seed: int, folds: int, instants: int) -> None:
     """A fold trains only on earlier rows than it validates on, and the validation segments cover the rest once."""
     rng = np.random.default_rng(seed)
     times = rng.integers(0, instants, 300)

@@ -44,7 +44,7 @@ def searched(
     return job, run_job(job)
 
 
-def test_a_job_leaves_what_it_says(searched: tuple[Job, JobDone]) -> None:
+def test_a_job_writes_bundle_and_reports(searched: tuple[Job, JobDone]) -> None:
     """The bundle is intact, and parameters, evaluation, quarantine and journal are beside it."""
     job, done = searched
     assert read_bundle(done.bundle).manifest.name == "identity"
@@ -176,7 +176,7 @@ def _given(job: Job, done: JobDone) -> Configuration:
     return replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
 
 
-def test_a_job_that_dies_leaves_no_bundle(
+def test_an_interrupted_job_writes_no_bundle(
     searched: tuple[Job, JobDone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the job is interrupted at any step before sealing, the bundle's path does not exist."""

@@ -40,7 +40,7 @@ def test_a_journal_keeps_its_trials(tmp_path: Path) -> None:
         assert [(t.value, t.params) for t in study.trials] == [(0.1 + 0.2, {"x": x})]
 
 
-def test_an_existing_journal_is_not_taken_unasked(tmp_path: Path) -> None:
+def test_an_existing_journal_needs_resume(tmp_path: Path) -> None:
     """Without resume an existing file is refused and unchanged; with resume a missing one is created."""
     path = tmp_path / "journal.log"
     with open_study(path, fingerprint=MARK, resume=True, pruner=PRUNER):

@@ -78,7 +78,7 @@ def test_parts_take_what_was_known(prepared: Prepared, table: RecordTable) -> No
     assert not set(unknown) & set(split.train.tolist())
 
 
-def test_the_search_is_given_the_same(
+def test_the_search_gets_the_training_part(
     prepared: Prepared, table: RecordTable, use: Configuration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search gets the rows, targets and times of the training part."""

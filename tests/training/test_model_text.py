@@ -58,7 +58,7 @@ def compare(forest: Forest, node: int, dumped: dict[str, Any]) -> None:
         ({"linear_tree": True}, "linear_tree"),
     ],
 )
-def test_what_has_no_exact_counterpart_is_refused(
+def test_models_without_an_exact_forest_are_refused(
     trainer: Trainer, options: dict[str, Any], reason: str
 ) -> None:
     """Models that a forest cannot represent are refused with the reason."""

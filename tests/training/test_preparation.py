@@ -38,7 +38,7 @@ def test_the_future_may_be_removed(prepared: Prepared, history: RecordTable, whi
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_the_future_may_be_exchanged(prepared: Prepared, history: RecordTable, which: int) -> None:
+def test_the_future_may_be_replaced(prepared: Prepared, history: RecordTable, which: int) -> None:
     """With other values in later records and other later labels, earlier rows are the same."""
     instant = instants(history)[which]
     later = np.flatnonzero(history.event_times >= instant)
@@ -56,7 +56,7 @@ def test_the_future_may_be_exchanged(prepared: Prepared, history: RecordTable, w
     assert rows[~earlier].tobytes() != prepared.rows[~earlier].tobytes()
 
 
-def test_the_present_is_no_past(prepared: Prepared, history: RecordTable) -> None:
+def test_a_record_does_not_see_its_own_instant(prepared: Prepared, history: RecordTable) -> None:
     """A record does not see another one at the same instant; it sees one that is a microsecond earlier."""
     place = prepared.matrix.names.index("link_device_1d_records")
     device = history.column("signals.deviceId").codes
@@ -171,14 +171,14 @@ def test_rings_are_the_connected_components(seed: int, keys: int, rows: int, val
 
 
 @pytest.mark.parametrize("extra", [0, 1])
-def test_a_value_that_more_records_hold_joins_nobody(extra: int) -> None:
+def test_a_value_of_too_many_records_connects_none(extra: int) -> None:
     """A value of 256 records in the table connects them; one of 257 does not, for any subset of rows."""
     codes = np.zeros(MOST_SHARED + extra, dtype=np.int64)
     rows = np.array([3, 0, 7])
     assert find_rings([codes], rows).tolist() == ([0, 1, 2] if extra else [0, 0, 0])
 
 
-def test_records_that_are_not_asked_for_join_nobody() -> None:
+def test_records_that_are_not_selected_connect_none() -> None:
     """Two records that each share a value with a third are connected only if the third is selected."""
     address, device = np.array([5, 5, 6]), np.array([1, 2, 2])
     assert find_rings([address, device], np.array([0, 2])).tolist() == [0, 1]

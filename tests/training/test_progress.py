@@ -52,7 +52,7 @@ def test_a_terminal_shows_the_status() -> None:
 
 
 @pytest.mark.parametrize(("terminal", "shown"), [(False, True), (True, False), (False, False)])
-def test_nothing_is_shown_unasked_or_to_a_file(terminal: bool, shown: bool) -> None:
+def test_a_bar_needs_a_terminal_and_a_request(terminal: bool, shown: bool) -> None:
     """The bar is shown on a terminal only, and only on request; the first line comes after 30 seconds."""
     to, lines = console(terminal=terminal), list[str]()
     with show_progress(status, shown=shown, report=lines.append, console=to):
@@ -60,7 +60,7 @@ def test_nothing_is_shown_unasked_or_to_a_file(terminal: bool, shown: bool) -> N
     assert (written(to), lines) == ("", [])
 
 
-def test_lines_come_while_a_trial_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_reported_during_a_long_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a bar the status is reported at intervals, also during a long trial."""
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
     lines, third = list[str](), threading.Event()
@@ -109,7 +109,7 @@ def left(
     return seconds_left(trials, rungs=rungs, to_begin=to_begin, processes=processes, reduction_factor=2)
 
 
-def test_nothing_is_known_before_a_complete_trial() -> None:
+def test_no_estimate_before_a_complete_trial() -> None:
     """Before the first complete trial there is no estimate, even if trials were pruned."""
     assert left([ended(1.0), ended(1.0, 4.0)], rungs=None, to_begin=10) is None
 
@@ -122,13 +122,13 @@ def test_trials_to_come_cost_less_than_the_first() -> None:
     assert left([ended(1.0, 4.0, 16.0)], to_begin=39) == pytest.approx(39 * (1 + 0.6 * (4 + 0.6 * 16)))
 
 
-def test_survival_follows_what_was_seen() -> None:
+def test_the_promoted_share_is_estimated() -> None:
     """If one trial in ten is promoted, the higher rungs count a tenth."""
     trials = [ended(1.0, 10.0)] * 100 + [ended(1.0)] * 900
     assert left(trials, rungs=2, to_begin=1) == pytest.approx(1 + 0.1 * 10, rel=0.01)
 
 
-def test_a_trial_under_way_needs_the_rest_of_its_rung_and_what_may_follow() -> None:
+def test_a_running_trial_needs_the_rest_of_its_rung_and_later_rungs() -> None:
     """After three of four seconds in a rung one is left, and none if the rung takes longer than expected."""
     complete = ended(1.0, 4.0, 16.0)
     chance = (2 + 2) / (2 + 4)  # of the first rung: both trials went on

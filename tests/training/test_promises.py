@@ -41,7 +41,7 @@ def test_all_certified_thresholds_keep_their_bounds_with_the_stated_confidence(w
         PolicySettings(max_false_reject=0.01, max_step_up=None),
     ],
 )
-def test_a_bound_alone_has_the_whole_of_delta(bounds: PolicySettings) -> None:
+def test_a_single_bound_has_all_of_delta(bounds: PolicySettings) -> None:
     """A single bound is broken in some draws, but in at most 5 % of them."""
     assert 0 < broken(WORLDS["independent"], bounds=bounds) <= NOMINAL + FOUR_ERRORS
 

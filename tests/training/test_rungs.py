@@ -118,7 +118,7 @@ def test_a_rung_is_the_mean_of_its_folds() -> None:
         assert rung.rounds == tuple(one.rounds[0] for one in alone[:number])
 
 
-def test_the_first_rung_goes_as_far_for_slow_learners(
+def test_trees_of_the_first_rung_depend_on_learning_rate_and_leaves(
     thinned: list[Fold], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 31 leaves, trees times learning rate is constant; a quarter of the leaves doubles the trees."""
@@ -150,7 +150,7 @@ def test_recall_is_that_of_the_rounds_that_are_given() -> None:
     assert rung.rounds[0] > 5
 
 
-def test_the_prior_is_put_right_before_the_loss_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loss_is_of_probabilities_with_the_prior_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best number of trees minimises the log loss of probabilities for all records, not for the thinned ones.
 
     LightGBM starts from the share of frauds that it is shown, which is ten times too high here.

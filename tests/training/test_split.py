@@ -97,7 +97,7 @@ def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> 
 
 
 @specs
-def test_no_person_trains_and_is_judged(history: History, chosen: SplitSettings) -> None:
+def test_no_person_is_in_training_and_in_a_later_part(history: History, chosen: SplitSettings) -> None:
     """A person of validation or test is not in training; validation, test and all other persons are complete."""
     times, _, _, persons = history
     cut = split_or_skip(history, chosen)
@@ -133,7 +133,9 @@ def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> 
 
 
 @specs
-def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: SplitSettings) -> None:
+def test_records_and_labels_from_the_as_of_instant_on_are_ignored(
+    history: History, chosen: SplitSettings
+) -> None:
     """Records and labels from the as-of instant on change no part."""
     times, labels, reported, persons = history
     cut = split_or_skip(history, chosen)

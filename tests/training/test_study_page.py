@@ -53,7 +53,7 @@ def dashboard(journal: Path) -> Iterator[str]:
 
 
 @pytest.mark.browser
-def test_a_search_can_be_looked_at_while_it_runs(journal: Path) -> None:
+def test_the_dashboard_shows_a_running_search(journal: Path) -> None:
     """The page shows the study, its trials with their states and the best value, without internet access."""
     before = journal.read_bytes()
     hosts: set[str] = set()

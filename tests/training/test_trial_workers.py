@@ -36,7 +36,7 @@ def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, (rows[:, 0] + rng.normal(size=1000) > 2).astype(np.int8), rng.integers(0, 10**6, 1000)
 
 
-def test_another_process_runs_trials_as_this_one_does(others: list[RunTrial]) -> None:
+def test_another_process_gives_the_same_rungs(others: list[RunTrial]) -> None:
     """The same parameters give the same rungs in any process, also after an aborted trial."""
     with trial_workers(CONTEXT, *sample(), processes=1) as (here,):
         expected = [list(here(params)) for params in PARAMS]

@@ -223,7 +223,7 @@ def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: 
 
 
 @pytest.mark.parametrize("limits", [{"trials": 1}, {"trials": None, "budget": 1}])
-def test_where_all_were_stopped_by_one_that_died_another_is_made(
+def test_a_resumed_search_completes_a_trial_beyond_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int | None]
 ) -> None:
     """A resumed search completes a trial even if its limit was reached without a complete one."""
@@ -287,7 +287,7 @@ def test_a_search_reports_how_long_it_will_take(tmp_path: Path, monkeypatch: pyt
     assert said[2].startswith("tuning: 2 of 3 trials, best 0.5000, about 0:0")
 
 
-def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
+def test_time_left_after_the_budget_is_unknown_during_the_first_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time left is that of the budget; after it, unknown instead of 0 while the first trial runs."""
@@ -308,7 +308,7 @@ def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
     assert lines[0] == "tuning: 0 trials, best none, about 0:00 left"
 
 
-def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_without_a_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Without a terminal there is no bar, no log and no warning from a library."""
     search(tmp_path / "journal.log", progress=True, limits={"trials": 1})
     assert capfd.readouterr() == ("", "")

@@ -39,7 +39,7 @@ def factors_of(*factors: tuple[tuple[str, ...], Rule, tuple[str, ...]]) -> Facto
     return Factors(share=0.1, factors=tuple(made), otherwise=last)
 
 
-def test_constants_gaps_and_copies_in_the_rows_that_train_are_useless() -> None:
+def test_constants_missing_values_and_copies_in_training_rows_are_useless() -> None:
     """Only training rows count; a column whose missing values vary is not useless."""
     found = find_useless(ROWS, TRAIN, tuple(COLUMNS), Factors(share=0.1, factors=(), otherwise=OTHERWISE))
     assert found == {
