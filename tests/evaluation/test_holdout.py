@@ -22,7 +22,7 @@ def table(history: RecordTable) -> RecordTable:
 
 
 def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> None:
-    """Frauds known before the instant and mature others count; young and unlabelled records do not."""
+    """Frauds are those known before the instant, genuine the mature others; the young and unknown are left out."""
     decisions = score_table(scorer, table, reasons=False).decisions
     rows, labels = [], []
     for row, (time, label, reported) in enumerate(
