@@ -82,6 +82,16 @@ def test_data_without_a_fit_are_refused(margins: list[float], labels: list[int],
         fit_platt(np.array(margins), np.array(labels, dtype=np.int64))
 
 
+@pytest.mark.parametrize(
+    ("margins", "problem"),
+    [([2.0, 1.0], "a slope must be positive"), ([800.0, 900.0], "too similar")],
+)
+def test_margins_that_fit_no_beta_are_refused(margins: list[float], problem: str) -> None:
+    """Beta needs a positive slope, and margins whose probabilities differ in float64."""
+    with pytest.raises(CalibrationError, match=problem):
+        fit_beta(np.array(margins), np.array([0, 1], dtype=np.int64))
+
+
 def _bent(seed: int, records: int, below: float, above: float) -> tuple[FloatArray, IntArray, IntArray]:
     """Draw margins, labels from a member of the beta family, and event times."""
     rng = np.random.default_rng(seed)

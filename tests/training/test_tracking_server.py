@@ -129,6 +129,20 @@ def test_a_folder_without_a_store_is_refused(capsys: Captured, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_absent_folder_is_an_error(tmp_path: Path) -> None:
+    """The error names the folder and the reason."""
+    with pytest.raises(TrackingError, match="absent: No such file"):
+        sync(tmp_path / "absent")
+
+
+def test_a_server_that_fails_is_asked_once(kept: Path) -> None:
+    """After a failure the other runs of the same server are not tried."""
+    with Relay(free_port(), limit=0) as relay:
+        with pytest.raises(TrackingError, match="0 runs copied, 0 were there; "):
+            sync(kept, uri=relay.uri)
+        assert relay.count == 1
+
+
 def test_a_broken_store_is_named(capsys: Captured, tmp_path: Path) -> None:
     """A file that is not a database is an error that names the folder, without a traceback."""
     (tmp_path / "mlflow.db").write_bytes(b"garbage" * 1000)
