@@ -1,4 +1,4 @@
-"""Evaluation of a bundle on labelled records, with labels as they were known at an instant."""
+"""Labelled records against a bundle's decisions: labels as they were known at an instant."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def test_labels_count_as_of_an_instant(scorer: Scorer, table: RecordTable) -> No
 
 
 def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: RecordTable) -> None:
-    """A fraud reported at the instant does not count; one reported a microsecond earlier does."""
+    """A fraud reported at the very instant does not count, one reported a microsecond before does."""
     fraud = int(np.flatnonzero((table.labels == 1) & (table.event_times < AS_OF - MATURITY))[0])
 
     def frauds(reported: int) -> int:
@@ -60,7 +60,7 @@ def test_a_label_reported_at_the_instant_is_not_known(scorer: Scorer, table: Rec
 
 
 def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -> None:
-    """Without an instant every label counts, the last reported one too."""
+    """Without an instant every label counts, the last one reported too."""
     last = int(max(table.event_times.max(), table.label_times[table.label_times != NEVER].max()))
     found = evaluate_table(scorer, table, maturity=MATURITY)
     assert found.to_json() == evaluate_table(scorer, table, maturity=MATURITY, as_of=last + 1).to_json()
@@ -68,7 +68,7 @@ def test_the_latest_instant_is_the_default(scorer: Scorer, table: RecordTable) -
 
 
 def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -> None:
-    """With earlier records as history, later ones are decided as in one table, and only they count."""
+    """The later records with the earlier ones as history are decided as in one table, and counted alone."""
     order = np.argsort(table.event_times, kind="stable")
     early, late = np.split(order, [len(order) // 2])
     found = evaluate_table(
@@ -83,7 +83,7 @@ def test_history_is_seen_and_not_evaluated(scorer: Scorer, table: RecordTable) -
 
 
 def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: RecordTable) -> None:
-    """The coverage equals the counts of a loop over the records and sums to the rows of the source."""
+    """The coverage counts what a loop over the records counts, and its numbers sum to the rows of the source."""
     reasons = dict.fromkeys(LeftOut, 0) | {LeftOut.INVALID: 7}
     immature = [0, 0]
     for time, label, known in zip(table.event_times, table.labels, table.label_times, strict=True):
@@ -103,7 +103,7 @@ def test_every_row_is_evaluated_or_left_out_for_a_reason(scorer: Scorer, table: 
 
 
 def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable) -> None:
-    """With matured records only, exactly those older than the maturity count, labelled or not; else a warning."""
+    """Matured only: exactly the records older than the maturity, whether labelled or not; the mix is warned of."""
     old = table.event_times < AS_OF - MATURITY
     found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, matured_only=True)
     frauds = old & (table.labels == 1) & (table.label_times < AS_OF)
@@ -118,8 +118,8 @@ def test_matured_records_count_under_one_rule(scorer: Scorer, table: RecordTable
     assert mixed.frauds / mixed.evaluated > found.coverage.frauds / found.coverage.evaluated
 
 
-def test_no_warning_if_all_records_count(scorer: Scorer, table: RecordTable) -> None:
-    """There is no warning if all records are mature or each immature one has a label."""
+def test_records_that_all_count_are_no_mix(scorer: Scorer, table: RecordTable) -> None:
+    """Nothing is warned of where all records are mature, nor where each immature one has a label."""
     late = microseconds("2027-01-01")
     assert evaluate_table(scorer, table, maturity=MATURITY, as_of=late).coverage.warnings == ()
     labelled = table.take(np.flatnonzero(table.label_times < AS_OF))
@@ -129,7 +129,7 @@ def test_no_warning_if_all_records_count(scorer: Scorer, table: RecordTable) -> 
 
 
 def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable) -> None:
-    """Summary and document have the same counts and the same warning."""
+    """The same counts and the same warning stand in the summary and in the document."""
     found = evaluate_table(scorer, table, maturity=MATURITY, as_of=AS_OF, invalid=7)
     coverage, document = found.coverage, found.to_json()["coverage"]
     text = summary(found.evaluation, coverage=coverage)
@@ -142,8 +142,8 @@ def test_text_and_json_say_what_was_left_out(scorer: Scorer, table: RecordTable)
     assert document["rows"] == document["evaluated"] + sum(document["left_out"].values())
 
 
-def test_no_usable_records_are_an_error(scorer: Scorer, table: RecordTable) -> None:
-    """Without records, or without mature or labelled ones, the evaluation is an error with the reasons."""
+def test_nothing_known_is_an_error(scorer: Scorer, table: RecordTable) -> None:
+    """No record, or none that is mature or labelled, is an error with the reasons and no empty evaluation."""
     young = table.take(np.flatnonzero(table.labels < 0)[:20])
     for records, instant, reasons in (
         (table.take(np.arange(0)), None, "no rows at all"),

@@ -1,4 +1,4 @@
-"""Intervals of metrics from whole days, against plain loops and theory."""
+"""Intervals of metrics from whole days, against plain loops and against theory."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ LIMITS = (0.05, 0.2)
 def drawn(
     seed: int, *, records: int = 600, days: int = 30
 ) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """Draw margins with ties, probabilities, labels and times of some days, a few days without records."""
+    """Margins with ties, probabilities, labels and times of some days, a few of them without records."""
     rng = np.random.default_rng(seed)
     labels = (rng.random(records) < 0.2).astype(np.int64)
     margins = np.round(rng.normal(1.2 * labels, 1.0), 1)
@@ -34,12 +34,12 @@ def drawn(
 
 
 def measured(columns: tuple[FloatArray, FloatArray, IntArray, IntArray]) -> Uncertainty:
-    """Measure with the limits that these tests use."""
+    """Measure with the limits of these tests."""
     return measure_uncertainty(*columns, limits=LIMITS)
 
 
 def test_ends_are_those_of_repeating_the_records_of_each_day() -> None:
-    """The ends equal those of sklearn's metrics on each resample, taken record by record."""
+    """Every draw, taken record by record and measured by sklearn, gives the same ends."""
     columns = margins, probabilities, labels, times = drawn(1)
     days = [np.flatnonzero(times // DAY == day) for day in np.unique(times // DAY)]
     found: dict[str, list[float]] = {name: [] for name in ("auc", "ap", "brier", "loss", "recall")}
@@ -65,13 +65,13 @@ def test_ends_are_those_of_repeating_the_records_of_each_day() -> None:
 
 
 def test_an_interval_leaves_out_a_fortieth_at_either_end() -> None:
-    """Of a thousand resamples the ends are the 26th from below and above; undefined ones do not count."""
+    """Of a thousand draws the 26th from below and from above are the ends; draws that gave nothing do not count."""
     found = interval_of([None, *(float(value) for value in range(999, -1, -1)), None])
     assert (found.low, found.high) == (25.0, 974.0)
 
 
 def test_order_of_records_changes_no_bit() -> None:
-    """Shuffled records give the same ends."""
+    """Shuffled records have the same ends."""
     columns = drawn(2)
     order = np.random.default_rng(3).permutation(len(columns[0]))
     margins, probabilities, labels, times = columns
@@ -79,7 +79,7 @@ def test_order_of_records_changes_no_bit() -> None:
 
 
 def test_an_interval_for_independent_records_is_as_wide_as_theory_says() -> None:
-    """For a recall that is the same on all days the ends are those of a binomial share."""
+    """Of a rate that is the same on all days, here a recall, the ends are those of a binomial share."""
     rng = np.random.default_rng(4)
     labels = np.repeat([0, 1], 5_000)
     margins = np.where(labels == 1, rng.random(10_000) < 0.3, 0.0)
@@ -91,8 +91,8 @@ def test_an_interval_for_independent_records_is_as_wide_as_theory_says() -> None
 
 
 @pytest.mark.parametrize(("days", "labels"), [(MIN_DAYS - 1, [0, 1]), (MIN_DAYS, [0, 0]), (0, [])])
-def test_few_days_or_one_class_have_no_ends(days: int, labels: list[int]) -> None:
-    """Fewer than ten days give no ends; without frauds only metrics that need none have ends."""
+def test_nothing_is_said_of_few_days_or_one_class(days: int, labels: list[int]) -> None:
+    """Fewer than ten days give no ends; without frauds only what needs none has some."""
     truth = np.array(labels * days, dtype=np.int64)
     times = np.repeat(np.arange(days), len(labels)) * DAY
     ends = measured((np.linspace(0, 1, len(truth)), np.full(len(truth), 0.5), truth, times))
@@ -105,7 +105,7 @@ counts = st.integers(1, 10**6).flatmap(lambda total: st.tuples(st.integers(0, to
 
 @given(counts)
 def test_interval_is_that_of_scipy(pair: tuple[int, int]) -> None:
-    """Share and interval equal scipy's binomial proportion by Wilson's method."""
+    """Share and interval agree with scipy's binomial proportion by Wilson's method."""
     share = share_of(*pair)
     expected = binomtest(*pair).proportion_ci(confidence_level=0.95, method="wilson")
     assert share.share == pair[0] / pair[1]
@@ -114,7 +114,7 @@ def test_interval_is_that_of_scipy(pair: tuple[int, int]) -> None:
 
 @given(counts)
 def test_interval_holds_the_share_and_stays_in_the_unit_interval(pair: tuple[int, int]) -> None:
-    """0 <= low <= share <= high <= 1 with any rounding; 0 of n and n of n reach 0 and 1."""
+    """0 <= low <= share <= high <= 1 whatever the rounding, and 0 of n and n of n reach the ends."""
     share = share_of(*pair)
     assert share.share is not None
     assert share.low is not None
@@ -124,7 +124,7 @@ def test_interval_holds_the_share_and_stays_in_the_unit_interval(pair: tuple[int
     assert (share.high == 1) == (pair[0] == pair[1])
 
 
-def test_share_of_no_records_is_none() -> None:
-    """Without records share and interval are None."""
+def test_share_of_nothing_is_none() -> None:
+    """Without records there is no share and no interval."""
     nothing = share_of(0, 0)
     assert (nothing.share, nothing.low, nothing.high) == (None, None, None)
