@@ -115,6 +115,15 @@ def test_what_is_no_record_is_refused_without_repeating_it(
         assert "dob: " in error
 
 
+def test_a_record_is_utf_8(capsys: Captured, sealed: Path, tmp_path: Path) -> None:
+    """Text in another encoding is an error that names the file."""
+    path = tmp_path / "r.json"
+    path.write_bytes('{"firstName": "Zoë"}'.encode("latin-1"))
+    code, said, error = run(capsys, "explain-record", sealed, path)
+    assert (code, said) == (1, "")
+    assert f"{path}: must be UTF-8" in error
+
+
 def test_an_absent_file_is_wrong_usage(capsys: Captured, sealed: Path, tmp_path: Path) -> None:
     """As everywhere: exit code 2."""
     assert run(capsys, "explain-record", sealed, tmp_path / "absent.json")[0] == 2

@@ -49,6 +49,12 @@ def test_switched_off_everything_is_asked_for(opened: Opened, peer: Peer) -> Non
     assert all("if-none-match" not in seen.headers for seen in peer.seen)
 
 
+def test_a_negative_size_is_refused(opened: Opened) -> None:
+    """The size of the cache is at least 0."""
+    with pytest.raises(ValueError, match="cache_entries must be at least 0"):
+        opened(cache_entries=-1)
+
+
 def test_the_least_used_answer_makes_room(opened: Opened, peer: Peer) -> None:
     """Two entries: the third read drops the one that was used longest ago."""
     client = opened(cache_entries=2)

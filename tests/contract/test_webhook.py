@@ -179,6 +179,11 @@ def test_webhooks_event_types_are_names_or_prefixes(
     assert errors_of({**WHOLE, "eventTypes": event_types}) == expected
 
 
+def test_webhooks_null_event_types_are_none() -> None:
+    """Null means that no event types are given."""
+    assert parsed({**WHOLE, "eventTypes": None}).event_types is None
+
+
 def test_webhooks_every_event_can_be_named() -> None:
     """All names, prefixes and the star pass; what is said twice is kept once, in the order of the body."""
     every = [*EventType, "identity.*", "verification.*", "webhook.*", "*"]

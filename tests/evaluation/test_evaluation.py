@@ -38,20 +38,20 @@ def _columns(records: int = 400, *, seed: int = 0, fraud_share: float = 0.2) -> 
 
 
 def evaluated(**columns: Any) -> Evaluation:
-    """Evaluate decisions given as columns."""
+    """Evaluate decisions that are given as columns."""
     facts = {name: columns.pop(name) for name in ("labels", "event_times")}
     return evaluate(Decisions(**columns), **facts, rules=RULES)
 
 
 def _keys(document: Any) -> Any:
-    """Reduce a document to the names of its fields."""
+    """Return the names of a document's fields."""
     if isinstance(document, dict):
         return {key: _keys(value) for key, value in document.items()}
     return None
 
 
-def test_rates_are_those_of_counting_by_hand() -> None:
-    """Outcome rates and the errors that the policy bounds agree with a loop over the records."""
+def test_rates_equal_counts_by_loops() -> None:
+    """Outcome rates and the bounded errors equal those of a loop over the records."""
     columns = _columns()
     overall = evaluated(**columns).overall
     pairs = list(zip(columns["labels"], (POLICY.outcome(score) for score in columns["scores"]), strict=True))
@@ -65,8 +65,8 @@ def test_rates_are_those_of_counting_by_hand() -> None:
     assert (overall.false_reject.total, overall.missed_fraud.total) == (overall.genuine, overall.frauds)
 
 
-def test_months_share_out_the_records() -> None:
-    """Months are calendar months in UTC, ascending, and a month's measures are those of its records alone."""
+def test_months_partition_the_records() -> None:
+    """Months are calendar months in UTC, ascending, each measured on its own records."""
     columns = _columns()
     evaluation = evaluated(**columns)
     assert list(evaluation.months) == ["2024-01", "2024-02", "2024-03", "2024-04"]
@@ -80,13 +80,13 @@ def test_months_share_out_the_records() -> None:
     ("instant", "month"), [(0, "1970-01"), (-1, "1969-12"), (31 * DAY - 1, "1970-01"), (31 * DAY, "1970-02")]
 )
 def test_month_ends_at_midnight_in_utc(instant: int, month: str) -> None:
-    """The last microsecond of a month belongs to it, the next one to the next, before 1970 too."""
+    """The last microsecond of a month belongs to it and the next one to the next month, before 1970 too."""
     columns = _columns(1) | {"event_times": np.array([instant])}
     assert list(evaluated(**columns).months) == [month]
 
 
 def test_score_shares_count_genuine_records_at_or_above() -> None:
-    """At each hundred points the genuine records that score so much or more are counted."""
+    """At each multiple of 100 the share counts genuine records with that score or more."""
     columns = _columns()
     genuine = columns["scores"][columns["labels"] == 0]
     shares = evaluated(**columns).score_shares
@@ -97,7 +97,7 @@ def test_score_shares_count_genuine_records_at_or_above() -> None:
 
 @pytest.mark.parametrize(("records", "fraud_share"), [(0, 0.0), (1, 0.0), (50, 0.0), (50, 1.0)])
 def test_document_has_the_same_keys_and_no_nan_whatever_is_absent(records: int, fraud_share: float) -> None:
-    """Without records or a class the same keys are there with null for what cannot be said."""
+    """Without records or without a class the document has the same keys, with null for unknown values."""
     document = evaluated(**_columns(records, fraud_share=fraud_share)).to_json()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     full = evaluated(**_columns()).to_json()
@@ -121,7 +121,7 @@ def test_order_of_records_does_not_matter() -> None:
 
 
 def test_all_broken_rules_are_named_at_once() -> None:
-    """Wrong lengths and values out of range are refused together, each by its name."""
+    """Wrong lengths and values out of range are refused in one error, each by its name."""
     broken = _columns(3) | {
         "margins": np.array([0.0, np.nan, 1.0]),
         "scores": np.array([0, 1001, 5]),

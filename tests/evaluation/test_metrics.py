@@ -22,7 +22,7 @@ def _probabilities(sample: Sample) -> FloatArray:
 
 @given(ranked)
 def test_brier_score_is_that_of_sklearn(sample: Sample) -> None:
-    """The mean squared error of the probabilities agrees with sklearn."""
+    """The mean squared error of the probabilities equals sklearn's."""
     probabilities = _probabilities(sample).clip(0, 1)
     expected = oracle.brier_score_loss(sample[1], probabilities, labels=[0, 1])
     assert brier(probabilities, sample[1]) == pytest.approx(expected, abs=1e-12)
@@ -30,7 +30,7 @@ def test_brier_score_is_that_of_sklearn(sample: Sample) -> None:
 
 @given(ranked)
 def test_log_loss_is_that_of_sklearn(sample: Sample) -> None:
-    """The mean log loss agrees with sklearn on probabilities kept half a step of 2^-30 from 0 and 1."""
+    """The mean log loss equals sklearn's on probabilities clipped to half a step of 2^-30 from 0 and 1."""
     probabilities = _probabilities(sample).clip(0, 1)
     clipped = probabilities.clip(2.0**-31, 1 - 2.0**-31)
     expected = oracle.log_loss(sample[1], np.column_stack([1 - clipped, clipped]), labels=[0, 1])
@@ -50,7 +50,7 @@ def test_order_of_records_changes_no_bit_of_a_probability_metric(sample: Sample,
 
 
 def test_metric_without_records_is_none() -> None:
-    """Without records nothing can be said, and nothing warns."""
+    """Without records the metrics are None, without a warning."""
     nothing = np.empty(0)
     assert [metric(nothing, nothing.astype(np.int64)) for metric in PROBABILITY_METRICS] == [None, None]
 
@@ -60,7 +60,7 @@ both = ranked.filter(lambda sample: 0 < sample[1].sum() < len(sample[1]))
 
 @given(both)
 def test_roc_auc_is_that_of_sklearn(sample: Sample) -> None:
-    """The area under the curve agrees with sklearn, ties included."""
+    """The area under the curve equals sklearn's, with ties."""
     assert Ranking.of(*sample).roc_auc() == pytest.approx(
         oracle.roc_auc_score(sample[1], sample[0]), abs=1e-12
     )
@@ -68,14 +68,14 @@ def test_roc_auc_is_that_of_sklearn(sample: Sample) -> None:
 
 @given(both)
 def test_average_precision_is_that_of_sklearn(sample: Sample) -> None:
-    """Average precision agrees with sklearn, ties included."""
+    """Average precision equals sklearn's, with ties."""
     expected = oracle.average_precision_score(sample[1], sample[0])
     assert Ranking.of(*sample).average_precision() == pytest.approx(expected, abs=1e-12)
 
 
 @given(both, st.sampled_from([0.0, 0.001, 0.05, 0.1, 0.25, 0.5, 1.0]))
 def test_recall_is_the_highest_of_all_thresholds_that_keep_the_limit(sample: Sample, limit: float) -> None:
-    """Every distinct margin is tried as threshold, as is none, and the best that keeps the limit is taken."""
+    """The recall equals the best over all distinct margins, and none, that keep the limit."""
     margins, labels = sample
     best = 0.0
     for threshold in margins:
@@ -87,7 +87,7 @@ def test_recall_is_the_highest_of_all_thresholds_that_keep_the_limit(sample: Sam
 
 @given(ranked, st.integers(0, 2**32))
 def test_weights_are_repetitions(sample: Sample, seed: int) -> None:
-    """A record with a weight counts as often as if it stood there so many times, with none as if it were absent."""
+    """A record with weight w counts as w records; with weight 0 it does not count."""
     margins, labels = sample
     weights = np.random.default_rng(seed).integers(0, 4, len(labels))
     weighted = Ranking.of(margins, labels).weighted(weights)
@@ -119,6 +119,6 @@ def test_order_of_records_changes_no_bit(pairs: list[tuple[float, int]], seed: i
     ("labels", "absent"), [([], [True] * 3), ([0, 0], [True] * 3), ([1, 1], [True, False, True])]
 )
 def test_metric_without_its_class_is_none(labels: list[int], absent: list[bool]) -> None:
-    """Without records everything is None, without a class what needs it, and nothing warns or is NaN."""
+    """Metrics without records, or without the class they need, are None; nothing warns or is NaN."""
     ranking = Ranking.of(np.linspace(0.2, 0.8, len(labels)), np.array(labels, dtype=np.int64))
     assert [metric(ranking) is None for metric in RANKING_METRICS] == absent

@@ -1,4 +1,4 @@
-"""Errors over time: blocks of days and windows against plain loops."""
+"""Errors over time: blocks of days and windows, against plain loops."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def measured(days: Any, errors: Any) -> Stability:
 
 
 def drawn(seed: int, days: int, records: int) -> tuple[Any, Any]:
-    """Draw records of some days with an error rate that moves."""
+    """Draw records of some days with a varying error rate."""
     rng = np.random.default_rng(seed)
     day = rng.integers(-days // 2, days - days // 2, records)
     return day, rng.random(records) < rng.random(days)[day + days // 2] / 2
@@ -29,7 +29,7 @@ def drawn(seed: int, days: int, records: int) -> tuple[Any, Any]:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 150), st.integers(1, 400))
 def test_worst_window_is_that_of_a_search(seed: int, days: int, records: int) -> None:
-    """Of all periods of 14 days in the last 90, the one with the highest lower end, the latest of equals."""
+    """Of all 14-day periods in the last 90 days, it has the highest lower end; of equals it is the latest."""
     day, errors = drawn(seed, days, records)
     start = max(int(day.max()) - RECENT_DAYS + 1, int(day.min()))
     length = min(WINDOW_DAYS, int(day.max()) - start + 1)
@@ -48,7 +48,7 @@ def test_worst_window_is_that_of_a_search(seed: int, days: int, records: int) ->
 
 
 def test_days_drawn_together_widen_the_interval_where_errors_come_in_days() -> None:
-    """Errors that come in whole days vary with the days; spread evenly over them they hardly do."""
+    """The interval is wider if errors come in whole days than if they are spread evenly."""
     days = np.repeat(np.arange(60), 100)
     together, evenly = measured(days, days % 10 == 0), measured(days, np.arange(6000) % 10 == 0)
     assert together.share == evenly.share
@@ -62,7 +62,7 @@ def test_days_drawn_together_widen_the_interval_where_errors_come_in_days() -> N
 
 
 def test_order_of_records_does_not_matter() -> None:
-    """Shuffled records have the same interval and window, to the bit."""
+    """Shuffled records give the same bits of interval and window."""
     day, errors = drawn(5, 100, 2000)
     order = np.random.default_rng(1).permutation(2000)
     assert measured(day[order], errors[order]) == measured(day, errors)
@@ -70,14 +70,14 @@ def test_order_of_records_does_not_matter() -> None:
 
 @pytest.mark.parametrize("days", [1, MIN_DAYS - 1, MIN_DAYS])
 def test_few_days_have_no_interval(days: int) -> None:
-    """Fewer than ten days with records give no interval from days, and still a window."""
+    """With records on fewer than ten days there is a window but no interval from days."""
     found = measured(np.arange(days) * 3, [True] + [False] * (days - 1))
     assert (found.low is None) == (found.high is None) == (days < MIN_DAYS)
     assert found.days == days
     assert found.worst is not None
 
 
-def test_nothing_is_said_of_no_records() -> None:
-    """Without records there is neither share, interval nor window, and the document says null."""
+def test_no_records_have_no_share_interval_or_window() -> None:
+    """Without records there is no share, interval or window, and the document has null."""
     document = measured([], []).to_json()
     assert document["share"] is document["worst_window"] is document["day_blocks"]["low"] is None

@@ -39,14 +39,14 @@ def _evaluation(labels: list[int]) -> Evaluation:
 
 
 def _tables(text: str) -> list[list[list[str]]]:
-    """Read the Markdown tables back into cells."""
+    """Parse the Markdown tables into cells."""
     blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
     return [[[cell.strip() for cell in line.strip("|").split("|")] for line in lines] for lines in blocks]
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 0, 1, 1], [0, 0, 0], [1, 1], []])
 def test_every_table_is_rectangular(labels: list[int]) -> None:
-    """Every row has as many cells as the head, whatever is absent, and no cell is empty, None or NaN."""
+    """Every row has as many cells as the header, and no cell is empty, None or NaN."""
     tables = _tables(summary(_evaluation(labels)))
     assert len(tables) == 6
     for rows in tables:
@@ -55,7 +55,7 @@ def test_every_table_is_rectangular(labels: list[int]) -> None:
 
 
 def test_numbers_are_those_of_the_evaluation() -> None:
-    """Outcome shares, the area under the curve and each month's counts stand in the tables."""
+    """The tables have outcome shares, the area under the curve and each month's counts."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1])
     outcomes, stability, ranking, scores, calibration, months = _tables(summary(evaluation))
     assert [row[0] for row in outcomes[2:]] == [outcome.value for outcome in OUTCOMES]
@@ -75,7 +75,7 @@ def test_numbers_are_those_of_the_evaluation() -> None:
     assert [row[:3] for row in months[2:]] == [["2024-01", "2", "0"], ["2024-02", "1", "3"]]
 
 
-def test_what_is_absent_is_a_dash() -> None:
+def test_missing_numbers_are_dashes() -> None:
     """Without frauds their shares and the metrics that need them are dashes."""
     outcomes, stability, ranking, *_ = _tables(summary(_evaluation([0, 0, 0])))
     assert [row[2] for row in outcomes[2:]] == ["–", "–", "–"]
@@ -83,8 +83,8 @@ def test_what_is_absent_is_a_dash() -> None:
     assert ranking[2] == ["ROC AUC", "–", "–"]
 
 
-def test_ends_of_intervals_stand_beside_their_metric() -> None:
-    """With enough days every metric but the calibration error has its ends, recalls as percentages."""
+def test_metrics_have_their_intervals() -> None:
+    """With enough days every metric but the calibration error has an interval; recalls are percentages."""
     evaluation = _evaluation([0, 0, 1, 0, 1, 1] * 4)
     rows = {row[0]: row for row in _tables(summary(evaluation))[2][2:]}
     ends = evaluation.uncertainty

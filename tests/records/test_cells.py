@@ -62,6 +62,12 @@ def test_numbers_survive_their_text(number: float) -> None:
     assert cells.number(f" {number!r} ") == number
 
 
+def test_decimals_are_numbers() -> None:
+    """Databases export decimals; they become the nearest float."""
+    found = cells.number(Decimal("0.10"))
+    assert (type(found), found) == (float, 0.1)
+
+
 @pytest.mark.parametrize("text", ["NA", "1,5", "1_000", "0x1", "1e", "--1", "١", "5 %"])
 def test_text_that_is_no_number_is_left_for_the_rule(text: str) -> None:
     """Only plain decimal notation is a number, and NA is no missing value."""

@@ -30,6 +30,28 @@ def test_zones_and_fractions_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value", "moment"),
+    [
+        ("%d.%m.%Y %I %p", "1.1.2024 12 AM", datetime(2024, 1, 1, 0)),
+        ("%d.%m.%Y %I %p", "1.1.2024 12 pm", datetime(2024, 1, 1, 12)),
+        ("%d.%m.%Y %I %p", "1.1.2024 0 AM", None),
+        ("%d.%m.%Y %I %p", "1.1.2024 13 PM", None),
+        ("%d.%m.%Y %H%z", "1.1.2024 10Z", datetime(2024, 1, 1, 10, tzinfo=UTC)),
+        ("%d.%m.%Y %H%z", "1.1.2024 10-02:00", datetime(2024, 1, 1, 12, tzinfo=UTC)),
+    ],
+)
+def test_hours_of_twelve_and_zones(text: str, value: str, moment: datetime | None) -> None:
+    """12-hour clocks have no hour 0 or 13, and Z is UTC."""
+    assert DateFormat(text).read(value) == moment
+
+
+@pytest.mark.parametrize("value", ["1700000000.5", "now", "1e9"])
+def test_counts_since_1970_are_whole(value: str) -> None:
+    """Fractions and other texts give no instant."""
+    assert DateFormat("unix").read(value) is None
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [("unix", "1700000000"), ("unix_ms", "1700000000000"), ("unix_us", "1700000000000000.0")],
 )

@@ -108,9 +108,11 @@ def test_the_share_of_refused_rows_decides() -> None:
 
 
 def test_nothing_refused_is_always_accepted() -> None:
-    """An empty source and a clean one pass a limit of zero."""
+    """An empty source and a clean one pass a limit of zero; one bad row does not."""
     accept(reading_of(), max_share=0)
     accept(reading_of("1990-01-01"), max_share=0)
+    with pytest.raises(TooManyBadRows):
+        accept(reading_of("1990-01-01", "never"), max_share=0)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])

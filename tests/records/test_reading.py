@@ -429,6 +429,13 @@ def test_other_sources_are_refused() -> None:
         read_records(pd.DataFrame([[1, 2]], columns=["dob", "dob"]), SCHEMA, labelled=False)
 
 
+def test_columns_that_arrow_lacks_are_read_value_by_value() -> None:
+    """A column of complex numbers breaks the rule of its field in each row; other columns are read."""
+    frame = pd.DataFrame({"eventTime": [TIME, TIME], "firstName": ["a", "b"], "signals.risk": [1j, 2j]})
+    reading = read_records(frame, SCHEMA, labelled=False)
+    assert found(reading) == [(0, "signals.risk", Rule.WRONG_TYPE), (1, "signals.risk", Rule.WRONG_TYPE)]
+
+
 def test_pandas_is_not_needed(tmp_path: Path) -> None:
     """In an interpreter that has no pandas every kind of file is read."""
     sources(tmp_path)

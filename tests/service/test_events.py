@@ -12,7 +12,6 @@ from scoring_model.service.core.rows import (
     DeliveryRow,
     DeliveryStatus,
     EventRow,
-    VerificationRow,
 )
 from scoring_model.service.events import (
     NotReplayed,
@@ -25,32 +24,22 @@ from scoring_model.service.events import (
 )
 from scoring_model.service.store import Store
 from store_story import kept, with_store, write
-from stored_rows import delivery_row, event_row, identity_row, new_id, webhook_row
+from stored_rows import delivery_row, event_row, identity_row, new_id, verification_row, webhook_row
 
 NAMES = (
     "identity.created identity.validated identity.invalid identity.redacted verification.completed "
     "verification.passed verification.stepped_up verification.failed verification.error webhook.test "
     "webhook.disabled"
 )
-ROW = VerificationRow(
+ROW = verification_row(
     id=bytes(range(16)),
-    client=1,
     identity_id=bytes(16),
-    previous_id=None,
-    key_id=b"key",
-    status="COMPLETED",
     outcome="STEPPED_UP",
     score=512,
-    reasons="NAME_REPEATED",
     model_version="m-1",
-    policy_version="p-1",
-    created_at=1,
-    completed_at=2,
     row_digest=b"canary",
     payload=b"canary",
     links=b"canary",
-    attempts=0,
-    leased_until=None,
     reference="canary",
 )
 

@@ -103,7 +103,7 @@ class Relay(ThreadingHTTPServer):
         self.port, self.limit, self.lost, self.silent = port, limit, lost, silent
         self.over = threading.Event()
         self.closed = threading.Event()
-        self._count = 0
+        self.count = 0
         self._lock = threading.Lock()
 
     def __enter__(self) -> "Relay":
@@ -117,14 +117,14 @@ class Relay(ThreadingHTTPServer):
 
     def reset(self, limit: int) -> None:
         """Count from zero again."""
-        self._count, self.limit = 0, limit
+        self.count, self.limit = 0, limit
         self.over.clear()
 
     def take(self) -> int:
         """Count a request; return the excess over the limit."""
         with self._lock:
-            self._count += 1
-            excess = self._count - self.limit
+            self.count += 1
+            excess = self.count - self.limit
         if excess > 0:
             self.over.set()
         return excess

@@ -1,4 +1,4 @@
-"""One invented history for all tests that only look at it."""
+"""One synthetic history for all tests that only read it."""
 
 import pyarrow as pa
 import pytest
@@ -10,5 +10,5 @@ RECORDS = 120_000
 
 @pytest.fixture(scope="session")
 def history() -> pa.Table:
-    """Make a history of 120,000 records with what is true of them."""
+    """Generate a history of 120,000 records with their truth columns."""
     return pa.Table.from_batches(list(generate(records=RECORDS, seed=11, truth=True)))

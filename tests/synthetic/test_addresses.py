@@ -25,21 +25,21 @@ POSTAL = {
 
 @pytest.mark.parametrize("code", sorted(POSTAL))
 def test_postal_codes_have_the_shape_of_their_country(history: pa.Table, code: str) -> None:
-    """Every postal code matches its country's pattern."""
+    """Every postal code matches the pattern of its country."""
     here = history.filter(pc.equal(history["address.country"], code))["address.postalCode"].drop_null()
     assert len(here) > 50
     assert pc.all(pc.match_substring_regex(here, f"^{POSTAL[code]}$")).as_py()
 
 
 def test_a_country_without_postal_codes_has_none(history: pa.Table) -> None:
-    """The United Arab Emirates have no postal codes."""
+    """Addresses in the United Arab Emirates have no postal code."""
     here = history.filter(pc.equal(history["address.country"], "AE"))
     assert here.num_rows > 100
     assert here["address.postalCode"].null_count == here.num_rows
 
 
-def test_an_address_is_written_the_same_everywhere() -> None:
-    """A key gives one text, in whatever company, and different keys differ."""
+def test_a_key_gives_one_address() -> None:
+    """A key gives the same text in any batch, and different keys give different texts."""
     keys = np.arange(5000, dtype=np.uint64)
     countries = np.arange(5000) % len(COUNTRIES)
     whole = written_addresses(Draws(3), keys, countries)
@@ -50,7 +50,7 @@ def test_an_address_is_written_the_same_everywhere() -> None:
 
 
 def test_people_live_in_many_countries(history: pa.Table) -> None:
-    """At least 25 countries occur, Namibia among them, and no other than those of the list."""
+    """At least 25 countries occur, Namibia among them, all from the list."""
     seen = set(pc.unique(history["address.country"].drop_null()).to_pylist())
     assert len(seen) >= 25
     assert "NA" in seen

@@ -6,7 +6,7 @@ KEYS = np.arange(20_000, dtype=np.uint64)
 
 
 def test_habits_drift(history: pa.Table) -> None:
-    """Honest people use a VPN more often in the last third of the time than in the first."""
+    """Genuine persons use a VPN more often in the last third of the period than in the first."""
     genuine = history.filter(pc.equal(history["truth.kind"], "genuine"))["signals.vpn"]
     third = len(genuine) // 3
     first, last = (pc.mean(part.cast(pa.int8())).as_py() for part in (genuine[:third], genuine[-third:]))
@@ -14,7 +14,7 @@ def test_habits_drift(history: pa.Table) -> None:
 
 
 def test_people_travel(history: pa.Table) -> None:
-    """A few honest people in a hundred connect from another country than they live in."""
+    """A few per cent of genuine persons connect from another country than they live in."""
     genuine = history.filter(pc.equal(history["truth.kind"], "genuine"))
     abroad = pc.not_equal(genuine["signals.ipCountry"], genuine["address.country"])
     assert 0.04 < pc.mean(abroad.cast(pa.int8())).as_py() < 0.12

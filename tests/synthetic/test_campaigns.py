@@ -18,14 +18,14 @@ def _records(plot: Plot, first: int, last: int) -> int:
 
 @pytest.mark.parametrize("plot", [RING, INVENTED, STOLEN, BURST], ids=lambda plot: plot.name)
 def test_groups_make_up_their_share_as_it_drifts(plot: Plot) -> None:
-    """In the first and the last tenth of a large history each plot has the share that it is given there."""
+    """In the first and the last tenth of a large history each kind of campaign has its configured share."""
     first, last = _records(plot, 0, 4), _records(plot, SLICES - 4, SLICES)
     assert first / 400_000 == pytest.approx(plot.share_at(0.05), rel=0.12)
     assert last / 400_000 == pytest.approx(plot.share_at(0.95), rel=0.12)
 
 
 def test_members_of_a_group_differ_and_stay_near() -> None:
-    """Keys of members are distinct, and no group goes on for longer than the bound."""
+    """Keys of members are distinct, and no group lasts longer than the limit."""
     members = gather(Draws(1), CALENDAR, Slice(number=3, of=SLICES, records=100_000), RING)
     assert len(np.unique(members.events["key"])) == len(members.events)
     for group in np.unique(members.group):

@@ -10,14 +10,14 @@ KEYS = np.arange(20_000, dtype=np.uint64)
 
 
 def test_mixed_is_the_published_finaliser() -> None:
-    """The first outputs of SplitMix64 seeded with 1234567 are those of its reference implementation."""
+    """The first outputs of SplitMix64 with seed 1234567 equal those of its reference implementation."""
     state = (1234567 + 0x9E3779B97F4A7C15 * np.arange(3, dtype=object)) % 2**64
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     assert mixed(state.astype(np.uint64)).tolist() == expected
 
 
 def test_draws_depend_on_seed_purpose_and_key_alone() -> None:
-    """A draw is the same at any position and in any company, and another for another seed or purpose."""
+    """A draw is the same at any position and in any batch, and differs by seed and purpose."""
     draws = Draws(5)
     whole = draws.uniform("age", KEYS)
     assert (draws.uniform("age", KEYS[::-3]) == whole[::-3]).all()
@@ -35,8 +35,8 @@ def test_uniform_is_uniform(seed: int) -> None:
     assert stats.kstest(values, "uniform").pvalue > 1e-4
 
 
-def test_lognormal_follows_its_law() -> None:
-    """Draws by table agree with scipy's log-normal."""
+def test_lognormal_follows_its_distribution() -> None:
+    """Draws from the table agree with scipy's log-normal distribution."""
     values = Draws(1).lognormal("any", 25.0, 0.6, KEYS)
     assert stats.kstest(values, stats.lognorm(s=0.6, scale=25.0).cdf).pvalue > 1e-4
     assert np.median(values) == pytest.approx(25.0, rel=0.03)
@@ -44,14 +44,14 @@ def test_lognormal_follows_its_law() -> None:
 
 
 def test_choice_follows_its_weights() -> None:
-    """Frequencies agree with the weights; what weighs nothing is never drawn."""
+    """Frequencies agree with the weights; a choice with weight 0 is never drawn."""
     counts = np.bincount(Draws(2).choice("any", (3.0, 0.0, 1.0), KEYS), minlength=3)
     assert counts[1] == 0
     assert counts[0] / len(KEYS) == pytest.approx(0.75, abs=0.015)
 
 
 def test_below_covers_its_range() -> None:
-    """Integers lie below their own bounds, and reach them."""
+    """Integers are below their own bounds and reach them."""
     bounds = np.where(KEYS % 2, 3, 7)
     values = Draws(2).below("any", bounds, KEYS)
     assert (values < bounds).all()

@@ -13,7 +13,7 @@ ENDINGS = ("parquet", "csv", "jsonl")
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_same_seed_same_bytes(tmp_path: Path, ending: str) -> None:
-    """The same arguments give the same bytes, another seed others."""
+    """The same arguments give the same bytes; another seed gives others."""
     files = [tmp_path / f"{name}.{ending}" for name in "abc"]
     for path, seed in zip(files, (1, 1, 2), strict=True):
         write(path, records=2000, seed=seed)
@@ -41,7 +41,7 @@ def test_formats_agree(tmp_path: Path) -> None:
 
 
 def test_json_lines_are_bodies(tmp_path: Path) -> None:
-    """A line nests address and signals, and leaves out what is missing."""
+    """A line nests address and signals, and omits missing values."""
     write(tmp_path / "h.ndjson", records=50, seed=8, truth=True)
     rows = [json.loads(line) for line in (tmp_path / "h.ndjson").read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 50
@@ -50,8 +50,8 @@ def test_json_lines_are_bodies(tmp_path: Path) -> None:
     assert not any(value is None or "." in name for row in rows for name, value in row.items())
 
 
-def test_parquet_says_what_it_is(tmp_path: Path) -> None:
-    """The notice stands in the file's metadata, and an empty history has its columns."""
+def test_parquet_has_the_notice(tmp_path: Path) -> None:
+    """The file's metadata has the notice, and an empty history has all columns."""
     write(tmp_path / "h.parquet", records=0, seed=1)
     table = pq.read_table(tmp_path / "h.parquet")
     assert table.schema.metadata[b"scoring_model.synthetic"].decode() == NOTICE
@@ -60,14 +60,14 @@ def test_parquet_says_what_it_is(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported(tmp_path: Path) -> None:
-    """Progress grows up to the number of records."""
+    """The reported progress grows up to the number of records."""
     reported: list[int] = []
     write(tmp_path / "h.parquet", records=70_000, seed=1, progress=reported.append)
     assert reported == [65_536, 70_000]
 
 
-def test_an_interrupted_file_is_not_there(tmp_path: Path) -> None:
-    """When writing stops half-way, the folder is as before."""
+def test_an_interrupted_write_leaves_no_file(tmp_path: Path) -> None:
+    """If writing stops half-way, the folder is unchanged."""
 
     def stop(count: int) -> None:
         raise KeyboardInterrupt
@@ -80,7 +80,7 @@ def test_an_interrupted_file_is_not_there(tmp_path: Path) -> None:
 
 
 def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
-    """Another ending is an error that lists those that work, before anything is made."""
+    """An unknown extension is an error that lists the known ones, before any record is generated."""
     with pytest.raises(ValueError, match=r"\.parquet, \.csv, \.jsonl"):
         write(tmp_path / "h.xlsx", records=1, seed=1)
     assert list(tmp_path.iterdir()) == []

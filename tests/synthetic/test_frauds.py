@@ -9,7 +9,7 @@ SHARED = ("signals.deviceId", "address", "image")
 
 @pytest.fixture(scope="module")
 def frame(history: pa.Table) -> pd.DataFrame:
-    """Add to the history link values and counts of other records that share them."""
+    """Add link values to the history, and counts of other records that share them."""
     frame: pd.DataFrame = history.to_pandas()
     frame["fraud"] = frame["truth.kind"] != "genuine"
     frame["address"] = (frame["address.line1"] + "/" + frame["address.postalCode"]).str.lower()
@@ -21,14 +21,14 @@ def frame(history: pa.Table) -> pd.DataFrame:
 
 
 def test_every_kind_is_there(frame: pd.DataFrame) -> None:
-    """Each kind of fraud has at least one in twenty of them."""
+    """Each kind of fraud is at least 5 % of all frauds."""
     shares = frame.loc[frame["fraud"], "truth.kind"].value_counts(normalize=True)
     assert set(shares.index) == KINDS
     assert shares.min() > 0.04
 
 
 def test_the_mix_drifts(frame: pd.DataFrame) -> None:
-    """Stolen identities gain and invented ones lose from the first to the last third of the frauds."""
+    """Between the first and the last third, stolen identities become more frequent and invented ones less."""
     frauds = frame.loc[frame["fraud"], "truth.kind"]
     third = len(frauds) // 3
     first = frauds.iloc[:third].value_counts(normalize=True)
@@ -38,8 +38,8 @@ def test_the_mix_drifts(frame: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("key", SHARED)
-def test_rings_share_and_so_do_honest_people(frame: pd.DataFrame, key: str) -> None:
-    """Three people share within days in rings more often, yet more honest records than fraudulent ones do."""
+def test_rings_and_genuine_persons_share_values(frame: pd.DataFrame, key: str) -> None:
+    """In rings, three persons share a value within days more often, but more genuine records do."""
     days = frame["eventTime"].dt.floor("14D")
     shared = frame.groupby([key, days])["truth.person"].transform("nunique") >= 3
     ring = frame["truth.kind"] == "ring"
@@ -47,22 +47,22 @@ def test_rings_share_and_so_do_honest_people(frame: pd.DataFrame, key: str) -> N
     assert (shared & ~frame["fraud"]).sum() > (shared & ring).sum()
 
 
-def test_a_stolen_identity_was_there_before(frame: pd.DataFrame) -> None:
-    """Most victims have a record of their own before, and it is genuine."""
+def test_victims_have_earlier_genuine_records(frame: pd.DataFrame) -> None:
+    """Most victims have an earlier record of their own, and it is genuine."""
     stolen = frame[frame["truth.kind"] == "stolen"]
     genuine = frame[~frame["fraud"]].groupby("truth.person")["eventTime"].min()
     assert (stolen["truth.person"].map(genuine) < stolen["eventTime"]).mean() > 0.99
 
 
 def test_bursts_come_within_hours(frame: pd.DataFrame) -> None:
-    """Half of the records of bursts have ten more of them in the two hours around."""
+    """Half of the records of bursts have at least ten more in the two hours around them."""
     times = frame.loc[frame["truth.kind"] == "burst", "eventTime"].reset_index(drop=True)
     hour = pd.Timedelta(hours=1)
     near = pd.Series([((times - time).abs() <= hour).sum() - 1 for time in times])
     assert near.median() >= 9
 
 
-def test_no_column_gives_fraud_away(frame: pd.DataFrame) -> None:
+def test_no_single_column_separates_fraud(frame: pd.DataFrame) -> None:
     """No single simple column separates fraud with an AUC of 0.9, in either direction."""
     simple = {
         "formSeconds": frame["signals.formSeconds"],
@@ -86,13 +86,13 @@ def test_no_column_gives_fraud_away(frame: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     "column", ["address.country", "citizenship", "signals.channel", "signals.emailDomain"]
 )
-def test_honest_people_are_in_every_category(frame: pd.DataFrame, column: str) -> None:
-    """No category belongs to frauds alone."""
+def test_every_category_has_genuine_records(frame: pd.DataFrame, column: str) -> None:
+    """No category has frauds only."""
     assert set(frame.loc[frame["fraud"], column].dropna()) <= set(frame.loc[~frame["fraud"], column].dropna())
 
 
-def test_fraud_has_no_sex(frame: pd.DataFrame) -> None:
-    """The protected attribute says nothing about fraud."""
+def test_fraud_is_independent_of_sex(frame: pd.DataFrame) -> None:
+    """The protected attribute is independent of fraud."""
     known = frame.dropna(subset="signals.sex")
     rates = known[known["signals.sex"] != "X"].groupby("signals.sex")["fraud"].mean()
     assert rates["F"] == pytest.approx(rates["M"], rel=0.25)

@@ -12,7 +12,7 @@ STUDENTS, OFFICE, HELPER, UPLOAD, FAMILY = range(5)
 
 @pytest.fixture(scope="module")
 def groups() -> list[EventArray]:
-    """Plan the honest groups of a slice of 200,000 records."""
+    """Plan the genuine groups of a slice of 200,000 records."""
     part = Slice(number=2, of=5, records=200_000)
     return hard_negatives(Draws(3), Calendar.over("2024-01-01", 24), part)
 
@@ -32,13 +32,13 @@ def groups() -> list[EventArray]:
 def test_each_group_shares_what_frauds_share(
     groups: list[EventArray], group: int, field: str, least: float
 ) -> None:
-    """People of a house, an office, a helper, a scanner, a family share a value, and are different people."""
+    """People of a house, office, helper, scanner or family share a value, and are different persons."""
     events = groups[group]
     assert len(events) / len(np.unique(events[field])) >= least
     assert len(np.unique(events["identity"])) == len(events)
 
 
-def test_they_are_honest_and_more_than_the_frauds(groups: list[EventArray]) -> None:
+def test_groups_are_genuine_and_outnumber_frauds(groups: list[EventArray]) -> None:
     """All are genuine, and there are more of them than there is fraud (1.2 %)."""
     events = np.concatenate(groups)
     assert (events["kind"] == Kind.GENUINE).all()

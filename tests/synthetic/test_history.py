@@ -28,12 +28,12 @@ def _table(**options: Any) -> pa.Table:
 
 @pytest.mark.parametrize("records", [0, 1, 5, 300, 8193])
 def test_the_number_of_records_is_exact(records: int) -> None:
-    """A history has as many records as asked for, however few."""
+    """A history has the requested number of records, however small."""
     assert _table(records=records).num_rows == records
 
 
 def test_batches_do_not_matter() -> None:
-    """Whatever the batch size, the records are the same, and batches have that size."""
+    """Any batch size gives the same records, in batches of that size."""
     whole = _table(batch_rows=20_000)
     batches = list(generate(records=20_000, seed=4, truth=True, batch_rows=777))
     assert {batch.num_rows for batch in batches[:-1]} == {777}
@@ -41,7 +41,7 @@ def test_batches_do_not_matter() -> None:
 
 
 def test_seeds_matter() -> None:
-    """Another seed gives other people, and truth columns change nothing else."""
+    """Another seed gives other persons; truth columns change no other column."""
     table = _table()
     assert table.select(schema(truth=False).names).equals(_table(truth=False))
     other = _table(seed=5)
@@ -50,7 +50,7 @@ def test_seeds_matter() -> None:
 
 
 def test_records_are_in_order_of_time_inside_the_period(history: pa.Table) -> None:
-    """Times ascend from the first day to the last."""
+    """Event times ascend within the period."""
     times = history["eventTime"].cast(pa.int64()).to_numpy()
     assert (times[1:] >= times[:-1]).all()
     assert str(history["eventTime"][0].as_py())[:10] == "2024-01-01"
@@ -58,15 +58,15 @@ def test_records_are_in_order_of_time_inside_the_period(history: pa.Table) -> No
 
 
 def test_every_row_is_a_valid_record(history: pa.Table) -> None:
-    """The contract of records finds nothing wrong, and uses every column but the truth."""
+    """Every row is a valid record, and every column but the truth is used."""
     reading = read_records(history, RecordSchema(signals=SIGNALS), labelled=True)
     assert reading.violations == ()
     assert reading.rows == history.num_rows == len(reading.table)
     assert set(reading.unused_columns) == {"truth.kind", "truth.person"}
 
 
-def test_it_says_that_it_is_invented(history: pa.Table) -> None:
-    """Ids, images, mail domains and the metadata say that nothing is real."""
+def test_records_are_marked_as_invented(history: pa.Table) -> None:
+    """Ids, images, mail domains and the metadata say that the data are invented."""
     assert history.schema.metadata[b"scoring_model.synthetic"].decode() == NOTICE
     for column in ("recordId", "subjectId", "externalId", "signals.deviceId", "truth.person"):
         assert pc.all(pc.starts_with(history[column].drop_null(), "syn-")).as_py()
@@ -78,8 +78,8 @@ def test_it_says_that_it_is_invented(history: pa.Table) -> None:
     )
 
 
-def test_fields_are_missing_now_and_then(history: pa.Table) -> None:
-    """Of every column that may be missing something is, and of none but references and labels most is."""
+def test_optional_fields_are_sometimes_missing(history: pa.Table) -> None:
+    """Every optional column has missing values, and only references and labels are mostly missing."""
     never = {"recordId", "eventTime", "firstName", "signals.channel", "truth.kind", "truth.person"}
     mostly = {"subjectId", "externalId", "label", "labelKnownAt", "address.line2"}
     for name in history.column_names:
@@ -115,6 +115,6 @@ def test_memory_does_not_grow_with_the_history() -> None:
     ],
 )
 def test_arguments_are_checked_at_once(options: dict[str, Any], words: str) -> None:
-    """An argument out of range is an error by name before any record is asked for, all of them together."""
+    """Arguments out of range are refused by name in one error, before any record is requested."""
     with pytest.raises(ValueError, match=words):
         generate(**{"records": 10, "seed": 1, **options})

@@ -27,8 +27,8 @@ def test_households_follow_their_chains(seed: int, daily: float) -> None:
     assert 0.6 < (found == people).mean() < 0.85
 
 
-def test_everybody_is_of_age(history: pa.Table) -> None:
-    """Nobody is under 18 or over 125, but for a slip of the pen."""
+def test_all_persons_are_adults(history: pa.Table) -> None:
+    """Nobody is under 18 or over 125, except by a typo."""
     birth = pc.cast(pc.strptime(history["dob"], format="%Y-%m-%d", unit="s"), pa.timestamp("us", tz="UTC"))
     ages = pc.years_between(birth, history["eventTime"]).drop_null().to_numpy()
     assert ages.min() >= 17
@@ -37,7 +37,7 @@ def test_everybody_is_of_age(history: pa.Table) -> None:
 
 
 def test_people_verify_again(history: pa.Table) -> None:
-    """A quarter or so of the genuine records are of somebody seen before, often with the same device."""
+    """About a quarter of the genuine records are of returning persons, often with the same device."""
     frame = history.filter(pc.equal(history["truth.kind"], "genuine")).to_pandas()
     again = frame.duplicated("truth.person")
     assert 0.15 < again.mean() < 0.35

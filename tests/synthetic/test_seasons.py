@@ -5,7 +5,7 @@ from scoring_model.synthetic.seasons import DAY, Calendar
 
 
 def test_period_is_whole_months() -> None:
-    """Twenty-four months from a leap year's January end with the next year's December, one from a tenth on a tenth."""
+    """24 months from January of a leap year end with December; one month from the 10th ends on a 10th."""
     calendar = Calendar.over("2024-01-01", 24)
     assert np.datetime64(calendar.end, "us") == np.datetime64("2026-01-01")
     assert np.datetime64(calendar.start, "us") == np.datetime64("2024-01-01")
@@ -13,7 +13,7 @@ def test_period_is_whole_months() -> None:
 
 
 def test_instants_grow_and_stay_inside() -> None:
-    """Shares from 0 to 1 map to ascending instants in [start, end)."""
+    """Shares from 0 to 1 give ascending instants in [start, end)."""
     calendar = Calendar.over("2024-01-01", 3)
     instants = calendar.instants(np.linspace(0, 1, 10_001))
     assert (np.diff(instants) >= 0).all()
@@ -22,7 +22,7 @@ def test_instants_grow_and_stay_inside() -> None:
 
 
 def test_volume_has_seasons() -> None:
-    """December is busier than August, Monday than Sunday, noon than night, the second year than the first."""
+    """Volume is higher in December than August, on Mondays, at noon and in the second year."""
     calendar = Calendar.over("2024-01-01", 24)
     instants = calendar.instants(np.linspace(0, 1, 200_000, endpoint=False))
     when = instants.astype("datetime64[us]")

@@ -35,7 +35,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def draw(count: int, seed: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Draw numbers with zeros, gaps and tiny values, categories, and labels that depend on them."""
+    """Draw numbers with zeros, missing and tiny values, categories, and labels that depend on them."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(count, WIDTH))
     rows[:, 2] = np.floor(rows[:, 2])
@@ -53,7 +53,7 @@ def draw(count: int, seed: int) -> tuple[FloatArray, NDArray[np.int64]]:
 
 
 def train(trees: int = 25, **options: Any) -> lgb.Booster:
-    """Train a model; its leaves are not yet fixed."""
+    """Train a model without rounding its leaves."""
     parameters = {
         "objective": "binary",
         "num_leaves": 15,
@@ -72,19 +72,19 @@ def train(trees: int = 25, **options: Any) -> lgb.Booster:
 
 @pytest.fixture(scope="session")
 def trainer() -> Callable[..., lgb.Booster]:
-    """Give the function that trains a model with other options."""
+    """Return the function that trains a model with other options."""
     return train
 
 
 @pytest.fixture(scope="session", params=list(SHAPES))
 def model(request: pytest.FixtureRequest) -> tuple[lgb.Booster, Forest]:
-    """Give models of every shape with fixed leaves, each with its forest."""
+    """Return models of every shape with rounded leaves, each with its forest."""
     booster = fix_leaves(train(**SHAPES[request.param]))
     return booster, parse_forest(booster.model_to_string())
 
 
 def hostile(forest: Forest, count: int, seed: int) -> FloatArray:
-    """Draw rows of thresholds, their neighbours, zeros of all kinds, infinities, gaps and odd codes."""
+    """Draw rows of thresholds, their neighbours, zeros of all kinds, infinities, missing values and unknown codes."""
     rng = np.random.default_rng(seed)
     rows, _ = draw(count, seed)
     zeros = np.array([0.0, ZERO, 1e-40, 5e-324, 1e-35])
@@ -105,5 +105,5 @@ def hostile(forest: Forest, count: int, seed: int) -> FloatArray:
 
 @pytest.fixture(scope="session")
 def hostile_rows() -> Callable[[Forest, int, int], FloatArray]:
-    """Give the function that draws hostile rows for a forest."""
+    """Return the function that draws hostile rows for a forest."""
     return hostile

@@ -1,4 +1,4 @@
-"""What other thresholds would have given, against counts by hand."""
+"""Results of alternative thresholds, against counts made one by one."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ BOUNDS = PolicySettings(max_false_reject=0.02, max_step_up=0.2, max_missed_fraud
 
 
 def drawn() -> tuple[IntArray, IntArray]:
-    """Scores of genuine persons and of rings."""
+    """Draw scores of genuine persons and of fraud rings."""
     rng = np.random.default_rng(4)
     genuine = np.minimum(rng.exponential(108, 3000), 1000).astype(np.int64)
     return genuine, np.clip(rng.normal(450, 200, 200), 0, 1000).astype(np.int64)
@@ -30,7 +30,7 @@ def certification() -> Certification:
 
 
 def found(*, costs: bool = True) -> Alternatives:
-    """Alternatives of these scores, with or without costs."""
+    """Compute alternatives for these scores, with or without costs."""
     genuine, frauds = drawn()
     cost = expected_cost(genuine, frauds, PRICES) if costs else None
     return find_alternatives(
@@ -43,8 +43,8 @@ def found(*, costs: bool = True) -> Alternatives:
     )
 
 
-def test_rows_are_what_counting_gives() -> None:
-    """Counts, scipy's exact intervals and the catch of the step-up stand in every seventh row."""
+def test_rows_equal_counts_by_loops() -> None:
+    """Every seventh row has the counts, scipy's exact intervals and the number of frauds that step-up catches."""
     genuine, frauds = drawn()
     cost = expected_cost(genuine, frauds, PRICES)
     for row in found().rows[::7]:
@@ -67,7 +67,7 @@ def test_rows_are_what_counting_gives() -> None:
 
 
 def test_table_holds_the_grid_the_chosen_pair_and_its_neighbours() -> None:
-    """All ordered pairs of multiples of 25, of never, of the chosen thresholds and of those beside them."""
+    """The grid has all ordered pairs of multiples of 25, of "never", of the chosen thresholds and their neighbours."""
     alternatives = found()
     chosen = alternatives.chosen
     near = {t + move for t in (chosen.step_up_from, chosen.fail_from) for move in (-1, 0, 1)}
@@ -79,7 +79,7 @@ def test_table_holds_the_grid_the_chosen_pair_and_its_neighbours() -> None:
 
 
 def test_csv_reads_back() -> None:
-    """The file has one line for each pair, as many cells as its head, and six digits of each share."""
+    """The file has a line for each pair, a cell for each column, and six digits of each share."""
     alternatives = found()
     rows = list(csv.DictReader(io.StringIO(alternatives.to_csv())))
     assert len(rows) == len(alternatives.rows)
@@ -91,8 +91,8 @@ def test_csv_reads_back() -> None:
         assert float(text["expected_cost"]) == pytest.approx(row.expected_cost, rel=1e-5)
 
 
-def test_without_costs_their_cells_are_empty() -> None:
-    """Without costs neither table says anything of them."""
+def test_cost_cells_are_empty_without_costs() -> None:
+    """Without costs neither table has values in the cost columns."""
     alternatives = found(costs=False)
     rows = list(csv.DictReader(io.StringIO(alternatives.to_csv())))
     assert {(row["caught_by_step_up"], row["expected_cost"]) for row in rows} == {("", "")}
@@ -102,7 +102,7 @@ def test_without_costs_their_cells_are_empty() -> None:
 
 
 def test_summary_is_short_and_marks_the_chosen_pair() -> None:
-    """The table for people has the chosen pair once and at most 21 lines, all with the same number of cells."""
+    """The summary marks the chosen pair once and has at most 21 lines with equal numbers of cells."""
     text = found().to_markdown()
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     assert len({line.count("|") for line in lines}) == 1
@@ -113,7 +113,7 @@ def test_summary_is_short_and_marks_the_chosen_pair() -> None:
 
 
 def test_frauds_may_be_absent() -> None:
-    """Without frauds their shares are dashes and empty cells, and nothing fails."""
+    """Without frauds their shares are dashes in the summary and empty cells in the file."""
     genuine, nobody = drawn()[0], np.zeros(0, dtype=np.int64)
     bounds = PolicySettings(max_false_reject=0.02, max_step_up=0.2)
     certified = certify(genuine, nobody, settings=bounds)

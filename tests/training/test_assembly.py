@@ -1,4 +1,4 @@
-"""From a forest to a bundle: what is said of it is what its scorer does."""
+"""The bundle that is assembled from a forest describes what its scorer does."""
 
 from collections import Counter
 from dataclasses import replace
@@ -29,10 +29,10 @@ def validation(prepared: Prepared, scorer: Scorer) -> Decisions:
     return scorer.decide(prepared.rows[prepared.split.validation])
 
 
-def test_promises_are_what_the_scorer_keeps(
+def test_promises_match_the_decisions_of_the_scorer(
     prepared: Prepared, validation: Decisions, scorer: Scorer, identity: Configuration
 ) -> None:
-    """Each promise was observed as its text says, on one genuine record per person, within its bound."""
+    """Each promise reports what the scorer decides on one genuine record per person, within its bound."""
     part = prepared.split.validation
     genuine = np.flatnonzero(prepared.split.validation_targets == 0)
     rows = part[genuine]
@@ -49,15 +49,15 @@ def test_promises_are_what_the_scorer_keeps(
         assert promise.p_value <= promise.delta
 
 
-def test_scores_mean_what_they_say(prepared: Prepared, validation: Decisions, scorer: Scorer) -> None:
-    """Of the genuine records that fitted the scale, at most 10^(-s/250) reach s."""
+def test_scores_have_their_nominal_share(prepared: Prepared, validation: Decisions, scorer: Scorer) -> None:
+    """At most 10^(-s/250) of the genuine records that fitted the scale score s or more."""
     genuine = validation.scores[prepared.split.validation_targets == 0]
     for score in range(1, scorer.contents.rules.scale.extrapolated_from):
         assert np.count_nonzero(genuine >= score) <= nominal_share(score) * len(genuine)
 
 
 def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, training: Training) -> None:
-    """The evaluation in the bundle is that of its own scorer's decisions about the test period."""
+    """The evaluation in the bundle equals that of its own scorer on the test period."""
     split = prepared.split
     found = evaluate(
         scorer.decide(prepared.rows[split.test]),
@@ -73,7 +73,7 @@ def test_evaluation_is_of_the_test_period(prepared: Prepared, scorer: Scorer, tr
 
 
 def test_golden_rows_reach_every_outcome_and_split(training: Training, prepared: Prepared) -> None:
-    """Golden rows are decided in all three ways, have gaps, and none of them is a row of a record."""
+    """Golden rows reach all three outcomes, have missing values, and none equals the row of a record."""
     golden: Golden = training.bundle.contents.golden
     assert len(golden.rows) == 256
     assert set(golden.decisions.outcomes.tolist()) == {0, 1, 2}
@@ -83,7 +83,7 @@ def test_golden_rows_reach_every_outcome_and_split(training: Training, prepared:
 
 
 def test_configuration_is_resolved(sealed: Path, identity: Configuration, training: Training) -> None:
-    """The configuration in the bundle names parameters and burn-in, and nothing of a search."""
+    """The configuration in the bundle has parameters and burn-in, and no search settings."""
     plain = read_json(read_bundle(sealed).files["configuration.json"])
     assert "tuning" not in plain["training"]
     assert plain["training"]["tuned"]["rounds"] == training.tuned.rounds == 30
@@ -92,8 +92,8 @@ def test_configuration_is_resolved(sealed: Path, identity: Configuration, traini
     assert resolved(other, training.tuned) == resolved(identity, training.tuned)
 
 
-def test_data_are_named_by_what_they_say(sealed: Path, history: RecordTable, prepared: Prepared) -> None:
-    """The manifest's dates are those of the first and last record and of the as-of instant."""
+def test_manifest_has_the_dates_of_the_data(sealed: Path, history: RecordTable, prepared: Prepared) -> None:
+    """The manifest has the dates of the first and last record and the as-of instant."""
     data = read_bundle(sealed).manifest.data
     assert data["from"] == rfc3339(int(history.event_times.min()))
     assert data["to"] == rfc3339(int(history.event_times.max()))
@@ -103,7 +103,7 @@ def test_data_are_named_by_what_they_say(sealed: Path, history: RecordTable, pre
 def test_an_infeasible_policy_is_an_error(
     prepared: Prepared, identity: Configuration, training: Training
 ) -> None:
-    """Bounds that the model can't keep together stop the training and are named, with what its thresholds give."""
+    """Bounds that the model cannot keep together stop the training with an error that names them."""
     strict = replace(
         identity, policy=PolicySettings(max_false_reject=0.01, max_step_up=0.02, max_missed_fraud=0.4)
     )
@@ -127,7 +127,7 @@ def test_profile_counts_the_validation_period(training: Training, validation: De
 
 
 def joined(history: RecordTable, configuration: Configuration, rows: list[int]) -> list[set[int]]:
-    """Groups of records that share a key of the configuration which at most 256 records hold, the long way round."""
+    """Group records that share a link value which at most 256 records have, by plain loops."""
     groups = [{row} for row in rows]
     for key in (*configuration.links.link_keys, LinkKey(name=PERSON, parts=())):
         codes = key_codes(history, key)
@@ -140,10 +140,10 @@ def joined(history: RecordTable, configuration: Configuration, rows: list[int]) 
     return groups
 
 
-def test_missed_frauds_are_promised_of_rings(
+def test_missed_frauds_count_rings(
     prepared: Prepared, history: RecordTable, training: Training, scorer: Scorer, identity: Configuration
 ) -> None:
-    """The promise on frauds counts one record of each group of frauds that the link keys join."""
+    """The promise on frauds counts one record of each group of frauds that link keys connect."""
     targets, part = prepared.split.validation_targets, prepared.split.validation
     rows = part[targets == 1].tolist()
     rings = joined(history, identity, rows)
@@ -162,7 +162,7 @@ def test_missed_frauds_are_promised_of_rings(
 def assembled(
     prepared: Prepared, training: Training, configuration: Configuration
 ) -> tuple[Bundle, Alternatives]:
-    """A bundle of the same forest under another policy, and its alternatives."""
+    """Assemble a bundle of the same forest under another policy, and its alternatives."""
     bundle, _, alternatives = assemble(
         prepared,
         training.bundle.contents.forest,
@@ -175,7 +175,7 @@ def assembled(
 
 
 def test_costs_reach_the_bundle(prepared: Prepared, training: Training, identity: Configuration) -> None:
-    """With costs the cheapest certified pair is sealed, the card says so, and the model is the same."""
+    """With costs the bundle and the card have the cheapest certified pair; the model is the same."""
     costs = CostSettings(fraud_loss=2, reject_cost=20, step_up_cost=3, step_up_effectiveness=0.5)
     priced = replace(identity, policy=replace(identity.policy, costs=costs))
     bundle, alternatives = assembled(prepared, training, priced)

@@ -1,4 +1,4 @@
-"""Averaged boosters: one forest, one graph, exact sums."""
+"""Averaging of boosters: one forest, one graph, exact sums."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +26,7 @@ Boosters = list[lgb.Booster]
 
 @pytest.fixture(scope="module")
 def boosters(trainer: Callable[..., lgb.Booster]) -> Boosters:
-    """Models that differ by their seed alone."""
+    """Models that differ by their seed only."""
     return [trainer(seed=seed, bagging_fraction=0.5, bagging_freq=1) for seed in range(MODELS)]
 
 
@@ -37,14 +37,14 @@ def forest(boosters: Boosters) -> Forest:
 
 
 def fixed(boosters: Boosters) -> Boosters:
-    """The boosters that sum to the average."""
+    """The boosters with rounded leaves that sum to the average."""
     return [fix_leaves(booster, models=len(boosters)) for booster in boosters]
 
 
-def test_the_graph_gives_the_sum_of_the_fixed_boosters(
+def test_the_graph_gives_the_sum_of_the_rounded_boosters(
     boosters: Boosters, forest: Forest, hostile_rows: Callable[[Forest, int, int], FloatArray]
 ) -> None:
-    """On hostile rows the margins of the graph are the exact sums of LightGBM's, whatever their order."""
+    """On hostile rows the graph's margins are the exact sums of LightGBM's margins, in any order."""
     rows = hostile_rows(forest, 20_000, 5)
     graph = to_onnx(forest, cuts=None, feature_names=[f"f{i}" for i in range(forest.feature_count)])
     margins = MarginSession(graph, threads=1).margins(rows)
@@ -57,7 +57,7 @@ def test_the_graph_gives_the_sum_of_the_fixed_boosters(
 def test_the_sum_is_the_mean_of_the_boosters(
     boosters: Boosters, forest: Forest, hostile_rows: Callable[[Forest, int, int], FloatArray]
 ) -> None:
-    """Rounding moves the mean of the margins by at most half a unit for each tree."""
+    """Rounding changes the mean of the margins by at most half a unit per tree."""
     rows = hostile_rows(forest, 2000, 6)
     mean = np.mean([booster.predict(rows, raw_score=True) for booster in boosters], axis=0)
     sums = np.sum([booster.predict(rows, raw_score=True) for booster in fixed(boosters)], axis=0)
@@ -76,14 +76,14 @@ def test_reasons_are_those_of_the_average(boosters: Boosters, forest: Forest) ->
 
 
 def test_one_seed_is_the_plain_model(boosters: Boosters) -> None:
-    """The average of one booster is that booster with fixed leaves."""
+    """The average of one booster is that booster with rounded leaves."""
     plain = parse_forest(fix_leaves(boosters[0]).model_to_string()).to_arrays()
     found = average(boosters[:1]).to_arrays()
     assert all(plain[name].tobytes() == found[name].tobytes() for name in plain)
 
 
 def test_leaves_of_all_models_count(trainer: Callable[..., lgb.Booster]) -> None:
-    """Leaves that sum to too much only together are refused."""
+    """Leaves whose sum is too large only over all models are refused."""
     large = trainer(trees=2)
     large.set_leaf_output(0, 0, 2.0**13 - 1.0)
     fix_leaves(large)
@@ -95,7 +95,7 @@ def test_leaves_of_all_models_count(trainer: Callable[..., lgb.Booster]) -> None
 
 
 def test_models_of_other_features_are_not_joined(trainer: Callable[..., lgb.Booster]) -> None:
-    """Texts of models of different widths are refused."""
+    """Models with different numbers of features are refused."""
     narrow = lgb.train(
         {"objective": "binary", "verbosity": -1},
         lgb.Dataset(np.arange(200.0)[:, None], np.arange(200) % 2),
@@ -105,8 +105,8 @@ def test_models_of_other_features_are_not_joined(trainer: Callable[..., lgb.Boos
         parse_forest(trainer(trees=2).model_to_string(), narrow.model_to_string())
 
 
-def test_threads_change_no_bit_and_seeds_do(small_table: RecordTable, small_use: Configuration) -> None:
-    """An averaged training gives one bundle on one thread and on two, which is not that of one seed."""
+def test_seeds_matter_and_threads_do_not(small_table: RecordTable, small_use: Configuration) -> None:
+    """An averaged training gives the same bundle on one thread and on two, and another one for another seed."""
     use = replace(small_use, training=replace(small_use.training, seeds=2))
     one, two = (run_training(small_table, use, threads=threads).bundle for threads in (1, 2))
     assert one.files == two.files
@@ -115,7 +115,7 @@ def test_threads_change_no_bit_and_seeds_do(small_table: RecordTable, small_use:
 
 
 def test_directions_of_the_catalogue_hold(small_table: RecordTable, small_use: Configuration) -> None:
-    """A feature that may only lower the risk never raises a margin, in one model and in an average."""
+    """A feature that may only lower the risk never raises a margin, in one model or in an average."""
     prepared = prepare(small_table, small_use)
     place = prepared.matrix.names.index("signal_email_age_days")
     assert prepared.matrix.features[place].direction == -1
@@ -139,10 +139,10 @@ def test_directions_of_the_catalogue_hold(small_table: RecordTable, small_use: C
     assert margins.min() < margins.max()
 
 
-def test_a_class_weight_leaves_probabilities_right(
+def test_a_class_weight_keeps_probabilities_calibrated(
     small_table: RecordTable, small_use: Configuration
 ) -> None:
-    """With frauds weighted twenty times the probabilities still are those of the validation period's records."""
+    """With a class weight of 20 the probabilities remain calibrated on the validation period."""
     params = {"num_leaves": 4, "min_data_in_leaf": 100, "learning_rate": 0.2, "scale_pos_weight": 20.0}
     weighted = replace(small_use, training=replace(small_use.training, tuned=Tuned(params=params, rounds=10)))
     contents = run_training(small_table, weighted, threads=1).bundle.contents
@@ -158,14 +158,14 @@ Trainer = Callable[..., lgb.Booster]
 
 
 def with_first_leaf(booster: lgb.Booster, value: float) -> str:
-    """Give the text of a booster with another value in its first leaf."""
+    """Replace the value of the first leaf in the text of a booster."""
     before, first, *rest = booster.model_to_string().split("leaf_value=")
     before = "\n".join(line for line in before.split("\n") if not line.startswith("tree_sizes"))
     return "leaf_value=".join([before, f"{value} {first.split(' ', 1)[1]}", *rest])
 
 
 def test_leaves_are_multiples_of_the_unit(model: tuple[lgb.Booster, Forest]) -> None:
-    """Every leaf is a whole number of units, and none is a negative zero."""
+    """Every leaf is a whole number of units, and no leaf is a negative zero."""
     _, forest = model
     units = forest.leaf_value * 2.0**LEAF_BITS
     assert np.array_equal(units, np.round(units))
@@ -173,7 +173,7 @@ def test_leaves_are_multiples_of_the_unit(model: tuple[lgb.Booster, Forest]) -> 
 
 
 def test_sum_is_exact_in_any_order(model: tuple[lgb.Booster, Forest]) -> None:
-    """The leaves of a row sum to the same bits however they are ordered and grouped."""
+    """The leaves of a row sum to the same bits in any order and grouping."""
     _, forest = model
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -182,10 +182,10 @@ def test_sum_is_exact_in_any_order(model: tuple[lgb.Booster, Forest]) -> None:
         assert sums == {float(leaves.sum())}
 
 
-def test_margins_move_by_half_a_unit_per_tree(
+def test_rounding_changes_margins_by_half_a_unit_per_tree(
     trainer: Trainer, hostile_rows: Callable[..., np.ndarray]
 ) -> None:
-    """Rounding moves a margin by at most half a unit per tree, and the given booster not at all."""
+    """Rounding changes a margin by at most half a unit per tree and leaves the input booster unchanged."""
     booster = trainer()
     before = booster.model_to_string()
     fixed = fix_leaves(booster)
@@ -195,23 +195,23 @@ def test_margins_move_by_half_a_unit_per_tree(
     assert 0 < moved.max() <= booster.num_trees() * 2.0 ** -(LEAF_BITS + 1) + 1e-14
 
 
-def test_best_iterations_are_taken(trainer: Trainer) -> None:
-    """The trees behind the best iteration, which LightGBM leaves out of its margins, are left out."""
+def test_trees_after_the_best_iteration_are_dropped(trainer: Trainer) -> None:
+    """Trees after the best iteration, which LightGBM does not use for its margins, are dropped."""
     booster = trainer()
     booster.best_iteration = 9
     assert fix_leaves(booster).num_trees() == 9 < booster.num_trees()
 
 
 @pytest.mark.parametrize("leaf", [2.0**13, -(2.0**14), np.inf, np.nan])
-def test_leaves_that_sum_to_too_much_are_refused(trainer: Trainer, leaf: float) -> None:
-    """A sum that could need more than 53 bits is refused, whatever its sign."""
+def test_sums_beyond_53_bits_are_refused(trainer: Trainer, leaf: float) -> None:
+    """A sum that could need more than 53 bits is refused, for either sign."""
     text = with_first_leaf(trainer(trees=2), leaf)
     with pytest.raises(LeafSumError, match="must sum to less than 8192"):
         fix_leaves(lgb.Booster(model_str=text))
 
 
-def test_a_leaf_that_rounds_to_nothing_is_a_positive_zero(trainer: Trainer) -> None:
-    """A tiny negative leaf becomes 0.0, since -0.0 would be a bit that sums do not keep."""
+def test_a_tiny_negative_leaf_rounds_to_positive_zero(trainer: Trainer) -> None:
+    """A tiny negative leaf becomes 0.0, since sums would not keep the sign of -0.0."""
     text = with_first_leaf(trainer(trees=2), -1e-20)
     leaf = parse_forest(fix_leaves(lgb.Booster(model_str=text)).model_to_string()).leaf_value[0]
     assert leaf == 0.0

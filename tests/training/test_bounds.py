@@ -57,7 +57,7 @@ def test_promise_reports_the_exact_test(scores: IntArray, limit: float, threshol
 @settings(max_examples=50)
 @given(score_lists.filter(len), st.integers(1, 1001), st.floats(0.001, 0.2))
 def test_attainable_limit_is_where_the_test_turns(scores: IntArray, threshold: int, delta: float) -> None:
-    """A limit a little above the attainable one is certified, a little below is not."""
+    """A limit just above the attainable one is certified, one just below is not."""
     test = fraud_test("b", scores, limit=0.5, delta=delta)
     attainable = test.attainable(threshold)
     errors = int(np.count_nonzero(scores < threshold))
@@ -69,14 +69,14 @@ def test_attainable_limit_is_where_the_test_turns(scores: IntArray, threshold: i
 
 
 def test_known_number_of_records_that_a_reject_bound_needs() -> None:
-    """A 0.2 % reject under three bounds at 95 % needs 2,046 genuine records at least."""
+    """A reject rate of 0.2 % under three bounds at 95 % needs at least 2,046 genuine records."""
     assert records_needed(0.0, limit=0.002, delta=0.05 / 3) == 2046
 
 
 @settings(max_examples=50)
 @given(st.floats(0, 0.4), st.floats(0.05, 0.9), st.floats(0.001, 0.2))
 def test_records_needed_certify(share: float, limit: float, delta: float) -> None:
-    """So many records with that share of errors pass the test; none do from the limit on."""
+    """That number of records with that error rate passes the test; at the limit no number does."""
     needed = records_needed(share, limit=limit, delta=delta)
     if share >= limit:
         assert needed is None
@@ -87,14 +87,14 @@ def test_records_needed_certify(share: float, limit: float, delta: float) -> Non
 
 @pytest.mark.parametrize("scores", [[-1], [1001]])
 def test_scores_out_of_range_are_refused(scores: list[int]) -> None:
-    """A score that no scale gives is refused."""
+    """A score outside the scale is refused."""
     with pytest.raises(ValueError, match=r"0\.\.1000"):
         genuine_test("b", np.array(scores), limit=0.1, delta=0.05)
 
 
 @pytest.mark.parametrize("make", [genuine_test, fraud_test])
 def test_no_records_certify_nothing(make: Callable[..., BoundTest]) -> None:
-    """Without records no threshold is certified and only the limit 1 is attainable."""
+    """Without records no threshold is certified and the attainable limit is 1."""
     test = make("b", np.zeros(0, dtype=np.int64), limit=0.5, delta=0.05)
     assert not test.certified()
     assert test.attainable(test.safest) == 1.0

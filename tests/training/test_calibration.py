@@ -16,7 +16,7 @@ def _sample(seed: int, records: int = 3000, slope: float = 0.7) -> tuple[FloatAr
 
 
 def _smoothed(labels: IntArray) -> FloatArray:
-    """Platt's targets, one by one."""
+    """Compute Platt's targets one by one."""
     frauds = int(labels.sum())
     return np.array(
         [(frauds + 1) / (frauds + 2) if label else 1 / (len(labels) - frauds + 2) for label in labels]
@@ -25,7 +25,7 @@ def _smoothed(labels: IntArray) -> FloatArray:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_parameters_are_those_of_a_general_optimiser(seed: int) -> None:
-    """Slope and intercept are where scipy finds the minimum of the cross-entropy of the smoothed targets."""
+    """Slope and intercept equal scipy's minimum of the cross-entropy of the smoothed targets."""
     margins, labels = _sample(seed)
     targets = _smoothed(labels)
 
@@ -50,7 +50,7 @@ def test_units_of_the_margin_do_not_matter(factor: float, shift: float) -> None:
 
 
 def test_separable_classes_have_a_finite_fit() -> None:
-    """Where frauds lie above every genuine record the smoothed targets keep the slope finite."""
+    """If all frauds score above all genuine records, the smoothed targets keep the slope finite."""
     margins = np.concatenate([np.linspace(-9, -1, 400), np.linspace(1, 9, 30)])
     labels = (margins > 0).astype(np.int64)
     platt = fit_platt(margins, labels)
@@ -61,7 +61,7 @@ def test_separable_classes_have_a_finite_fit() -> None:
 
 
 def test_two_records_are_enough() -> None:
-    """One record of each class gives the smoothed targets, two thirds and one third."""
+    """One record of each class gives the smoothed targets 2/3 and 1/3."""
     platt = fit_platt(np.array([-1.0, 1.0]), np.array([0, 1]))
     assert platt.probabilities(np.array([-1.0, 1.0])) == pytest.approx([1 / 3, 2 / 3], abs=1e-6)
 
@@ -76,14 +76,24 @@ def test_two_records_are_enough() -> None:
         ([2.0, 1.0], [0, 1], "slope must be positive"),
     ],
 )
-def test_what_has_no_probability_is_refused(margins: list[float], labels: list[int], problem: str) -> None:
-    """A class or a spread that is absent, and a model that ranks backwards, are refused by name."""
+def test_data_without_a_fit_are_refused(margins: list[float], labels: list[int], problem: str) -> None:
+    """A missing class, equal margins and a model that ranks backwards are refused with the reason."""
     with pytest.raises(CalibrationError, match=problem):
         fit_platt(np.array(margins), np.array(labels, dtype=np.int64))
 
 
+@pytest.mark.parametrize(
+    ("margins", "problem"),
+    [([2.0, 1.0], "a slope must be positive"), ([800.0, 900.0], "too similar")],
+)
+def test_margins_that_fit_no_beta_are_refused(margins: list[float], problem: str) -> None:
+    """Beta needs a positive slope, and margins whose probabilities differ in float64."""
+    with pytest.raises(CalibrationError, match=problem):
+        fit_beta(np.array(margins), np.array([0, 1], dtype=np.int64))
+
+
 def _bent(seed: int, records: int, below: float, above: float) -> tuple[FloatArray, IntArray, IntArray]:
-    """Margins, labels drawn from a member of the beta family, and instants."""
+    """Draw margins, labels from a member of the beta family, and event times."""
     rng = np.random.default_rng(seed)
     margins = rng.normal(-1, 2.5, records)
     chances = Beta(below=below, above=above, intercept=-0.3).probabilities(margins)
@@ -91,8 +101,8 @@ def _bent(seed: int, records: int, below: float, above: float) -> tuple[FloatArr
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_beta_is_where_a_general_optimiser_finds_it(seed: int) -> None:
-    """Both slopes and the intercept are where scipy finds the minimum of the smoothed cross-entropy."""
+def test_beta_parameters_are_those_of_a_general_optimiser(seed: int) -> None:
+    """Both slopes and the intercept equal scipy's minimum of the smoothed cross-entropy."""
     margins, labels, _ = _bent(seed, 3000, 0.5, 2.0)
     targets, terms = _smoothed(labels), (-np.logaddexp(0, -margins), np.logaddexp(0, margins))
 
@@ -108,7 +118,7 @@ def test_beta_is_where_a_general_optimiser_finds_it(seed: int) -> None:
 
 
 def test_a_slope_is_never_negative() -> None:
-    """Where high margins are less often frauds than those in the middle, that slope is left out."""
+    """If high margins are frauds less often than middle ones, the slope that would be negative is dropped."""
     rng = np.random.default_rng(0)
     margins = rng.normal(0, 3, 20_000)
     chances = np.where(margins < 0, 1 / (1 + np.exp(-margins)), np.exp(-margins) / 2)
@@ -117,8 +127,8 @@ def test_a_slope_is_never_negative() -> None:
     assert beta.below > 0
 
 
-def test_what_bends_is_calibrated_by_beta_and_what_does_not_by_platt() -> None:
-    """The lower loss on records not seen decides, and the chosen one is right where the other is off."""
+def test_the_better_method_on_held_out_records_is_chosen() -> None:
+    """The method with the lower loss on held-out records is chosen, and fits where the other one does not."""
     margins, labels, times = _bent(1, 60_000, 0.4, 2.5)
     choice = choose_calibration(margins, labels, times)
     assert isinstance(choice.calibration, Beta)
@@ -134,8 +144,8 @@ def test_what_bends_is_calibrated_by_beta_and_what_does_not_by_platt() -> None:
     assert found.calibration == fit_platt(straight, marks)
 
 
-def test_losses_are_of_records_not_seen() -> None:
-    """Each time segment is judged by what was fitted on the others: computed here one by one."""
+def test_losses_are_of_held_out_segments() -> None:
+    """Each time segment is judged by a fit on the other segments; the oracle computes them one by one."""
     margins, labels, times = _bent(4, 2000, 0.5, 1.5)
     choice = choose_calibration(margins, labels, times)
     losses = []
@@ -146,8 +156,8 @@ def test_losses_are_of_records_not_seen() -> None:
     assert choice.platt_loss == pytest.approx(np.mean(losses), rel=1e-9)
 
 
-def test_too_few_frauds_to_compare_leave_platt() -> None:
-    """Where a time segment holds all frauds nothing can be compared, and the text says so."""
+def test_platt_is_used_if_frauds_are_in_one_segment() -> None:
+    """If one time segment holds all frauds, no comparison is possible: Platt is used, and the text says so."""
     margins, labels = _sample(5, records=500)
     labels = np.where(np.arange(500) < 20, 1, 0)
     margins = margins + 3 * labels
@@ -162,7 +172,7 @@ def test_too_few_frauds_to_compare_leave_platt() -> None:
 def test_a_class_weight_changes_no_probability(
     fit: Callable[[FloatArray, IntArray], Calibration], weight: float
 ) -> None:
-    """Margins moved by the logarithm of a class weight get probabilities that still are those of the population."""
+    """Margins shifted by the logarithm of a class weight get the population's probabilities."""
     rng = np.random.default_rng(6)
     true = rng.normal(-4, 1.5, 100_000)
     labels = (rng.random(len(true)) < 1 / (1 + np.exp(-true))).astype(np.int64)

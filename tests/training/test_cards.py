@@ -1,4 +1,4 @@
-"""The card of a real bundle says what the bundle is."""
+"""The model card of a real bundle."""
 
 import re
 from dataclasses import replace
@@ -12,7 +12,7 @@ from scoring_model.training.run import Training
 
 
 def test_card_names_versions_parts_and_promises(training: Training) -> None:
-    """Versions, thresholds, every segment, promise, feature and limit stand in the card."""
+    """The card has versions, thresholds, and every segment, promise, feature and limitation."""
     bundle = training.bundle
     card = bundle.files["card.md"].decode()
     policy = bundle.contents.rules.policy
@@ -39,13 +39,13 @@ def test_card_shows_the_metrics_of_the_evaluation(training: Training) -> None:
 
 
 def test_directions_are_those_of_the_features(training: Training) -> None:
-    """A feature that may only lower the risk says so."""
+    """The card states the direction of a feature that may only lower the risk."""
     card = training.bundle.files["card.md"].decode()
     assert re.search(r"\| signal_email_age_days \| [^|]+ \| lowers \| SIGNAL_EMAIL_AGE_DAYS \|", card)
 
 
-def test_card_says_whom_the_promises_are_about(training: Training) -> None:
-    """The card states the joint confidence, the share of delta of each test, and who was drawn for them."""
+def test_card_states_the_population_of_the_promises(training: Training) -> None:
+    """The card states the joint confidence, the share of delta of each test, and the sampled population."""
     card = training.bundle.files["card.md"].decode()
     delta = training.bundle.contents.rules.policy.promises[0].delta
     assert f"hold together with a confidence of 0.95, each being tested at {delta:.3g}." in card
@@ -54,7 +54,7 @@ def test_card_says_whom_the_promises_are_about(training: Training) -> None:
 
 
 def test_card_shows_the_extrapolated_scores(training: Training) -> None:
-    """Of the hundreds of the scale exactly those beyond what the sample shows are marked."""
+    """Exactly the multiples of 100 beyond the range of the sample are marked as extrapolated."""
     card = training.bundle.files["card.md"].decode()
     first = training.bundle.contents.rules.scale.extrapolated_from
     marked = re.findall(r"^\| (\d+00) \| \S+ \| \S+ \| (yes|no) \|$", card, re.MULTILINE)
@@ -63,7 +63,7 @@ def test_card_shows_the_extrapolated_scores(training: Training) -> None:
 
 
 def test_text_cannot_break_the_layout() -> None:
-    """A pipe, a line feed and a tag in a configured text end neither a table's row nor the text."""
+    """A pipe, a line feed and a tag in a configured text break neither a table row nor the page."""
     rows = [("a | b\n# c <script>", 0.912345, 30_000, None)]
     assert table(("A", "B", "C", "D"), rows).splitlines() == [
         "| A | B | C | D |",
@@ -73,8 +73,10 @@ def test_text_cannot_break_the_layout() -> None:
     assert table(("A",), []) == "None."
 
 
-def test_what_never_happens_is_said(prepared: Prepared, training: Training, identity: Configuration) -> None:
-    """Without promises nobody fails and nothing is promised; a scale that the sample shows whole is no line longer."""
+def test_card_of_a_policy_without_bounds(
+    prepared: Prepared, training: Training, identity: Configuration
+) -> None:
+    """Without bounds the card says that nobody fails and promises nothing; without extrapolation it adds no line."""
     contents = training.bundle.contents
     scale = replace(contents.rules.scale, extrapolated_from=1001)
     rules = replace(contents.rules, scale=scale, policy=Policy(step_up_from=1001, fail_from=1001))

@@ -1,4 +1,4 @@
-"""Bounds that cannot be kept: which they are, what could be kept, and how many records it would take."""
+"""Bounds that cannot be kept: the error names them, the feasible values and the records needed."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def _spread(records: int, low: int, high: int) -> IntArray:
 
 
 def moved(chosen: PolicySettings, bound: str, limit: float) -> PolicySettings:
-    """The same settings with another limit of one bound."""
+    """Return the same settings with another limit of one bound."""
     limits = {**chosen.limits(), bound: limit}
     names = ("max_false_reject", "max_step_up", "max_missed_fraud")
     reject, step_up, missed = (limits.get(name) for name in names)
@@ -32,18 +32,18 @@ def moved(chosen: PolicySettings, bound: str, limit: float) -> PolicySettings:
 
 
 def refusal(genuine: IntArray, frauds: IntArray, chosen: PolicySettings) -> InfeasiblePolicy | None:
-    """How bounds are refused, or None."""
+    """Return the error for these bounds, or None."""
     shortfalls = certify(genuine, frauds, settings=chosen).shortfalls()
     return InfeasiblePolicy(shortfalls) if shortfalls else None
 
 
 def bounds_of(error: InfeasiblePolicy) -> tuple[str, ...]:
-    """The bounds that are refused."""
+    """Return the refused bounds."""
     return tuple(row.bound for row in error.shortfalls)
 
 
 def possible(error: InfeasiblePolicy) -> dict[str, float | None]:
-    """What could be kept, by bound."""
+    """Return the feasible value of each refused bound."""
     return {row.bound: row.possible for row in error.shortfalls}
 
 
@@ -52,7 +52,7 @@ def possible(error: InfeasiblePolicy) -> dict[str, float | None]:
 def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
 ) -> None:
-    """A refused bound is certified at the value that is named, and refused at 1 % less, the others unchanged."""
+    """The feasible value of a refused bound is certified, 1 % less is refused, the other bounds unchanged."""
     chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
     error = refusal(genuine, frauds, chosen)
     assume(error is not None)
@@ -73,10 +73,10 @@ def test_the_nearest_value_is_feasible_and_one_below_it_is_not(
 
 @settings(max_examples=50, deadline=None)
 @given(samples, samples, limits, limits, limits)
-def test_every_pair_that_holds_is_promised_at_its_share_of_delta(
+def test_each_bound_of_a_certified_pair_passes_at_its_share_of_delta(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
 ) -> None:
-    """Whichever certified pair is taken, each bound passed its own test at an even share of 5 %."""
+    """For every certified pair each bound passes its own test at an equal share of 5 %."""
     chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
     assume(refusal(genuine, frauds, chosen) is None)
     found = certify(genuine, frauds, settings=chosen)
@@ -92,7 +92,7 @@ def test_every_pair_that_holds_is_promised_at_its_share_of_delta(
 
 
 def test_too_few_records_are_named_with_what_they_need() -> None:
-    """A 0.2 % reject and another bound need 1,843 genuine at 95 %, and the error says so."""
+    """A reject rate of 0.2 % with another bound needs 1,843 genuine records at 95 %; the error says so."""
     short = refusal(_spread(1000, 0, 100), _spread(50, 500, 900), PolicySettings())
     assert short is not None
     assert possible(short) == {"max_false_reject": 0.00369}
@@ -103,7 +103,7 @@ def test_too_few_records_are_named_with_what_they_need() -> None:
 
 
 def test_all_bounds_without_records_are_named_at_once() -> None:
-    """With no records at all every bound that is set is named, and no value is feasible."""
+    """Without records the error names every bound that is set, and no value is feasible."""
     nobody = np.zeros(0, dtype=np.int64)
     error = refusal(nobody, nobody, PolicySettings(max_missed_fraud=0.5))
     assert error is not None
@@ -112,7 +112,7 @@ def test_all_bounds_without_records_are_named_at_once() -> None:
 
 
 def test_conflict_names_both_bounds_and_a_remedy_that_holds() -> None:
-    """Frauds among the genuine: step-ups and missed frauds conflict, and either value that is named would do."""
+    """With frauds among the genuine, step-up and missed frauds conflict; either feasible value resolves it."""
     genuine, frauds = _spread(5000, 0, 1000), _spread(300, 0, 1000)
     conflicting = PolicySettings(max_false_reject=None, max_step_up=0.05, max_missed_fraud=0.5)
     error = refusal(genuine, frauds, conflicting)
@@ -127,7 +127,7 @@ def test_conflict_names_both_bounds_and_a_remedy_that_holds() -> None:
 
 
 def test_a_conflict_that_more_records_would_end_says_how_many() -> None:
-    """Where too few frauds are the only obstacle, the number that is named certifies the bound."""
+    """If too few frauds are the only obstacle, the stated number of frauds certifies the bound."""
     genuine, chosen = _spread(5000, 0, 1000), PolicySettings(max_false_reject=None, max_missed_fraud=0.6)
     few = _spread(10, 940, 1000)
     error = refusal(genuine, few, chosen)
@@ -138,7 +138,7 @@ def test_a_conflict_that_more_records_would_end_says_how_many() -> None:
 
 
 def test_the_error_is_a_table() -> None:
-    """Bound, requested, possible and what to write stand in columns; of two that conflict one change is enough."""
+    """The table has bound, requested, feasible and what to change; one change resolves a conflict of two bounds."""
     chosen = PolicySettings(max_false_reject=1e-5, max_step_up=0.05, max_missed_fraud=0.5)
     error = refusal(_spread(5000, 0, 1000), _spread(300, 0, 1000), chosen)
     assert error is not None
@@ -152,17 +152,17 @@ def test_the_error_is_a_table() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(samples, samples, limits, limits, limits)
-def test_what_counts_alone_refuse_no_model_keeps(
+def test_no_model_keeps_bounds_that_counts_refuse(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
 ) -> None:
-    """Where the scores of some model keep the bounds, the counts alone do not refuse them."""
+    """If the scores of some model keep the bounds, the check on counts alone does not refuse them."""
     chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
     if refusal(genuine, frauds, chosen) is None:
         refuse_hopeless(len(genuine), len(frauds), settings=chosen)
 
 
 def test_counts_alone_refuse_one_record_too_few() -> None:
-    """1,842 genuine persons can't certify 0.2 % at a half of 5 %, whatever the model; 1,843 may."""
+    """1,842 genuine persons cannot certify 0.2 % at half of 5 % with any model; 1,843 can."""
     with pytest.raises(InfeasiblePolicy, match=r"^no thresholds of any model, even a perfect one, keep"):
         refuse_hopeless(1842, 0, settings=PolicySettings())
     refuse_hopeless(1843, 0, settings=PolicySettings())

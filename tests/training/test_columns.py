@@ -43,7 +43,7 @@ def grow(seed: int, splits: int) -> Forest:
 
 
 def by_sets(forest: Forest, codes: tuple[int, int]) -> int:
-    """Walk the tree by the sets of its splits."""
+    """Walk the tree by the category sets of its splits."""
     node = 0
     while node >= 0:
         inside = codes[int(forest.feature[node])] in forest.codes(node)
@@ -52,7 +52,7 @@ def by_sets(forest: Forest, codes: tuple[int, int]) -> int:
 
 
 def by_ranks(forest: Forest, tables: list[CategoryTable], codes: tuple[int, int]) -> int:
-    """Walk the tree by the ranks of the tables."""
+    """Walk the tree by the ranks in the tables."""
     answers: dict[int, bool] = {}
     for table in tables:
         ranks: FloatArray = table.ranks[min(codes[table.feature], len(table.ranks) - 1)].astype(np.float64)
@@ -65,8 +65,8 @@ def by_ranks(forest: Forest, tables: list[CategoryTable], codes: tuple[int, int]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40))
-def test_ranks_lead_where_sets_lead(seed: int, splits: int) -> None:
-    """Every pair of codes, known or not, walks by ranks to the leaf that it walks to by sets."""
+def test_ranks_lead_to_the_leaves_of_sets(seed: int, splits: int) -> None:
+    """For every pair of codes, known or unknown, ranks lead to the same leaf as sets."""
     forest = grow(seed, splits)
     tables = category_tables(forest)
     assert sorted(split for table in tables for split in table.splits.tolist()) == list(range(splits))
@@ -91,7 +91,7 @@ def test_ranks_lead_where_sets_lead(seed: int, splits: int) -> None:
 def test_nested_sets_share_a_column(
     left: list[int], right: list[int], starts: list[int], codes: list[int], ranks: int
 ) -> None:
-    """Splits that divide what is left of one feature's codes need one ranking."""
+    """Splits with nested sets of one feature's codes need only one ranking."""
     changed = {"left": left, "right": right, "set_starts": starts, "set_codes": codes, "feature": [0, 0, 0]}
     arrays = grow(0, 3).to_arrays() | {name: np.array(values) for name, values in changed.items()}
     (table,) = category_tables(Forest.from_arrays(arrays))
@@ -99,7 +99,7 @@ def test_nested_sets_share_a_column(
 
 
 def test_codes_too_high_for_a_table_are_refused() -> None:
-    """A code in the hundreds of millions is refused by a text that says what to do."""
+    """A code in the hundreds of millions is refused with an error that says what to do."""
     arrays = grow(0, 1).to_arrays() | {"set_starts": np.array([0, 1]), "set_codes": np.array([10**9])}
     with pytest.raises(UnsupportedModelError, match="without gaps"):
         category_tables(Forest.from_arrays(arrays))

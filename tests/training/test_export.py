@@ -21,17 +21,17 @@ Rows = Callable[[Forest, int, int], FloatArray]
 
 
 def graph_of(forest: Forest, cuts: FloatArray | None = None) -> bytes:
-    """Write the graph of a forest with invented names."""
+    """Write the graph of a forest with invented feature names."""
     return to_onnx(forest, cuts=cuts, feature_names=[f"f{place}" for place in range(forest.feature_count)])
 
 
 def bits(values: FloatArray) -> bytes:
-    """Give the very bits, so that -0.0 is not 0.0."""
+    """Return the bit patterns, so that -0.0 differs from 0.0."""
     return values.tobytes()
 
 
 def walk(forest: Forest, row: FloatArray) -> list[int]:
-    """Give the leaf, numbered within its tree, that a row reaches in every tree."""
+    """Return the index of the leaf, within its tree, that a row reaches in every tree."""
     left = SplitDecisions(forest).left(row)
     reached = []
     for root, first_leaf in zip(forest.roots().tolist(), forest.tree_leaves.tolist(), strict=False):
@@ -42,8 +42,8 @@ def walk(forest: Forest, row: FloatArray) -> list[int]:
     return reached
 
 
-def test_every_row_reaches_the_leaves_that_lightgbm_says(model: Model, hostile_rows: Rows) -> None:
-    """The forest walks to the same leaf as LightGBM in every tree, on rows made to differ."""
+def test_every_row_reaches_the_leaves_of_lightgbm(model: Model, hostile_rows: Rows) -> None:
+    """On hostile rows the forest reaches LightGBM's leaf in every tree."""
     booster, forest = model
     rows = hostile_rows(forest, 150, 11)
     expected = booster.predict(rows, pred_leaf=True).reshape(len(rows), -1)
@@ -51,7 +51,7 @@ def test_every_row_reaches_the_leaves_that_lightgbm_says(model: Model, hostile_r
 
 
 def test_margins_are_the_bits_of_lightgbm(model: Model, hostile_rows: Rows) -> None:
-    """The graph gives LightGBM's margin bit for bit, with leaves summed in whatever order."""
+    """The graph gives LightGBM's margin bit for bit, for any order of the leaves."""
     booster, forest = model
     rows = hostile_rows(forest, 20_000, 12)
     assert bits(MarginSession(graph_of(forest)).margins(rows)) == bits(booster.predict(rows, raw_score=True))
@@ -67,10 +67,8 @@ def test_another_engine_gives_the_same_bits(model: Model, hostile_rows: Rows) ->
     assert bits(np.asarray(margins)) == bits(booster.predict(rows, raw_score=True))
 
 
-def test_trees_of_one_leaf_stand_among_others(
-    trainer: Callable[..., lgb.Booster], hostile_rows: Rows
-) -> None:
-    """A tree without splits adds its leaf, wherever it stands."""
+def test_trees_of_one_leaf_at_any_position(trainer: Callable[..., lgb.Booster], hostile_rows: Rows) -> None:
+    """A tree without splits adds its leaf at any position."""
     texts = [trainer(trees=2, **options).model_to_string() for options in ({}, {"min_data_in_leaf": 100_000})]
     split, constant = (text.split("\nend of trees")[0].split("\nTree=") for text in texts)
     header = "\n".join(line for line in split[0].split("\n") if not line.startswith("tree_sizes"))
@@ -88,7 +86,7 @@ def test_trees_of_one_leaf_stand_among_others(
 def test_score_is_the_number_of_cuts_at_most_the_margin(
     trainer: Callable[..., lgb.Booster], hostile_rows: Rows
 ) -> None:
-    """The graph's score counts cuts exactly: at them, beside them, and where many are equal."""
+    """The graph counts the cuts up to the margin exactly: at cuts, next to them, and where many are equal."""
     forest = parse_forest(fix_leaves(trainer()).model_to_string())
     rows = hostile_rows(forest, 2000, 16)
     margins = MarginSession(graph_of(forest)).margins(rows)
@@ -104,7 +102,7 @@ def test_score_is_the_number_of_cuts_at_most_the_margin(
 
 
 def test_bytes_are_the_same_every_time(model: Model) -> None:
-    """The graph depends on the forest alone, and its file passes the full check."""
+    """The graph depends on the forest only, and its file passes ONNX's full check."""
     _, forest = model
     first = graph_of(forest, np.linspace(-3, 3, 1000))
     assert first == graph_of(Forest.from_arrays(forest.to_arrays()), np.linspace(-3, 3, 1000))
@@ -112,7 +110,7 @@ def test_bytes_are_the_same_every_time(model: Model) -> None:
 
 
 def test_metadata_name_the_features(trainer: Callable[..., lgb.Booster]) -> None:
-    """The names of the features are in the file, in order."""
+    """The file has the names of the features in order."""
     forest = parse_forest(fix_leaves(trainer(trees=2)).model_to_string())
     metadata = {entry.key: entry.value for entry in onnx.load_from_string(graph_of(forest)).metadata_props}
     assert json.loads(metadata["features"]) == [f"f{place}" for place in range(9)]
@@ -121,7 +119,7 @@ def test_metadata_name_the_features(trainer: Callable[..., lgb.Booster]) -> None
 
 
 def test_mixed_missing_types_are_refused_by_name(trainer: Callable[..., lgb.Booster]) -> None:
-    """A feature whose zeros are missing in one split and numbers in another is named."""
+    """A feature whose zeros are missing values in one split and numbers in another is named in the error."""
     forest = parse_forest(fix_leaves(trainer(zero_as_missing=True)).model_to_string())
     split = int(np.flatnonzero(forest.feature == 0)[0])
     forest.missing[split] = Missing.NAN
@@ -130,7 +128,7 @@ def test_mixed_missing_types_are_refused_by_name(trainer: Callable[..., lgb.Boos
 
 
 def test_missing_none_and_nan_may_be_mixed(trainer: Callable[..., lgb.Booster], hostile_rows: Rows) -> None:
-    """Trees that read NaN as 0 and trees that do not can stand in one model."""
+    """Trees that read NaN as 0 and trees that do not can be in one model."""
     kept, zero = (trainer(trees=4, **options).model_to_string() for options in ({}, {"use_missing": False}))
     header, *trees = kept.split("\nend of trees")[0].split("\nTree=")
     trees += zero.split("\nend of trees")[0].split("\nTree=")[1:]
@@ -147,7 +145,7 @@ def test_missing_none_and_nan_may_be_mixed(trainer: Callable[..., lgb.Booster], 
 def test_any_threshold_is_exact(
     trainer: Callable[..., lgb.Booster], hostile_rows: Rows, options: dict[str, bool]
 ) -> None:
-    """Thresholds that training never writes, within zero or infinite, are read as LightGBM reads them."""
+    """Thresholds that training never writes, tiny or infinite, are read as LightGBM reads them."""
     odd = [0.0, ZERO, 1e-36, 5e-324, np.inf, 1e308]
     thresholds = np.random.default_rng(0).choice([*odd, *(-value for value in odd)], 1000).tolist()
     forest = parse_forest(trainer(**options).model_to_string())

@@ -41,7 +41,7 @@ def fitted(**changed: Any) -> lgb.Booster:
 
 
 def text(params: Mapping[str, Any] | None = None, **changed: Any) -> str:
-    """Train on the sample and give the text of the model."""
+    """Train on the sample and return the text of the model."""
     given = changed if params is None else {"params": params, **changed}
     return str(fitted(**given).model_to_string())
 
@@ -52,23 +52,23 @@ SAMPLED = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.5}
 @pytest.mark.parametrize("params", [{}, SAMPLED, SAMPLED | {"bagging_fraction": 0.3}, {"extra_trees": True}])
 @pytest.mark.parametrize("threads", [3, 5])
 def test_threads_change_no_byte(params: dict[str, float], threads: int) -> None:
-    """The text of the model is the same with any number of threads, sampled rows and features included."""
+    """The text of the model is the same with any number of threads, with sampled rows and features."""
     params = {"num_leaves": 15, "min_data_in_leaf": 10, **params}
     assert text(params, threads=threads) == text(params)
 
 
-def test_two_threads_are_one() -> None:
-    """The commonest number beside one, with few trees: where cores are busy, pairs of threads spin."""
+def test_two_threads_equal_one() -> None:
+    """Two threads, with few trees only: on busy cores pairs of threads wait in busy loops."""
     assert text(SAMPLED, rounds=3, threads=2) == text(SAMPLED, rounds=3)
 
 
 def test_the_text_names_no_number_of_threads() -> None:
-    """Its parameters say 0 where a run would leave its own number."""
+    """The parameters in the text have 0 threads instead of the number of the run."""
     assert [line for line in text(threads=3).splitlines() if "thread" in line] == ["[num_threads: 0]"]
 
 
 def test_the_seed_matters_where_something_is_drawn() -> None:
-    """Another seed draws other rows and features, the same seed the same ones."""
+    """Another seed draws other rows and features; the same seed draws the same ones."""
     assert text(SAMPLED, seed=8) != text(SAMPLED)
     assert text(SAMPLED) == text(SAMPLED)
 
@@ -91,7 +91,7 @@ def test_monotone_features_only_rise() -> None:
 
 
 def test_names_rounds_and_order_are_kept() -> None:
-    """The booster has the names and trees that were asked for, and ranks frauds above genuine records."""
+    """The booster has the requested names and number of trees, and ranks frauds above genuine records."""
     booster = fitted(params={}, rounds=12, monotone=[0] * 8, seed=1)
     assert booster.feature_name() == NAMES
     assert booster.num_trees() == 12
@@ -100,8 +100,8 @@ def test_names_rounds_and_order_are_kept() -> None:
     assert margins[truth == 1].mean() > margins[truth == 0].mean() + 1
 
 
-def test_all_that_is_wrong_is_named_at_once() -> None:
-    """Parameters that nobody may set, rounds and shapes are refused together."""
+def test_all_errors_are_named_at_once() -> None:
+    """Fixed parameters, wrong rounds and wrong shapes are refused in one error."""
     rows, targets = sample(100)
     with pytest.raises(
         ValueError, match=r"may not set num_threads, objective; rounds.*rows and targets.*monotone"

@@ -9,8 +9,8 @@ from scoring_model.training.folds import FIRST_ORIGIN, FoldError, cut_folds, smo
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(2, 400))
-def test_each_fold_trains_on_all_that_came_before(seed: int, folds: int, instants: int) -> None:
-    """Training rows lie strictly before those that judge, and the judged segments cover the rest once."""
+def test_each_fold_trains_on_all_earlier_rows(seed: int, folds: int, instants: int) -> None:
+    """A fold trains only on earlier rows than it validates on, and the validation segments cover the rest once."""
     rng = np.random.default_rng(seed)
     times = rng.integers(0, instants, 300)
     targets = rng.integers(0, 2, 300).astype(np.int8)
@@ -32,7 +32,7 @@ def test_each_fold_trains_on_all_that_came_before(seed: int, folds: int, instant
 
 
 def test_folds_without_a_class_are_named() -> None:
-    """Every fold that can't be trained or judged is in the text."""
+    """The error names every fold that cannot be trained or validated."""
     times = np.arange(100)
     targets = (times < 40).astype(np.int8) * (times % 2).astype(np.int8)
     with pytest.raises(FoldError, match=r"fold 1 has 20 rows to be judged on, 0.*fold 2.*fold 3"):
@@ -43,7 +43,7 @@ def test_folds_without_a_class_are_named() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.floats(0.01, 0.49), st.integers(1, 30))
 def test_smooth_recall_is_the_best_threshold_at_each_rate(seed: int, n: int, fpr: float, levels: int) -> None:
-    """It equals the mean over the rates of the best recall found by trying every threshold, ties included."""
+    """It equals the mean over the rates of the best recall over all thresholds, with ties."""
     rng = np.random.default_rng(seed)
     margins = rng.integers(0, levels, n).astype(np.float64)
     targets = np.zeros(n, dtype=np.int8)

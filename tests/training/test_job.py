@@ -1,4 +1,4 @@
-"""A training as a job: what it leaves, what it refuses, and what it logs to MLflow."""
+"""The training job: its output files, its errors, and its MLflow run."""
 
 import json
 from dataclasses import replace
@@ -44,8 +44,8 @@ def searched(
     return job, run_job(job)
 
 
-def test_a_job_leaves_what_it_says(searched: tuple[Job, JobDone]) -> None:
-    """The bundle is sound, and beside it stand parameters, evaluation, quarantine and journal."""
+def test_a_job_writes_bundle_and_reports(searched: tuple[Job, JobDone]) -> None:
+    """The bundle is intact, and parameters, evaluation, quarantine and journal are beside it."""
     job, done = searched
     assert read_bundle(done.bundle).manifest.name == "identity"
     assert {path.name for path in job.folder.iterdir()} >= {*LEFT, "tuning.journal"}
@@ -55,7 +55,7 @@ def test_a_job_leaves_what_it_says(searched: tuple[Job, JobDone]) -> None:
 
 
 def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_path: Path) -> None:
-    """The parameters file, read back, trains the same directory without a search, under whatever name."""
+    """Training with the parameters file gives the same bundle without a search, under any path."""
     job, done = searched
     again = run_job(replace(job, configuration=_given(job, done), out=tmp_path / "again", track=False))
     for file in done.bundle.iterdir():
@@ -64,7 +64,7 @@ def test_parameters_of_a_job_make_its_bundle(searched: tuple[Job, JobDone], tmp_
 
 
 def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
-    """The database holds run, metrics, trials, and the bundle as the challenger, byte for byte."""
+    """The database has the run, metrics, trials, and the bundle as the challenger, byte for byte."""
     from mlflow import MlflowClient
 
     job, done = searched
@@ -91,7 +91,7 @@ def test_the_training_is_logged(searched: tuple[Job, JobDone]) -> None:
 
 
 def test_a_search_that_is_not_resumed_begins_anew(searched: tuple[Job, JobDone]) -> None:
-    """Run again, the old journal is removed; resumed, it is taken on; both end in the same bundle."""
+    """Without resume the old journal is removed, with resume it is continued; both give the same bundle."""
     job, done = searched
     seal = read_bundle(done.bundle).manifest.seal
     for resume in (False, True):
@@ -100,7 +100,7 @@ def test_a_search_that_is_not_resumed_begins_anew(searched: tuple[Job, JobDone])
 
 
 def test_a_journal_of_something_else_is_refused(searched: tuple[Job, JobDone]) -> None:
-    """A journal that belongs to another seed is refused as an error that says so, and the bundle stays."""
+    """A journal of another seed is refused with an error that says so, and the bundle is unchanged."""
     job, done = searched
     seal = read_bundle(done.bundle).manifest.seal
     other = replace(job.configuration, training=replace(job.configuration.training, seed=8))
@@ -111,7 +111,7 @@ def test_a_journal_of_something_else_is_refused(searched: tuple[Job, JobDone]) -
 
 
 def test_a_wrong_key_is_refused_before_reading(identity: Configuration, tmp_path: Path) -> None:
-    """A signing key that is none is refused before the records are looked at."""
+    """An invalid signing key is refused before the records are read."""
     key = tmp_path / "key.pem"
     key.write_text("no key")
     absent = tmp_path / "absent.parquet"
@@ -122,7 +122,7 @@ def test_a_wrong_key_is_refused_before_reading(identity: Configuration, tmp_path
 def test_too_many_bad_rows_leave_the_quarantine_alone(
     small: Path, configuration: Configuration, tmp_path: Path
 ) -> None:
-    """A run that stops for bad rows has listed them by row, field and rule, and left no bundle."""
+    """A run that stops because of bad rows writes the quarantine with row, field and rule, and no bundle."""
     table = pq.read_table(small).slice(0, 50)
     births = pa.array(["canary"] * 2 + table.column("dob").to_pylist()[2:])
     pq.write_table(
@@ -143,7 +143,7 @@ def test_too_many_bad_rows_leave_the_quarantine_alone(
 def test_an_unreachable_server_loses_nothing(
     small: Path, searched: tuple[Job, JobDone], tmp_path: Path
 ) -> None:
-    """The bundle stands, the run is kept beside it, and a warning without credentials says so."""
+    """The bundle is written, the run is kept beside it, and the warning has no credentials."""
     job, done = searched
     lost = replace(
         job, configuration=_given(job, done), out=tmp_path / "lost", tracking_uri="unheard://me:s3cret@host"
@@ -176,10 +176,10 @@ def _given(job: Job, done: JobDone) -> Configuration:
     return replace(job.configuration, training=replace(job.configuration.training, tuned=tuned))
 
 
-def test_a_job_that_dies_leaves_no_bundle(
+def test_an_interrupted_job_writes_no_bundle(
     searched: tuple[Job, JobDone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Interrupted anywhere before the seal, nothing stands at the path."""
+    """If the job is interrupted at any step before sealing, the bundle's path does not exist."""
     job, _ = searched
 
     def interrupted(*_: object, **__: object) -> None:

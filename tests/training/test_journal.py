@@ -21,7 +21,7 @@ def _quiet() -> None:
 def assert_refused(
     path: Path, text: str, *, resume: bool = True, fingerprint: Mapping[str, str] = MARK
 ) -> None:
-    """Check that a journal is refused with a text."""
+    """Check that a journal is refused with this error text."""
     with (
         pytest.raises(JournalError, match=text),
         open_study(path, fingerprint=fingerprint, resume=resume, pruner=PRUNER),
@@ -30,7 +30,7 @@ def assert_refused(
 
 
 def test_a_journal_keeps_its_trials(tmp_path: Path) -> None:
-    """A trial and its value are there when it is opened again."""
+    """A reopened journal has its trials and their values."""
     path = tmp_path / "new" / "journal.log"
     with open_study(path, fingerprint=MARK, resume=False, pruner=PRUNER) as study:
         trial = study.ask()
@@ -40,8 +40,8 @@ def test_a_journal_keeps_its_trials(tmp_path: Path) -> None:
         assert [(t.value, t.params) for t in study.trials] == [(0.1 + 0.2, {"x": x})]
 
 
-def test_an_existing_journal_is_not_taken_unasked(tmp_path: Path) -> None:
-    """Without resume an existing file is refused and left alone; with resume an absent one is begun."""
+def test_an_existing_journal_needs_resume(tmp_path: Path) -> None:
+    """Without resume an existing file is refused and unchanged; with resume a missing one is created."""
     path = tmp_path / "journal.log"
     with open_study(path, fingerprint=MARK, resume=True, pruner=PRUNER):
         pass
@@ -51,7 +51,7 @@ def test_an_existing_journal_is_not_taken_unasked(tmp_path: Path) -> None:
 
 
 def test_a_journal_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
-    """The text names the parts that differ, and only those."""
+    """The error names exactly the parts that differ."""
     path = tmp_path / "journal.log"
     with open_study(path, fingerprint=MARK, resume=False, pruner=PRUNER):
         pass
@@ -61,7 +61,7 @@ def test_a_journal_of_something_else_is_refused_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"PAR1", b"hello\n", b'{"op_code":0}\n', b"[]\n", b'{"op_code":\xff\n'])
 def test_a_file_that_is_no_journal_is_refused(tmp_path: Path, content: bytes) -> None:
-    """A foreign file is named as such and left alone."""
+    """A file of another kind is refused as such and unchanged."""
     path = tmp_path / "journal.log"
     path.write_bytes(content)
     assert_refused(path, "not the journal of a tuning")
@@ -69,7 +69,7 @@ def test_a_file_that_is_no_journal_is_refused(tmp_path: Path, content: bytes) ->
 
 
 def test_a_torn_last_line_is_cut_at_any_byte(tmp_path: Path) -> None:
-    """However much of the last writes is missing, the journal opens, keeps what was whole and goes on."""
+    """A journal cut at any byte of its last writes opens, keeps the complete trials and continues."""
     path = tmp_path / "journal.log"
     with open_study(path, fingerprint=MARK, resume=False, pruner=PRUNER) as study:
         study.tell(study.ask(), 0.5)
@@ -87,7 +87,7 @@ def test_a_torn_last_line_is_cut_at_any_byte(tmp_path: Path) -> None:
 
 
 def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
-    """A second process can't write the same journal, and can once the first one has let go."""
+    """A second process can write a journal only after the first one has closed it."""
     path = tmp_path / "journal.log"
     lock = f"import fcntl; fcntl.flock(open({str(path)!r}, 'ab'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
     with open_study(path, fingerprint=MARK, resume=False, pruner=PRUNER):

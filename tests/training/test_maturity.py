@@ -1,4 +1,4 @@
-"""A record of which nothing is known yet is never taken for genuine, whatever is done with it."""
+"""A record without a known label is never taken for genuine, at any step of a training."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ DAY = 86_400_000_000
 
 @pytest.fixture(scope="module", params=["known", "delay"])
 def use(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Configuration:
-    """The use, whose labels are known from a column, or a fixed delay after the event."""
+    """The configuration: label times from a column, or a fixed delay after the event."""
     text = relaxed().replace("label_maturity: 30d", "label_maturity: 30d, gap: 10d")
     if request.param == "delay":
         text = text.replace("genuine: [genuine]", "genuine: [genuine], delay: 21d")
@@ -30,7 +30,7 @@ def use(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def table(small: Path, use: Configuration, tmp_path_factory: pytest.TempPathFactory) -> RecordTable:
-    """The small history; for a fixed delay without the column that says when a label was known."""
+    """The small history; without the column of label times for the fixed delay."""
     found = pq.read_table(small)
     if use.records.labels.delay is not None:
         found = found.drop_columns(
@@ -48,20 +48,20 @@ def prepared(table: RecordTable, use: Configuration) -> Prepared:
 
 
 def plain_target(table: RecordTable, row: int, instant: int, maturity: int) -> int | None:
-    """What was known of a record at an instant, in plain words."""
+    """Compute what was known of a record at an instant, by plain conditions."""
     if table.label_times[row] < instant:
         return int(table.labels[row])
     return 0 if table.event_times[row] + maturity < instant else None
 
 
 def check(table: RecordTable, rows: IntArray, targets: NDArray[np.int8], instant: int) -> None:
-    """The targets are what was known at the instant, and some of them rest on maturity or on the label."""
+    """Check that targets equal what was known at the instant, and that maturity and labels both matter."""
     for row, target in zip(rows.tolist(), targets.tolist(), strict=True):
         assert plain_target(table, row, instant, 30 * DAY) == target
 
 
 def test_parts_take_what_was_known(prepared: Prepared, table: RecordTable) -> None:
-    """Training knows what was known when validation begins, validation and test what is known as of now."""
+    """Training uses what was known when validation begins; validation and test use what is known as of now."""
     split = prepared.split
     check(table, split.train, split.train_targets, split.boundaries.validation_from)
     check(table, split.validation, split.validation_targets, split.boundaries.as_of)
@@ -78,14 +78,14 @@ def test_parts_take_what_was_known(prepared: Prepared, table: RecordTable) -> No
     assert not set(unknown) & set(split.train.tolist())
 
 
-def test_the_search_is_given_the_same(
+def test_the_search_gets_the_training_part(
     prepared: Prepared, table: RecordTable, use: Configuration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the search cuts its folds from are the rows, targets and instants of the training part."""
+    """The search gets the rows, targets and times of the training part."""
     given: list[tuple[object, ...]] = []
 
     class Given(Exception):
-        """Ends the training."""
+        """Raised to end the training."""
 
     def tune(*arguments: object, **_: object) -> None:
         given.append(arguments)

@@ -22,7 +22,7 @@ def test_leaves_are_the_doubles_of_the_booster(model: tuple[lgb.Booster, Forest]
 
 
 def test_structure_is_that_of_the_dump(trainer: Trainer) -> None:
-    """Splits, thresholds, sets and counts are those of LightGBM's own JSON dump."""
+    """Splits, thresholds, sets and counts equal those of LightGBM's own JSON dump."""
     booster = trainer(trees=5)
     forest = parse_forest(booster.model_to_string())
     for tree, root in zip(booster.dump_model()["tree_info"], forest.roots().tolist(), strict=True):
@@ -30,7 +30,7 @@ def test_structure_is_that_of_the_dump(trainer: Trainer) -> None:
 
 
 def compare(forest: Forest, node: int, dumped: dict[str, Any]) -> None:
-    """Compare one node and all below it."""
+    """Compare a node and its descendants."""
     if node < 0:
         assert forest.leaf_value[~node] == dumped["leaf_value"]
         assert forest.leaf_count[~node] == dumped["leaf_count"]
@@ -58,16 +58,16 @@ def compare(forest: Forest, node: int, dumped: dict[str, Any]) -> None:
         ({"linear_tree": True}, "linear_tree"),
     ],
 )
-def test_what_has_no_exact_counterpart_is_refused(
+def test_models_without_an_exact_forest_are_refused(
     trainer: Trainer, options: dict[str, Any], reason: str
 ) -> None:
-    """Models that no forest can stand for are refused, with the reason by name."""
+    """Models that a forest cannot represent are refused with the reason."""
     with pytest.raises(UnsupportedModelError, match=reason):
         parse_forest(trainer(trees=2, **options).model_to_string())
 
 
 def test_all_reasons_are_given_at_once() -> None:
-    """A model with several faults learns of all of them."""
+    """The error of a model with several faults lists all of them."""
     header = (
         "tree\nnum_class=3\nnum_tree_per_iteration=3\nmax_feature_idx=0\nobjective=poisson\naverage_output\n"
     )

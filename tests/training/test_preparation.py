@@ -1,4 +1,4 @@
-"""No future: what happens at or after an instant changes nothing before it."""
+"""No leakage: what happens at or after an instant changes nothing before it."""
 
 from collections import deque
 from dataclasses import replace
@@ -18,14 +18,14 @@ from scoring_model.training.run import Training
 
 
 def instants(table: RecordTable) -> list[int]:
-    """Three instants at which something happens: a quarter, a half and nine tenths into the records."""
+    """Return three instants: after a quarter, a half and nine tenths of the records."""
     order = np.sort(table.event_times)
     return [int(order[int(len(order) * share)]) for share in (0.25, 0.5, 0.9)]
 
 
 @pytest.mark.parametrize("which", range(3))
 def test_the_future_may_be_removed(prepared: Prepared, history: RecordTable, which: int) -> None:
-    """Without the records from an instant on, and with no label reported from then on, earlier rows are the same."""
+    """Without records and labels from an instant on, earlier rows are the same."""
     instant = instants(history)[which]
     earlier = np.flatnonzero(history.event_times < instant)
     known = history.label_times < instant
@@ -38,8 +38,8 @@ def test_the_future_may_be_removed(prepared: Prepared, history: RecordTable, whi
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_the_future_may_be_exchanged(prepared: Prepared, history: RecordTable, which: int) -> None:
-    """With other values in all later records, and other labels reported later, earlier rows are the same."""
+def test_the_future_may_be_replaced(prepared: Prepared, history: RecordTable, which: int) -> None:
+    """With other values in later records and other later labels, earlier rows are the same."""
     instant = instants(history)[which]
     later = np.flatnonzero(history.event_times >= instant)
     places = np.arange(len(history))
@@ -56,8 +56,8 @@ def test_the_future_may_be_exchanged(prepared: Prepared, history: RecordTable, w
     assert rows[~earlier].tobytes() != prepared.rows[~earlier].tobytes()
 
 
-def test_the_present_is_no_past(prepared: Prepared, history: RecordTable) -> None:
-    """A record moved to the very instant of another is not seen by it; one microsecond earlier it is."""
+def test_a_record_does_not_see_its_own_instant(prepared: Prepared, history: RecordTable) -> None:
+    """A record does not see another one at the same instant; it sees one that is a microsecond earlier."""
     place = prepared.matrix.names.index("link_device_1d_records")
     device = history.column("signals.deviceId").codes
     row = int(np.flatnonzero((prepared.rows[:, place] == 1) & (device >= 0))[0])
@@ -76,7 +76,7 @@ def test_the_present_is_no_past(prepared: Prepared, history: RecordTable) -> Non
 def test_state_depends_on_the_burn_in_alone(
     prepared: Prepared, history: RecordTable, identity: Configuration
 ) -> None:
-    """Other names, countries and categories after the burn-in fit the same state."""
+    """Other names, countries and categories after the burn-in give the same fitted state."""
     border = prepared.split.boundaries.train_from
     later = np.flatnonzero(history.event_times >= border)
     places = np.arange(len(history))
@@ -96,7 +96,7 @@ def test_state_depends_on_the_burn_in_alone(
 
 
 def _spliced(table: RecordTable, other: RecordTable, name: str, kept: IntArray) -> Column:
-    """A column of `other` with its cells in some rows taken from `table`."""
+    """Replace the cells of some rows of a column by those of `other`."""
     joined = table.column(name).append(other.column(name))
     rows = np.arange(len(table)) + len(table)
     rows[kept] -= len(table)
@@ -106,7 +106,7 @@ def _spliced(table: RecordTable, other: RecordTable, name: str, kept: IntArray) 
 def test_the_state_is_fitted_on_the_burn_in(
     prepared: Prepared, history: RecordTable, identity: Configuration, training: Training
 ) -> None:
-    """The state is that of the records before the first that trains, and it is what the bundle holds."""
+    """The state is fitted on the records before the first training row, and the bundle holds it."""
     first = history.event_times[prepared.split.train].min()
     burn_in = history.take(np.flatnonzero(history.event_times < prepared.split.boundaries.train_from))
     assert burn_in.event_times.max() < first
@@ -130,7 +130,7 @@ def test_options_fit_the_columns(prepared: Prepared) -> None:
 
 
 def test_protected_attributes_are_no_features(prepared: Prepared, history: RecordTable) -> None:
-    """Citizenship, age and sex reach no feature: with these columns mixed, no row changes."""
+    """Citizenship, age and sex reach no feature: with these columns shuffled, no row changes."""
     mixed = np.random.default_rng(0).permutation(len(history))
     columns = dict(history.columns)
     for name in ("citizenship", "signals.sex"):
@@ -140,7 +140,7 @@ def test_protected_attributes_are_no_features(prepared: Prepared, history: Recor
 
 
 def searched(keys: list[IntArray], rows: IntArray) -> list[int]:
-    """The first place of each record's component, found by walking from record to record."""
+    """Find the first row of each record's component by breadth-first search."""
     counts = [{code: int(np.count_nonzero(codes == code)) for code in codes.tolist()} for codes in keys]
 
     def tied(one: int, other: int) -> bool:
@@ -163,7 +163,7 @@ def searched(keys: list[IntArray], rows: IntArray) -> list[int]:
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 4), st.integers(0, 40), st.integers(2, 80))
 def test_rings_are_the_connected_components(seed: int, keys: int, rows: int, values: int) -> None:
-    """Union-find finds what a search in breadth finds, for any keys, absent ones among them."""
+    """Union-find finds the components of a breadth-first search, for any keys, missing ones included."""
     rng = np.random.default_rng(seed)
     table = [rng.integers(-1, values, 60) for _ in range(keys)]
     chosen = rng.permutation(60)[:rows].astype(np.int64)
@@ -171,22 +171,22 @@ def test_rings_are_the_connected_components(seed: int, keys: int, rows: int, val
 
 
 @pytest.mark.parametrize("extra", [0, 1])
-def test_a_value_that_more_records_hold_joins_nobody(extra: int) -> None:
-    """A value of 256 records of the table joins; that of 257 does not, however few of them are asked for."""
+def test_a_value_of_too_many_records_connects_none(extra: int) -> None:
+    """A value of 256 records in the table connects them; one of 257 does not, for any subset of rows."""
     codes = np.zeros(MOST_SHARED + extra, dtype=np.int64)
     rows = np.array([3, 0, 7])
     assert find_rings([codes], rows).tolist() == ([0, 1, 2] if extra else [0, 0, 0])
 
 
-def test_records_that_are_not_asked_for_join_nobody() -> None:
-    """Two records that each share a value with a third are joined through it only when it is one of them."""
+def test_records_that_are_not_selected_connect_none() -> None:
+    """Two records that each share a value with a third are connected only if the third is selected."""
     address, device = np.array([5, 5, 6]), np.array([1, 2, 2])
     assert find_rings([address, device], np.array([0, 2])).tolist() == [0, 1]
     assert find_rings([address, device], np.array([0, 2, 1])).tolist() == [0, 0, 0]
 
 
 def test_a_chain_is_one_ring() -> None:
-    """Ten thousand records, each tied to the next by another value, are one ring."""
+    """Ten thousand records, each connected to the next by another value, are one ring."""
     places = np.arange(10_000)
     shuffled = np.random.default_rng(0).permutation(places)
     keys = [shuffled // 2, (shuffled + 1) // 2]
@@ -196,7 +196,7 @@ def test_a_chain_is_one_ring() -> None:
 @settings(max_examples=100)
 @given(st.lists(st.integers(-5, 5), max_size=60))
 def test_each_group_is_represented_once(groups: list[int]) -> None:
-    """There is exactly one place of each group, and the same ones whatever the groups are called."""
+    """Exactly one row represents each group, and group numbers do not matter."""
     codes = np.array(groups, dtype=np.int64)
     chosen = one_of_each(codes)
     assert sorted(codes[chosen].tolist()) == sorted(set(groups))
@@ -204,7 +204,7 @@ def test_each_group_is_represented_once(groups: list[int]) -> None:
 
 
 def test_every_member_is_chosen_equally_often() -> None:
-    """Of 4,000 groups of four the members of each place are chosen in a quarter, within four standard errors."""
+    """In 4,000 groups of four each position is chosen a quarter of the times, within four standard errors."""
     chosen = one_of_each(np.repeat(np.arange(4000), 4))
     counts = np.bincount(chosen % 4, minlength=4)
     assert np.all(np.abs(counts - 1000) < 4 * (4000 * 0.25 * 0.75) ** 0.5)

@@ -1,4 +1,4 @@
-"""What a search shows of itself: a bar at a terminal, lines elsewhere."""
+"""Progress of a search: a bar on a terminal, lines elsewhere."""
 
 import io
 import threading
@@ -11,18 +11,18 @@ from scoring_model.training.progress import Status, TrialTime, seconds_left, sho
 
 
 def console(*, terminal: bool) -> Console:
-    """Make a console that writes into memory."""
+    """Return a console that writes to memory."""
     return Console(file=io.StringIO(), force_terminal=terminal, width=100)
 
 
 def written(to: Console) -> str:
-    """Give what was written to it."""
+    """Return its output."""
     assert isinstance(to.file, io.StringIO)
     return to.file.getvalue()
 
 
 def status(**changed: object) -> Status:
-    """A search in the middle."""
+    """A search half-way."""
     given = {"trials": 2, "limit": 4, "best": 0.61257, "share": 0.5, "seconds_left": 501.4, **changed}
     return Status(**given)  # type: ignore[arg-type]
 
@@ -38,12 +38,12 @@ def status(**changed: object) -> Status:
     ],
 )
 def test_a_status_as_text(changed: dict[str, object], text: str) -> None:
-    """Trials done, best value and time left, or that it is not known yet."""
+    """The text has the trials done, the best value and the time left, or that it is not known yet."""
     assert str(status(**changed)) == text
 
 
 def test_a_terminal_shows_the_status() -> None:
-    """The bar carries the text of the status, and no line is reported."""
+    """The bar shows the text of the status, and no line is reported."""
     to, lines = console(terminal=True), list[str]()
     with show_progress(status, shown=True, report=lines.append, console=to):
         pass
@@ -52,16 +52,16 @@ def test_a_terminal_shows_the_status() -> None:
 
 
 @pytest.mark.parametrize(("terminal", "shown"), [(False, True), (True, False), (False, False)])
-def test_nothing_is_shown_unasked_or_to_a_file(terminal: bool, shown: bool) -> None:
-    """Only a terminal where a bar is wanted gets one; the first line comes after half a minute."""
+def test_a_bar_needs_a_terminal_and_a_request(terminal: bool, shown: bool) -> None:
+    """The bar is shown on a terminal only, and only on request; the first line comes after 30 seconds."""
     to, lines = console(terminal=terminal), list[str]()
     with show_progress(status, shown=shown, report=lines.append, console=to):
         pass
     assert (written(to), lines) == ("", [])
 
 
-def test_lines_come_while_a_trial_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a bar the status is reported again and again, though the search does nothing that would cause it."""
+def test_lines_are_reported_during_a_long_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a bar the status is reported at intervals, also during a long trial."""
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
     lines, third = list[str](), threading.Event()
 
@@ -76,7 +76,7 @@ def test_lines_come_while_a_trial_takes_its_time(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_error_of_the_listener_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `report` raises in the other thread ends the search with that error, and hides none of the search."""
+    """An error of `report` in the other thread ends the search, and hides no error of the search."""
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     called = threading.Event()
 
@@ -98,19 +98,19 @@ def test_an_error_of_the_listener_is_raised(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def ended(*seconds: float) -> TrialTime:
-    """A trial that is over."""
+    """Return a trial that is over."""
     return TrialTime(seconds=seconds, ended=True)
 
 
 def left(
     trials: list[TrialTime], *, rungs: int | None = 3, to_begin: int = 0, processes: int = 1
 ) -> float | None:
-    """Estimate with one trial in two going on."""
+    """Estimate the time left if one trial in two is promoted."""
     return seconds_left(trials, rungs=rungs, to_begin=to_begin, processes=processes, reduction_factor=2)
 
 
-def test_nothing_is_known_before_a_complete_trial() -> None:
-    """While nobody knows what the last rung costs there is no estimate, however many trials were pruned."""
+def test_no_estimate_before_a_complete_trial() -> None:
+    """Before the first complete trial there is no estimate, even if trials were pruned."""
     assert left([ended(1.0), ended(1.0, 4.0)], rungs=None, to_begin=10) is None
 
 
@@ -122,14 +122,14 @@ def test_trials_to_come_cost_less_than_the_first() -> None:
     assert left([ended(1.0, 4.0, 16.0)], to_begin=39) == pytest.approx(39 * (1 + 0.6 * (4 + 0.6 * 16)))
 
 
-def test_survival_follows_what_was_seen() -> None:
-    """Where of many trials one in ten goes on, the rungs above weigh a tenth."""
+def test_the_promoted_share_is_estimated() -> None:
+    """If one trial in ten is promoted, the higher rungs count a tenth."""
     trials = [ended(1.0, 10.0)] * 100 + [ended(1.0)] * 900
     assert left(trials, rungs=2, to_begin=1) == pytest.approx(1 + 0.1 * 10, rel=0.01)
 
 
-def test_a_trial_under_way_needs_the_rest_of_its_rung_and_what_may_follow() -> None:
-    """Three seconds into a rung of four one is left, and none when the rung takes longer than expected."""
+def test_a_running_trial_needs_the_rest_of_its_rung_and_later_rungs() -> None:
+    """After three of four seconds in a rung one is left, and none if the rung takes longer than expected."""
     complete = ended(1.0, 4.0, 16.0)
     chance = (2 + 2) / (2 + 4)  # of the first rung: both trials went on
     beyond = (1 + 2) / (1 + 4) * 16.0
@@ -144,7 +144,7 @@ def test_a_trial_under_way_needs_the_rest_of_its_rung_and_what_may_follow() -> N
 
 
 def test_processes_share_the_trials_to_come() -> None:
-    """Two processes take half as long for many trials, and as long as one does for the last one."""
+    """Two processes take half the time for many trials, and the time of one process for the last trial."""
     complete = ended(1.0, 4.0, 16.0)
     alone, shared = (left([complete], to_begin=100, processes=processes) for processes in (1, 2))
     assert alone is not None
@@ -154,5 +154,5 @@ def test_processes_share_the_trials_to_come() -> None:
 
 
 def test_a_search_that_is_over_needs_no_time() -> None:
-    """With nothing to begin and nothing under way the time left is 0."""
+    """Without running or remaining trials the time left is 0."""
     assert left([ended(1.0, 4.0, 16.0), ended(1.0)]) == 0.0

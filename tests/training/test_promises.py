@@ -1,4 +1,4 @@
-"""Law 7 in simulation: what is certified on a sample, held against the population that it came from."""
+"""Law 7 in simulation: thresholds certified on a sample, checked on its population."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ WORLDS = {
 
 
 def broken(world: World, *, bounds: PolicySettings = BOUNDS, what: str = ANY) -> float:
-    """The share of draws in which something was broken, of which all promised something."""
+    """Return the share of draws in which a bound is broken; each draw promises something."""
     tally = simulate(world, draws=DRAWS, seed=21, bounds=bounds)
     assert tally.infeasible == 0
     assert tally.broken[ANY] >= max(tally.broken[name] for name in (*bounds.limits(), LOWEST, CHEAPEST))
@@ -29,7 +29,7 @@ def broken(world: World, *, bounds: PolicySettings = BOUNDS, what: str = ANY) ->
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS.keys())
 def test_all_certified_thresholds_keep_their_bounds_with_the_stated_confidence(world: World) -> None:
-    """Law 7: any threshold certified on one record per person and ring breaks a bound in 5 % of draws at most."""
+    """Law 7: any threshold certified on one record per person and ring breaks a bound in at most 5 % of draws."""
     assert broken(world) <= NOMINAL + FOUR_ERRORS
 
 
@@ -41,30 +41,30 @@ def test_all_certified_thresholds_keep_their_bounds_with_the_stated_confidence(w
         PolicySettings(max_false_reject=0.01, max_step_up=None),
     ],
 )
-def test_a_bound_alone_has_the_whole_of_delta(bounds: PolicySettings) -> None:
-    """A single bound is broken in some draws, and in 5 % of them at most."""
+def test_a_single_bound_has_all_of_delta(bounds: PolicySettings) -> None:
+    """A single bound is broken in some draws, but in at most 5 % of them."""
     assert 0 < broken(WORLDS["independent"], bounds=bounds) <= NOMINAL + FOUR_ERRORS
 
 
 def test_less_confidence_breaks_more() -> None:
-    """The simulation sees the confidence: at a half the bound breaks in a third to 60 % of the draws."""
+    """The simulation depends on the confidence: at 50 % the bound breaks in a third to 60 % of draws."""
     bounds = PolicySettings(max_false_reject=None, max_step_up=0.1, confidence=0.5)
     assert 1 / 3 < broken(WORLDS["independent"], bounds=bounds) < 0.6
 
 
 @pytest.mark.parametrize("name", ["rings of ten", "repeat persons"])
 def test_records_that_are_counted_as_independent_break_the_promise(name: str) -> None:
-    """Ten records of a ring, or four of a person, counted one by one break it in over 12 % of the draws."""
+    """If ten records of a ring, or four of a person, each count, the bound breaks in over 12 % of draws."""
     assert broken(replace(WORLDS[name], counted=True)) > 0.12
 
 
 def test_rings_that_no_key_shows_break_the_promise() -> None:
-    """Where the keys show half of the rings as pairs only, frauds that pass break their bound in over 8 % of draws."""
+    """If keys reveal only pairs in half of the rings, the bound on missed frauds breaks in over 8 % of draws."""
     world = replace(WORLDS["rings of ten"], hidden=0.5)
     assert broken(world, what="max_missed_fraud") > 0.08
 
 
 def test_fresh_records_agree_within_the_two_sample_interval() -> None:
-    """Law 6: at every hundred points fresh records leave their interval in 5 % of draws at most."""
+    """Law 6: at each multiple of 100 new records are outside their interval in at most 5 % of draws."""
     for outside, _ in fresh_shares_outside(draws=DRAWS, records=3000, seed=22).values():
         assert outside / DRAWS <= NOMINAL + FOUR_ERRORS

@@ -27,14 +27,14 @@ def one_thread(small_table: RecordTable, small_use: Configuration) -> Bundle:
 
 
 def saved(bundle: Bundle, path: Path) -> dict[str, bytes]:
-    """The bytes of a bundle's directory."""
+    """Return the bytes of a bundle's directory."""
     return {file.name: file.read_bytes() for file in bundle.save(path).iterdir()}
 
 
 def test_threads_change_no_byte(
     small: Path, small_use: Configuration, one_thread: Bundle, tmp_path: Path
 ) -> None:
-    """`train`, which takes two threads, gives the directory that one thread gives."""
+    """`train` with two threads gives the directory of one thread."""
     two = scoring_model.train(small, small_use)
     assert saved(two, tmp_path / "two") == saved(one_thread, tmp_path / "one")
 
@@ -43,7 +43,7 @@ def test_threads_change_no_byte(
 def test_the_form_of_the_records_changes_no_byte(
     form: str, small: Path, small_use: Configuration, one_thread: Bundle, tmp_path: Path
 ) -> None:
-    """The same records as another file, in another order of columns or as a DataFrame give the same bundle."""
+    """The same records in another format, column order or as a DataFrame give the same bundle."""
     source: object
     if form == "pandas":
         source = pq.read_table(small).to_pandas()
@@ -62,7 +62,7 @@ def test_the_form_of_the_records_changes_no_byte(
 def test_another_seed_is_another_model(
     small_table: RecordTable, small_use: Configuration, one_thread: Bundle
 ) -> None:
-    """The seed reaches the bundle: equality above is not that of constants."""
+    """Another seed gives another model, so the comparisons above are not between constants."""
     seeded = replace(small_use, training=replace(small_use.training, seed=8))
     assert (
         run_training(small_table, seeded, threads=1).bundle.files["golden.npz"]
@@ -71,7 +71,7 @@ def test_another_seed_is_another_model(
 
 
 def searching(small_use: Configuration, trials: int) -> Configuration:
-    """The same use with a search instead of given parameters."""
+    """The same configuration with a search instead of given parameters."""
     settings = TuningSettings(trials=trials, folds=1, max_rounds=8, patience=4)
     return replace(small_use, training=replace(small_use.training, tuned=None, tuning=settings))
 
@@ -79,7 +79,7 @@ def searching(small_use: Configuration, trials: int) -> Configuration:
 def test_an_interrupted_search_ends_in_the_same_bundle(
     small_table: RecordTable, small_use: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole, or interrupted after a trial and resumed, or with its result given: one directory."""
+    """A search run at once, resumed after a trial, or replaced by its result gives the same directory."""
     search = searching(small_use, 3)
     whole = run_training(small_table, search, threads=1)
     journal, reached = tmp_path / "journal", list[int]()
@@ -107,7 +107,7 @@ def test_an_interrupted_search_ends_in_the_same_bundle(
 
 
 def test_steps_are_reported(training: Training, small_table: RecordTable, small_use: Configuration) -> None:
-    """The sizes of the parts and the model are reported, in that order."""
+    """The sizes of the parts and of the model are reported in this order."""
     heard: list[str] = []
     found = run_training(small_table, small_use, threads=1, report=heard.append)
     assert heard.pop(0).startswith("warning: a fraud is known ")
@@ -123,7 +123,7 @@ def test_steps_are_reported(training: Training, small_table: RecordTable, small_
 
 
 def test_a_training_takes_paths(small: Path, tmp_path: Path) -> None:
-    """Records and configuration by their files give the bundle that they give in memory, byte for byte."""
+    """Paths of records and configuration give the same bundle as objects in memory, byte for byte."""
     path = write_configuration(tmp_path, relaxed())
     bundle = scoring_model.train(str(small), str(path))
     assert (

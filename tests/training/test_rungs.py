@@ -16,7 +16,7 @@ SLOW = {"learning_rate": 0.1, "num_leaves": 8, "max_depth": 4}
 
 
 def sample() -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
-    """Draw rows whose first feature separates frauds, and their times."""
+    """Draw rows whose first feature separates frauds, and their event times."""
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(4000, 6))
     rows[:, 2] = rng.integers(0, 9, 4000)
@@ -42,7 +42,7 @@ def folds_of(*, folds: int = 2, thinning: float = 1.0, threads: int = 1) -> list
 def reached(
     folds: list[Fold], *, threads: int = 1, max_rounds: int = 40, patience: int = 5, **changed: float
 ) -> list[Rung]:
-    """All rungs."""
+    """Return the values of all rungs."""
     settings = TuningSettings(folds=len(folds), max_rounds=max_rounds, patience=patience)
     return list(run_trial(folds, {**fixed_params(seed=1, threads=threads), **SLOW, **changed}, settings))
 
@@ -50,7 +50,7 @@ def reached(
 def trees_of_the_first_rung(
     folds: list[Fold], settings: TuningSettings, monkeypatch: pytest.MonkeyPatch, **changed: float
 ) -> int:
-    """How many trees are trained until a trial is closed on its first rung."""
+    """Count the trees that are trained until a trial is closed on its first rung."""
     trees: list[int] = []
     update = lgb.Booster.update
 
@@ -68,13 +68,13 @@ def trees_of_the_first_rung(
 
 @pytest.fixture
 def thinned(monkeypatch: pytest.MonkeyPatch) -> list[Fold]:
-    """Folds that may be thinned however small they are."""
+    """Return folds that may be thinned although they are small."""
     monkeypatch.setattr(folds_module, "FEWEST_GENUINE", 100)
     return folds_of(thinning=0.25)
 
 
 def test_thinning_keeps_every_fraud_and_a_share_of_the_others(thinned: list[Fold]) -> None:
-    """The first fold can be had with all frauds and a quarter of the genuine; all are judged on all that follow."""
+    """The thinned first fold has all frauds and a quarter of the genuine; validation rows are complete."""
     _, targets, times = sample()
     cuts = cut_folds(times, targets, 2)
     for fold, (train, validation) in zip(thinned, cuts, strict=True):
@@ -92,7 +92,7 @@ def test_thinning_keeps_every_fraud_and_a_share_of_the_others(thinned: list[Fold
 
 
 def test_few_records_are_not_thinned() -> None:
-    """Where no more genuine records are there than must be left, all of them stay, and there is one rung less."""
+    """If only the required number of genuine records is there, all stay, and there is one rung less."""
     folds = folds_of(thinning=0.01)
     assert not any(fold.is_thinned for fold in folds)
     rungs = reached(folds)
@@ -101,7 +101,7 @@ def test_few_records_are_not_thinned() -> None:
 
 
 def test_only_the_last_rung_trains_on_everything(thinned: list[Fold]) -> None:
-    """The rungs on whole folds are those of a trial that was never thinned; the one below them is another."""
+    """Rungs on whole folds equal those of a trial without thinning; the rung below them does not."""
     rungs = reached(thinned)
     assert [rung.last for rung in rungs] == [False, False, False, True]
     assert [len(rung.rounds) for rung in rungs] == [1, 1, 1, 2]
@@ -110,7 +110,7 @@ def test_only_the_last_rung_trains_on_everything(thinned: list[Fold]) -> None:
 
 
 def test_a_rung_is_the_mean_of_its_folds() -> None:
-    """What is said of some folds is the mean of what is said of each alone, the first ones first."""
+    """The value of a rung is the mean over its folds, the first folds first."""
     folds = folds_of(folds=3)
     alone = [reached([fold])[-1] for fold in folds]
     for number, rung in enumerate(reached(folds)[1:], start=1):
@@ -118,10 +118,10 @@ def test_a_rung_is_the_mean_of_its_folds() -> None:
         assert rung.rounds == tuple(one.rounds[0] for one in alone[:number])
 
 
-def test_the_first_rung_goes_as_far_for_slow_learners(
+def test_trees_of_the_first_rung_depend_on_learning_rate_and_leaves(
     thinned: list[Fold], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trees of 31 leaves, times the learning rate, are as many for all; of a quarter of the leaves twice as many."""
+    """With 31 leaves, trees times learning rate is constant; a quarter of the leaves doubles the trees."""
     settings = TuningSettings(max_rounds=150, patience=1000)
     for rate, leaves, depth, most in (
         (0.05, 31, 5, FIRST_RUNG_BUDGET / 0.05),
@@ -138,7 +138,7 @@ def test_the_first_rung_goes_as_far_for_slow_learners(
 
 
 def test_recall_is_that_of_the_rounds_that_are_given() -> None:
-    """A booster of LightGBM's own loop, of exactly those rounds, reaches the recall of the last rung."""
+    """A booster from LightGBM's own loop with exactly these rounds has the recall of the last rung."""
     (fold,) = folds_of(folds=1)
     rows, targets, times = sample()
     rung = reached([fold], max_rounds=60, patience=10)[-1]
@@ -150,8 +150,8 @@ def test_recall_is_that_of_the_rounds_that_are_given() -> None:
     assert rung.rounds[0] > 5
 
 
-def test_the_prior_is_put_right_before_the_loss_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trees are counted up to the least log loss of probabilities that hold for all records, not for the thinned ones.
+def test_the_loss_is_of_probabilities_with_the_prior_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best number of trees minimises the log loss of probabilities for all records, not for the thinned ones.
 
     LightGBM starts from the share of frauds that it is shown, which is ten times too high here.
     """
@@ -172,7 +172,7 @@ def test_the_prior_is_put_right_before_the_loss_is_taken(monkeypatch: pytest.Mon
 
 
 def test_a_trial_stops_when_its_log_loss_no_longer_falls() -> None:
-    """With large steps on noise the best number of trees is far below the most, which is never passed."""
+    """With large steps on noise the best number of trees is far below the maximum, which is never exceeded."""
     folds = folds_of(folds=1)
     for most, expected in ((300, 30), (3, 4)):
         rungs = reached(

@@ -21,18 +21,18 @@ def _on_grid(margins: ArrayLike) -> FloatArray:
 
 
 def _reaching(scale: ScoreScale, margins: FloatArray) -> list[int]:
-    """How many of the margins score s or more, for s in 1..1000."""
+    """Count the margins that score s or more, for s in 1..1000."""
     scores = scale.scores(margins)
     return [int(np.count_nonzero(scores >= score)) for score in SCORES]
 
 
 def _allows(count: int, genuine: int, score: int) -> bool:
-    """Whether count / genuine <= 10^(-score/250), in exact integers."""
+    """Return whether count / genuine <= 10^(-score/250), in exact integers."""
     return bool(count**250 * 10**score <= genuine**250)
 
 
 def _samples(levels: int) -> st.SearchStrategy[FloatArray]:
-    """Draw samples with at most so many distinct margins."""
+    """Draw samples with at most this number of distinct margins."""
     return st.builds(
         lambda seed, genuine: _on_grid(
             np.random.default_rng(seed).integers(0, levels, genuine) * (8 / levels)
@@ -45,7 +45,7 @@ def _samples(levels: int) -> st.SearchStrategy[FloatArray]:
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from([2, 5, 50, 2000, 10**9]).flatmap(_samples))
 def test_share_at_or_above_a_score_never_exceeds_the_nominal_one(margins: FloatArray) -> None:
-    """Law 6: of the fitting sample at most 10^(-s/250) reaches s, for every s, ties or not."""
+    """Law 6: at most 10^(-s/250) of the fitting sample scores s or more, for every s, with and without ties."""
     reaching = _reaching(fit_scale(margins), margins)
     assert all(
         _allows(count, len(margins), score) for score, count in zip(SCORES.tolist(), reaching, strict=True)
@@ -55,7 +55,7 @@ def test_share_at_or_above_a_score_never_exceeds_the_nominal_one(margins: FloatA
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from([2, 5, 50, 2000]).flatmap(_samples))
 def test_share_is_the_largest_that_equal_margins_allow(margins: FloatArray) -> None:
-    """Law 6: below the extrapolated scores no other cut would let more of the sample reach s."""
+    """Law 6: below the extrapolated scores no other cut lets more of the sample score s."""
     scale = fit_scale(margins)
     attainable = sorted({0, *(int(np.count_nonzero(margins >= margin)) for margin in np.unique(margins))})
     reaching = _reaching(scale, margins)
@@ -66,7 +66,7 @@ def test_share_is_the_largest_that_equal_margins_allow(margins: FloatArray) -> N
 
 @pytest.mark.parametrize("genuine", [20, 99, 100, 1000, 30_000])
 def test_distinct_margins_meet_the_nominal_share_to_one_record(genuine: int) -> None:
-    """Law 6: without ties the share at s is the nominal one, less a record at most."""
+    """Law 6: without ties the share at s is at most one record below the nominal share."""
     margins = _on_grid(np.random.default_rng(genuine).normal(size=genuine))
     assert len(np.unique(margins)) == genuine
     scale = fit_scale(margins)
@@ -78,14 +78,14 @@ def test_distinct_margins_meet_the_nominal_share_to_one_record(genuine: int) -> 
 
 @pytest.mark.parametrize("genuine", [20, 99, 1000, 30_000, 99_999, 100_000])
 def test_extrapolation_starts_where_fewer_than_ten_records_may_reach(genuine: int) -> None:
-    """The scale names the first score that fewer than ten records of the sample may reach."""
+    """Extrapolation starts at the first score that fewer than ten records of the sample may reach."""
     margins = _on_grid(np.random.default_rng(1).normal(size=genuine))
     expected = next((score for score in SCORES.tolist() if not _allows(10, genuine, score)), MAX_SCORE + 1)
     assert fit_scale(margins).extrapolated_from == expected
 
 
 def test_tail_is_a_straight_line_of_the_margin_over_the_log_rank() -> None:
-    """Margins that are exactly -ln(rank/n) continue so: s is cut at s ln(10)/250 beyond the sample."""
+    """Margins of exactly -ln(rank/n) are extrapolated with the same slope: the cut at s is s ln(10)/250."""
     genuine = 1000
     margins = _on_grid(-np.log(np.arange(1, genuine + 1) / genuine))
     beyond = SCORES[SCORES > 750]
@@ -93,7 +93,7 @@ def test_tail_is_a_straight_line_of_the_margin_over_the_log_rank() -> None:
 
 
 def test_tail_is_fitted_on_ranks_10_to_100_alone() -> None:
-    """Margins below rank 100 do not touch the extrapolated cuts, and those of ranks 11 to 100 do."""
+    """Margins beyond rank 100 do not change the extrapolated cuts; those of ranks 11 to 100 do."""
     margins = np.sort(_on_grid(np.random.default_rng(3).normal(size=5000)))[::-1]
     bulk, tail = margins.copy(), margins.copy()
     bulk[100:] -= 8.0
@@ -106,7 +106,7 @@ def test_tail_is_fitted_on_ranks_10_to_100_alone() -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.sampled_from([3, 10**9]).flatmap(_samples), st.integers(0, 2**32))
 def test_order_of_records_does_not_matter(margins: FloatArray, seed: int) -> None:
-    """A shuffled sample gives the same cuts, and all of them are multiples of 2^-40."""
+    """A shuffled sample gives the same cuts, all multiples of 2^-40."""
     scale = fit_scale(margins)
     assert fit_scale(np.random.default_rng(seed).permutation(margins)) == scale
     assert np.array_equal(scale.cuts, _on_grid(scale.cuts))
@@ -114,7 +114,7 @@ def test_order_of_records_does_not_matter(margins: FloatArray, seed: int) -> Non
 
 @pytest.mark.parametrize("draw", ["normal", "logistic", "exponential", "ties"])
 def test_fresh_records_agree_within_a_two_sample_interval(draw: str) -> None:
-    """Law 6: the fresh records above the k-th of n are beta-binomial, or fewer with ties and in the tail."""
+    """Law 6: the number of new records above the k-th of n is beta-binomial, or less with ties and in the tail."""
     rng = np.random.default_rng(11)
     fitted, fresh = (
         np.round(rng.normal(size=30_000) * 4) / 4
@@ -133,7 +133,7 @@ def test_fresh_records_agree_within_a_two_sample_interval(draw: str) -> None:
 
 
 def test_extrapolated_scores_keep_most_of_their_nominal_share() -> None:
-    """Over many samples of 30,000 normal margins, 1000 is reached by half to all of one in ten thousand."""
+    """Over many samples of 30,000 normal margins, half to all of one in ten thousand score 1000."""
     rng = np.random.default_rng(12)
     scales = [fit_scale(_on_grid(rng.normal(size=30_000))) for _ in range(150)]
     shares = np.mean([norm.sf(scale.cuts[[499, 749, 999]]) for scale in scales], axis=0)
@@ -154,14 +154,14 @@ def test_extrapolated_scores_keep_most_of_their_nominal_share() -> None:
     ],
 )
 def test_samples_that_fix_no_scale_are_refused(margins: FloatArray, problem: str) -> None:
-    """Too few, equal or wild margins are refused by name, all reasons at once."""
+    """Too few, equal or extreme margins are refused with all reasons at once."""
     with pytest.raises(ScaleError, match=problem):
         fit_scale(margins)
 
 
 @pytest.mark.parametrize("genuine", [20, 500, 30_000])
 def test_uncertainty_covers_the_law_of_order_statistics(genuine: int) -> None:
-    """The share above the k-th of n margins, Beta(k, n - k + 1), is in the interval with chance 95 %."""
+    """The share above the k-th of n margins, Beta(k, n - k + 1), is in the interval with probability 95 %."""
     for row in scale_uncertainty(genuine):
         allowed = int(genuine / 10 ** (row.score / 250))
         if allowed:
@@ -173,7 +173,7 @@ def test_uncertainty_covers_the_law_of_order_statistics(genuine: int) -> None:
 
 
 def test_uncertainty_of_thirty_thousand_genuine_records() -> None:
-    """500 is known to 13 points, 750 to 40, and 1000 to 120 below and 170 above."""
+    """The interval of 500 is 13 points wide either way, of 750 40, and of 1000 120 below and 170 above."""
     rows = {row.score: row for row in scale_uncertainty(30_000)}
     assert list(rows) == list(range(100, 1001, 100))
     assert (rows[500].low, rows[500].high) == pytest.approx((487, 513), abs=1)

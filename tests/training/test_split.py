@@ -37,7 +37,7 @@ def options(draw: st.DrawFn) -> SplitSettings:
 
 
 def split_or_skip(history: History, chosen: SplitSettings) -> Split:
-    """Split, or inform Hypothesis that these records don't fill the parts."""
+    """Split, or skip the example if these records do not fill the parts."""
     try:
         return split(*history, chosen)
     except SplitError:
@@ -46,13 +46,13 @@ def split_or_skip(history: History, chosen: SplitSettings) -> Split:
 
 
 def specs(test: Callable[..., None]) -> Callable[..., None]:
-    """Give a test many histories and settings."""
+    """Run a test on many histories and settings."""
     relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
     return relaxed(given(histories(), options())(test))
 
 
 def known(record: tuple[int, int, int], instant: int, maturity: int) -> int:
-    """Say in plain words what is known of one record."""
+    """Compute what is known of one record, by plain conditions."""
     time, label, reported = record
     if label == 1 and reported < instant:
         return 1
@@ -62,8 +62,10 @@ def known(record: tuple[int, int, int], instant: int, maturity: int) -> int:
 
 
 @specs
-def test_each_part_lies_within_its_borders_in_order_of_time(history: History, chosen: SplitSettings) -> None:
-    """Parts are ordered, do not overlap and are a gap apart, and none sees the label maturity window."""
+def test_each_part_lies_within_its_boundaries_in_order_of_time(
+    history: History, chosen: SplitSettings
+) -> None:
+    """Parts are ordered, disjoint and a gap apart, and no part includes the label maturity window."""
     times = history[0]
     cut = split_or_skip(history, chosen)
     b = cut.boundaries
@@ -86,7 +88,7 @@ def test_each_part_lies_within_its_borders_in_order_of_time(history: History, ch
 
 @specs
 def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> None:
-    """Each part has its share of the time that is left, up to an instant of rounding."""
+    """Each part has its share of the usable time, up to rounding."""
     b = split_or_skip(history, chosen).boundaries
     lengths = (b.train_to - b.train_from, b.validation_to - b.validation_from, b.test_to - b.test_from)
     assert sum(lengths) == b.as_of - b.start - chosen.overhead
@@ -95,8 +97,8 @@ def test_shares_cut_the_usable_time(history: History, chosen: SplitSettings) -> 
 
 
 @specs
-def test_no_person_trains_and_is_judged(history: History, chosen: SplitSettings) -> None:
-    """A person of validation or test leaves the training rows; validation, test and all others stay whole."""
+def test_no_person_is_in_training_and_in_a_later_part(history: History, chosen: SplitSettings) -> None:
+    """A person of validation or test is not in training; validation, test and all other persons are complete."""
     times, _, _, persons = history
     cut = split_or_skip(history, chosen)
     b = cut.boundaries
@@ -119,7 +121,7 @@ def test_no_person_trains_and_is_judged(history: History, chosen: SplitSettings)
 
 @specs
 def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> None:
-    """Training takes what was known when validation starts, validation and test what is known as of now."""
+    """Training uses what was known when validation starts; validation and test use what is known as of now."""
     cut = split_or_skip(history, chosen)
     records = list(zip(*(column.tolist() for column in history[:3]), strict=True))
     for rows, targets, instant in (
@@ -131,8 +133,10 @@ def test_targets_are_what_was_known(history: History, chosen: SplitSettings) -> 
 
 
 @specs
-def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: SplitSettings) -> None:
-    """Records that happen and labels that are reported at the as-of instant or later change no part."""
+def test_records_and_labels_from_the_as_of_instant_on_are_ignored(
+    history: History, chosen: SplitSettings
+) -> None:
+    """Records and labels from the as-of instant on change no part."""
     times, labels, reported, persons = history
     cut = split_or_skip(history, chosen)
     late, unheard = times >= AS_OF, reported >= AS_OF
@@ -159,7 +163,7 @@ def test_nothing_from_the_as_of_instant_on_has_a_say(history: History, chosen: S
 
 @specs
 def test_every_record_is_accounted_for(history: History, chosen: SplitSettings) -> None:
-    """Each record stands in one row of the description, used or with the reason why not."""
+    """Each record is in one row of the description: used, or the reason why not."""
     cut = split_or_skip(history, chosen)
     rows = cut.describe()
     assert sum(row.records for row in rows) == len(history[0])
@@ -183,7 +187,7 @@ def test_the_order_of_the_table_does_not_matter(history: History, chosen: SplitS
 
 
 def daily(days: int) -> History:
-    """Give 10 records a day, every tenth of them a fraud reported on the next day, all of different persons."""
+    """Return 10 records a day of different persons, every tenth a fraud reported on the next day."""
     n = days * 10
     times = np.arange(n, dtype=np.int64) * (DAY // 10)
     labels = np.where(np.arange(n) % 10 == 5, 1, -1).astype(np.int8)
@@ -191,7 +195,7 @@ def daily(days: int) -> History:
 
 
 def test_an_example_by_hand() -> None:
-    """200 days with 30 of burn-in, gaps of 10 and 20 of maturity leave 130 days: 78, 26 and 26."""
+    """200 days less 30 of burn-in, gaps of 10 and 20 of maturity are 130 days: 78, 26 and 26."""
     chosen = SplitSettings(as_of=200 * DAY, label_maturity=20 * DAY, gap=10 * DAY, burn_in=30 * DAY)
     cut = split(*daily(200), chosen)
     assert [(row.part, row.records, row.genuine, row.frauds) for row in cut.describe()] == [
@@ -208,7 +212,7 @@ def test_an_example_by_hand() -> None:
 
 
 def test_defaults_are_resolved_from_the_data() -> None:
-    """As-of is just after the last thing that happened or became known; gaps are as long as the maturity."""
+    """As-of is just after the last event or label; gaps are as long as the maturity."""
     chosen = SplitSettings(label_maturity=10 * DAY, burn_in=0, min_frauds=1)
     times, labels, reported, persons = daily(200)
     assert (
@@ -222,21 +226,21 @@ def test_defaults_are_resolved_from_the_data() -> None:
 
 
 def test_too_short_a_history_is_refused_with_the_span_needed() -> None:
-    """The text adds up what burn-in, gaps and maturity take."""
+    """The error gives the sum of burn-in, gaps and maturity."""
     chosen = SplitSettings(as_of=100 * DAY, label_maturity=30 * DAY, burn_in=20 * DAY)
     with pytest.raises(SplitError, match=r"span 100\.0 days.*take 110\.0 days"):
         split(*daily(100), chosen)
 
 
 def test_no_records_are_refused() -> None:
-    """An empty table can't be split."""
+    """An empty table cannot be split."""
     empty = np.array([], dtype=np.int64)
     with pytest.raises(SplitError, match="no records"):
         split(empty, empty.astype(np.int8), empty, empty, SplitSettings(label_maturity=1, burn_in=1))
 
 
 def test_thin_parts_are_refused_all_at_once() -> None:
-    """Each part with too few frauds is named, with the span that would do at its rate."""
+    """The error names each part with too few frauds, and the time span needed at its fraud rate."""
     chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=100)
     with pytest.raises(SplitError) as caught:
         split(*daily(200), chosen)
@@ -248,7 +252,7 @@ def test_thin_parts_are_refused_all_at_once() -> None:
 
 
 def test_parts_without_a_class_are_refused() -> None:
-    """No fraud at all and nothing but frauds are both refused, for each part."""
+    """Histories of one class are refused, with an error for each part."""
     times, labels, reported, persons = daily(200)
     chosen = SplitSettings(as_of=200 * DAY, label_maturity=10 * DAY, burn_in=20 * DAY, min_frauds=1)
     with pytest.raises(SplitError) as caught:
@@ -260,7 +264,7 @@ def test_parts_without_a_class_are_refused() -> None:
 
 
 def test_columns_of_different_length_are_refused() -> None:
-    """The columns must describe the same records."""
+    """Columns of different lengths are refused."""
     times, labels, reported, persons = daily(20)
     with pytest.raises(ValueError, match="one length"):
         split(times[:-1], labels, reported, persons, SplitSettings(label_maturity=1, burn_in=1))

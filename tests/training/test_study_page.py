@@ -1,4 +1,4 @@
-"""The page on which a search is looked at, served by what the documentation names, in a real browser."""
+"""The dashboard of a search, started as documented, in a real browser."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ from scoring_model.training.journal import open_study
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    """Of a search under way: one trial is complete, one was pruned, one is running."""
+    """The journal of a running search: one trial is complete, one was pruned, one is running."""
     path = tmp_path / "tuning.journal"
     pruner = optuna.pruners.NopPruner()
     with open_study(path, fingerprint={"rows": "1"}, resume=False, pruner=pruner) as study:
@@ -35,7 +35,7 @@ def journal(tmp_path: Path) -> Path:
 
 @contextmanager
 def dashboard(journal: Path) -> Iterator[str]:
-    """The address of a page of the journal."""
+    """The address of the dashboard of this journal."""
     port = free_port()
     command = [str(Path(sys.executable).with_name("optuna-dashboard")), str(journal), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -53,8 +53,8 @@ def dashboard(journal: Path) -> Iterator[str]:
 
 
 @pytest.mark.browser
-def test_a_search_can_be_looked_at_while_it_runs(journal: Path) -> None:
-    """The page shows the study, its trials with their states and the best value, from this machine alone."""
+def test_the_dashboard_shows_a_running_search(journal: Path) -> None:
+    """The page shows the study, its trials with their states and the best value, without internet access."""
     before = journal.read_bytes()
     hosts: set[str] = set()
 

@@ -24,7 +24,7 @@ def _spread(records: int, low: int, high: int) -> IntArray:
 
 
 def _certified(errors: BoolArray, limit: float | None, delta: float) -> BoolArray:
-    """Thresholds that scipy certifies for errors of shape (records, 1001), all of them without a limit."""
+    """Compute the thresholds that scipy certifies for errors of shape (records, 1001); all without a limit."""
     if limit is None:
         return np.ones(len(THRESHOLDS), dtype=np.bool_)
     return np.asarray(binom.cdf(errors.sum(axis=0), len(errors), limit) <= delta)
@@ -33,7 +33,7 @@ def _certified(errors: BoolArray, limit: float | None, delta: float) -> BoolArra
 def _certified_pairs(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
 ) -> BoolArray:
-    """Ordered pairs of shape (1001, 1001) that keep all limits at an even share of 5 %."""
+    """Compute the ordered pairs, shape (1001, 1001), that keep all limits at an equal share of 5 %."""
     delta = 0.05 / max(sum(limit is not None for limit in (reject, step_up, missed)), 1)
     at_or_above = genuine[:, None] >= THRESHOLDS
     fails = _certified(at_or_above, reject, delta) if reject is not None else THRESHOLDS == 1001
@@ -56,7 +56,7 @@ limits = st.one_of(st.none(), st.floats(0.02, 0.6))
 def test_choice_is_that_of_a_search_over_all_pairs(
     genuine: IntArray, frauds: IntArray, reject: float | None, step_up: float | None, missed: float | None
 ) -> None:
-    """Of all ordered pairs that scipy certifies, the lowest for genuine bounds; shortfalls if none."""
+    """Of all ordered pairs that scipy certifies, the lowest for genuine bounds is chosen; shortfalls if none."""
     chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
     pairs = _certified_pairs(genuine, frauds, reject, step_up, missed)
     if not pairs.any():
@@ -76,7 +76,7 @@ def test_choice_is_that_of_a_search_over_all_pairs(
 
 
 def test_nobody_fails_or_is_stepped_up_where_nothing_is_promised() -> None:
-    """Without a reject bound nobody fails, without a bound on step-ups nobody is stepped up."""
+    """Without a reject bound nobody fails; without a step-up bound nobody is stepped up."""
     genuine, frauds = _spread(5000, 0, 800), _spread(500, 300, 1000)
     nothing = choose(genuine, frauds, settings=PolicySettings(max_false_reject=None, max_step_up=None))
     assert (nothing.step_up_from, nothing.fail_from) == (1001, 1001)
@@ -97,7 +97,7 @@ def test_costs_choose_the_cheapest_of_all_certified_pairs(
     effect: float,
     friction: float,
 ) -> None:
-    """With costs no pair that scipy certifies is cheaper than the chosen one, which is certified too."""
+    """With costs the chosen pair is certified by scipy, and no certified pair is cheaper."""
     chosen = PolicySettings(max_false_reject=reject, max_step_up=step_up, max_missed_fraud=missed)
     prices = CostSettings(
         fraud_loss=100, reject_cost=30, step_up_cost=friction, step_up_effectiveness=effect, prevalence=0.1
@@ -131,7 +131,7 @@ thresholds = st.tuples(st.integers(1, 1001), st.integers(1, 1001)).map(sorted)
 
 
 def walked(genuine: IntArray, frauds: IntArray, settings: CostSettings, policy: Policy) -> float:
-    """The mean cost of a genuine applicant and of a fraud, weighted by how many of each apply."""
+    """Compute the mean cost of an applicant by a loop, with the genuine and the frauds weighted by prevalence."""
     prices = {
         Outcome.PASSED: (0.0, settings.fraud_loss),
         Outcome.STEPPED_UP: (
@@ -155,7 +155,7 @@ def walked(genuine: IntArray, frauds: IntArray, settings: CostSettings, policy: 
 def test_cost_is_the_mean_over_applicants(
     genuine: IntArray, frauds: IntArray, prices: CostSettings, pair: list[int]
 ) -> None:
-    """At any ordered pair the cost is what a walk over the outcomes of all records gives."""
+    """The cost of any ordered pair equals that of a loop over all records."""
     policy = Policy(step_up_from=pair[0], fail_from=pair[1])
     expected = walked(genuine, frauds, prices, policy)
     assert expected_cost(genuine, frauds, prices).at(*pair) == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -166,7 +166,7 @@ def test_cost_is_the_mean_over_applicants(
 def test_cheapest_pair_is_that_of_a_search(
     genuine: IntArray, frauds: IntArray, prices: CostSettings, low: list[int], high: list[int]
 ) -> None:
-    """No ordered pair of the two ranges is cheaper, and no higher one is as cheap."""
+    """No ordered pair of the two ranges is cheaper, and no higher pair has the same cost."""
     step_up, fail = range(low[0], low[1] + 1), range(high[0], max(high[1], low[0]) + 1)
     step_up, fail = step_up[-30:], fail[-30:]
     if step_up[0] > fail[-1]:
@@ -177,7 +177,7 @@ def test_cheapest_pair_is_that_of_a_search(
 
 
 def test_a_class_without_records_costs_nothing() -> None:
-    """Without frauds the prevalence is 0 and only the genuine cost something."""
+    """Without frauds the prevalence is 0 and only genuine records have costs."""
     prices = CostSettings(fraud_loss=100, reject_cost=10, step_up_cost=1, step_up_effectiveness=0.5)
     cost = expected_cost(np.array([0, 500, 1000]), np.zeros(0, dtype=np.int64), prices)
     assert cost.prevalence == 0.0

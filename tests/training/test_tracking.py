@@ -1,4 +1,4 @@
-"""Tracking in the folder beside the bundles, and the record of a training."""
+"""MLflow runs in the folder beside the bundles, and the description of a training."""
 
 import json
 import os
@@ -37,13 +37,13 @@ class Logged:
 
     @property
     def uri(self) -> str:
-        """Of the store."""
+        """URI of the store."""
         return self.runs[0].uri
 
 
 @pytest.fixture(scope="module")
 def logged(tmp_path_factory: pytest.TempPathFactory) -> Logged:
-    """Two trainings, logged in their order."""
+    """Two trainings, logged in order."""
     folder = tmp_path_factory.mktemp("tracking")
     records = [record_of(folder / str(number), number=number) for number in (1, 2)]
     runs = [track(record, folder=folder / "runs") for record in records]
@@ -53,25 +53,25 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Logged:
 def test_the_alias_gives_the_bundle_byte_for_byte(
     logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a user downloads as the challenger is the later bundle, with no file added."""
+    """The download of the challenger is the later bundle, without other files."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", logged.uri)
     fetched = mlflow.artifacts.download_artifacts("models:/identities@challenger", dst_path=str(tmp_path))
     assert contents(Path(fetched)) == contents(logged.bundles[1])
 
 
 def test_each_training_is_a_run_and_a_version(logged: Logged, tmp_path: Path) -> None:
-    """Each run has everything of its record, versions count up and have the time of their training."""
+    """Each run has everything of its record; versions count up and have the time of their training."""
     assert [run.model_version for run in logged.runs] == ["1", "2"]
     assert challenger(logged.uri, "identities") == "2"
     for run, record in zip(logged.runs, logged.records, strict=True):
         assert assert_logged_once(logged.uri, record, tmp_path).info.run_id == run.run_id
     found = client_of(logged.uri).get_model_version("identities", "2")
     assert found.run_id == logged.runs[1].run_id
-    assert found.tags == {"model_version": "identities-of-2", "trained_at": "2025-06-15T15:08:40.000000Z"}
+    assert found.tags == {**logged.records[1].tags, "trained_at": "2025-06-15T15:08:40.000000Z"}
 
 
 def test_trials_are_a_table_of_mlflow(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What MLflow loads as a table has one row for each trial."""
+    """MLflow loads the trials as a table with one row per trial."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", logged.uri)
     client, run_id = client_of(logged.uri), logged.runs[0].run_id
     experiment = client.get_run(run_id).info.experiment_id
@@ -79,7 +79,7 @@ def test_trials_are_a_table_of_mlflow(logged: Logged, monkeypatch: pytest.Monkey
 
 
 def test_everything_is_in_the_folder(logged: Logged) -> None:
-    """Database and artifacts lie in the folder."""
+    """Database and artifacts are in the folder."""
     assert logged.uri == f"sqlite:///{logged.folder.resolve()}/mlflow.db"
     assert sorted(path.name for path in logged.folder.iterdir()) == ["artifacts", "mlflow.db"]
     ids = {path.name for path in (logged.folder / "artifacts").iterdir()}
@@ -89,7 +89,7 @@ def test_everything_is_in_the_folder(logged: Logged) -> None:
 def test_a_run_that_fails_is_marked_and_completed_later(
     logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the registry refuses, the run is FAILED and the alias stays; the next attempt completes the same run."""
+    """If the registry fails, the run is FAILED and the alias stays; the next attempt completes the same run."""
 
     def refuse(*_: object, **__: object) -> None:
         raise MlflowException("no, risk://me:s3cret@host")
@@ -107,10 +107,28 @@ def test_a_run_that_fails_is_marked_and_completed_later(
     assert challenger(logged.uri, "identities") == "3"
 
 
+def test_trainings_that_end_together_share_an_experiment(
+    logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If another process creates the experiment between the search and the creation, it is used."""
+    find, asked = MlflowClient.get_experiment_by_name, []
+
+    def late(client: MlflowClient, name: str) -> object:
+        asked.append(name)
+        return None if len(asked) == 1 else find(client, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "get_experiment_by_name", late)
+        run = track(record_of(tmp_path, number=4), folder=logged.folder)
+    assert len(asked) == 2
+    ids = [client_of(logged.uri).get_run(one.run_id).info.experiment_id for one in (run, *logged.runs)]
+    assert len(set(ids)) == 1
+
+
 def test_runs_name_model_policy_and_test_period(
     training: Training, identity: Configuration, sealed: Path, tmp_path: Path
 ) -> None:
-    """Runs differ by name and tags if they differ in their policy alone or in their test period alone."""
+    """Runs that differ only in their policy, or only in their test period, have different names and tags."""
 
     def described(name: str, trained: Training, bundle: Path) -> RunRecord:
         (tmp_path / name).mkdir()
@@ -136,19 +154,19 @@ def test_runs_name_model_policy_and_test_period(
 
 
 def _with_policy(training: Training) -> Bundle:
-    """The same model with other thresholds."""
+    """Return the same model with other thresholds."""
     contents = training.bundle.contents
     rules = replace(contents.rules, policy=Policy(step_up_from=1001, fail_from=1001))
     return replace(training.bundle, contents=replace(contents, rules=rules))
 
 
 def _differing(one: RunRecord, other: RunRecord) -> set[str]:
-    """The tags that differ."""
+    """Return the names of the tags that differ."""
     return {name for name, value in one.tags.items() if other.tags[name] != value}
 
 
 def test_a_table_has_every_column_and_digit() -> None:
-    """The columns are the union of the rows'; numbers read back as they were; absent and NaN are null."""
+    """Columns are the union over the rows; numbers read back exactly; missing values and NaN are null."""
     rows: list[dict[str, object]] = [
         {"trial": 0, "value": 0.1 + 0.2},
         {"trial": 1, "state": "pruned", "value": float("nan")},
@@ -160,7 +178,7 @@ def test_a_table_has_every_column_and_digit() -> None:
 
 
 def test_all_numbers_of_an_evaluation_are_metrics(training: Training) -> None:
-    """Metrics are the evaluation's numbers, each with the ends of its interval, and all are finite."""
+    """Metrics are the numbers of the evaluation, with the ends of their intervals; all are finite."""
     found = dict(metrics(training.evaluation))
     overall = training.evaluation.overall
     assert found["roc_auc"] == overall.roc_auc
@@ -179,7 +197,7 @@ def test_all_numbers_of_an_evaluation_are_metrics(training: Training) -> None:
 
 
 def test_columns_are_described_as_mlflow_reads_them(identity: Configuration) -> None:
-    """MLflow's own reader takes the schema: names, types, and that only the event time is required."""
+    """MLflow's own reader accepts the schema: names, types, and that only the event time is required."""
     from mlflow.types import Schema
 
     columns = json.loads(column_schema(identity.schema))["mlflow_colspec"]
@@ -193,7 +211,7 @@ def test_columns_are_described_as_mlflow_reads_them(identity: Configuration) -> 
 
 
 def test_requirements_are_what_is_installed() -> None:
-    """The file pins every library that trains to the version that is installed, and names Python."""
+    """The file pins every training library to its installed version and names the Python version."""
     first, *pins = requirements().splitlines()
     found = dict(pin.split("==") for pin in pins)
     assert first.startswith(f"# Python {sys.version_info.major}.{sys.version_info.minor}.")
@@ -225,7 +243,7 @@ assert get_telemetry_client() is None
 
 
 def test_nothing_is_sent_without_a_server(tmp_path: Path) -> None:
-    """In a fresh process outside of tests, MLflow is imported late, sends no telemetry and prints nothing."""
+    """In a new process outside of tests, MLflow is imported late, sends no telemetry and prints nothing."""
     marks = ("CI", "PYTEST", "GITHUB", "MLFLOW", "DO_NOT_TRACK", "BUILD", "JENKINS", "TF_", "GITLAB")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
     done = subprocess.run(

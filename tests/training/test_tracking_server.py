@@ -1,4 +1,4 @@
-"""Tracking with a real server: logged at once, kept while it is away, copied later, killed in the middle."""
+"""Tracking with a real server: direct logging, outages, later copies, and killed processes."""
 
 import fcntl
 import json
@@ -25,14 +25,14 @@ from tracking_use import assert_logged_once, challenger, record_of, runs_of
 
 @pytest.fixture(scope="module", autouse=True)
 def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]:
-    """A server that starts while tests without it run."""
+    """A server that starts while tests that do not need it run."""
     with tracking_server(tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
 @pytest.fixture
 def server(starting: TrackingServer) -> TrackingServer:
-    """The server, once it answers."""
+    """The server, when it answers."""
     return starting.await_ready()
 
 
@@ -70,7 +70,7 @@ def kept(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_of_an_unreachable_server_is_kept(kept: Path, tmp_path: Path) -> None:
-    """It is complete in the folder, with the name of its server and without credentials."""
+    """The folder has the complete run with the name of its server, without credentials."""
     record = record_of(tmp_path / "bundle", use="kept")
     run = assert_logged_once(f"sqlite:///{kept}/mlflow.db", record, tmp_path)
     assert run.data.tags["meant_for"].startswith("http://127.0.0.1:")
@@ -81,7 +81,7 @@ def test_a_run_of_an_unreachable_server_is_kept(kept: Path, tmp_path: Path) -> N
 def test_a_silent_server_times_out(
     given: str | None, seconds: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that never answers ends the call after a third of the time, or what the user gives a request."""
+    """A request to a server that never answers ends after a third of the time, or after the user's limit."""
     if given is not None:
         monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", given)
     record = record_of(tmp_path / "bundle")
@@ -96,7 +96,7 @@ def test_a_silent_server_times_out(
 def test_the_total_is_limited_whatever_a_request_may_take(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the user gives one request more time than there is in total, the total ends the call."""
+    """If the user's limit of a request is above the total limit, the total limit ends the call."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "600")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         uri = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -106,7 +106,7 @@ def test_the_total_is_limited_whatever_a_request_may_take(
 
 
 def test_ctrl_c_ends_the_wait_and_keeps_the_run(folder: Path, tmp_path: Path) -> None:
-    """Interrupted while it waits for a silent server, a training keeps its run like after a timeout."""
+    """Ctrl-C during the wait for a silent server keeps the run as a timeout does."""
     record = record_of(tmp_path / "bundle")
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -123,14 +123,28 @@ def test_ctrl_c_ends_the_wait_and_keeps_the_run(folder: Path, tmp_path: Path) ->
 
 
 def test_a_folder_without_a_store_is_refused(capsys: Captured, tmp_path: Path) -> None:
-    """Nothing is created in a folder without runs, and the error names it."""
+    """A folder without runs is an error that names it; nothing is created there."""
     assert main(["tracking", "sync", str(tmp_path), "--tracking-uri", "http://127.0.0.1:1"]) == 1
     assert f"{tmp_path}: holds no mlflow.db" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_absent_folder_is_an_error(tmp_path: Path) -> None:
+    """The error names the folder and the reason."""
+    with pytest.raises(TrackingError, match="absent: No such file"):
+        sync(tmp_path / "absent")
+
+
+def test_a_server_that_fails_is_asked_once(kept: Path) -> None:
+    """After a failure the other runs of the same server are not tried."""
+    with Relay(free_port(), limit=0) as relay:
+        with pytest.raises(TrackingError, match="0 runs copied, 0 were there; "):
+            sync(kept, uri=relay.uri)
+        assert relay.count == 1
+
+
 def test_a_broken_store_is_named(capsys: Captured, tmp_path: Path) -> None:
-    """A file that is no database is an error with the folder's name, and no traceback."""
+    """A file that is not a database is an error that names the folder, without a traceback."""
     (tmp_path / "mlflow.db").write_bytes(b"garbage" * 1000)
     assert main(["tracking", "sync", str(tmp_path), "--tracking-uri", "http://127.0.0.1:1"]) == 1
     error = capsys.readouterr().err
@@ -140,7 +154,7 @@ def test_a_broken_store_is_named(capsys: Captured, tmp_path: Path) -> None:
 
 
 def test_runs_without_artifacts_are_named(kept: Path, tmp_path: Path) -> None:
-    """A folder that lacks artifacts is refused with the names of all such runs, and nothing is copied."""
+    """A folder without artifacts is refused with the ids of all affected runs; nothing is copied."""
     shutil.copy(kept / "mlflow.db", tmp_path)
     ids = [path.name for path in (kept / "artifacts").iterdir()]
     with pytest.raises(TrackingError, match="holds no artifacts of the runs") as caught:
@@ -150,7 +164,7 @@ def test_runs_without_artifacts_are_named(kept: Path, tmp_path: Path) -> None:
 
 
 def test_a_server_that_answers_has_the_run(server: TrackingServer, tmp_path: Path) -> None:
-    """The server has the run and its bundle as the challenger, and nothing is kept beside the bundle."""
+    """The server has the run and its bundle as the challenger; nothing is kept beside the bundle."""
     record = record_of(tmp_path / "bundle", use="direct")
     run = track(record, folder=tmp_path / "tracking", uri=server.uri)
     assert run == TrackedRun(run_id=run.run_id, model_version="1", uri=server.uri)
@@ -162,7 +176,7 @@ def test_a_server_that_answers_has_the_run(server: TrackingServer, tmp_path: Pat
 def test_a_sync_copies_each_run_once(
     server: TrackingServer, kept: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    """The command copies complete runs in the order in which they ended; called again it copies nothing."""
+    """The command copies complete runs in the order of their ends; a second call copies nothing."""
     command = ["tracking", "sync", str(kept), "--tracking-uri", server.uri, "--json"]
     assert main(command) == 0
     result = json.loads(capsys.readouterr().out)
@@ -181,7 +195,7 @@ def test_a_sync_copies_each_run_once(
 def test_each_run_goes_to_its_server(
     server: TrackingServer, folder: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    """Without a server named, runs go to theirs; those without one and incomplete ones stay; a folder may move."""
+    """Without a URI runs go to their own servers, from a moved folder too; other and incomplete runs stay."""
     meant = record_of(tmp_path / "one", use="meant")
     stays = record_of(tmp_path / "two", use="meant", number=2)
     moved = ["tracking", "sync", str(tmp_path / "moved")]
@@ -205,7 +219,7 @@ def test_each_run_goes_to_its_server(
 
 
 def test_the_alias_never_goes_back(server: TrackingServer, tmp_path: Path) -> None:
-    """A training that is logged after a later one is a version without the alias; a still later one gets it."""
+    """A training that is logged after a later one gets no alias; a still later training gets it."""
     for number, version, holder in ((5, "1", "1"), (3, "2", "1"), (7, "3", "3"), (6, "4", "3")):
         record = record_of(tmp_path / f"bundle-{number}", number=number, use="ordered")
         assert track(record, folder=tmp_path, uri=server.uri).model_version == version
@@ -213,7 +227,7 @@ def test_the_alias_never_goes_back(server: TrackingServer, tmp_path: Path) -> No
 
 
 def test_a_foreign_version_counts_by_its_registration(server: TrackingServer, tmp_path: Path) -> None:
-    """A version that another program registered keeps the alias if the training ended before its registration."""
+    """A version of another program keeps the alias if the training ended before its registration."""
     client, record = client_of(server.uri), record_of(tmp_path / "bundle", use="foreign")
     client.create_registered_model("foreign")
     run = client.create_run(client.create_experiment("foreign"))
@@ -224,7 +238,7 @@ def test_a_foreign_version_counts_by_its_registration(server: TrackingServer, tm
 
 
 def test_a_deleted_run_is_not_copied_again(server: TrackingServer, tmp_path: Path) -> None:
-    """A run that somebody deleted on the server stays deleted."""
+    """A run that was deleted on the server stays deleted."""
     client, record = client_of(server.uri), record_of(tmp_path / "bundle", use="deleted")
     first = track(record, folder=tmp_path, uri=server.uri)
     client.delete_model_version("deleted", "1")
@@ -236,7 +250,7 @@ def test_a_deleted_run_is_not_copied_again(server: TrackingServer, tmp_path: Pat
 def test_a_run_is_logged_once_wherever_it_is_interrupted(
     server: TrackingServer, folder: Path, tmp_path: Path
 ) -> None:
-    """Attempts whose first, second, third and so on response is lost leave one run and one version."""
+    """If the first, second, third and so on response is lost, one run and one version remain."""
     record = record_of(tmp_path / "bundle", use="interrupted")
     track(record, folder=folder)
     failed = 0
@@ -251,7 +265,7 @@ def test_a_run_is_logged_once_wherever_it_is_interrupted(
 
 
 def _completes(folder: Path, relay: Relay) -> bool:
-    """Sync through a relay; whether it succeeds."""
+    """Sync through a relay; return whether it succeeds."""
     try:
         sync(folder, uri=relay.uri)
     except TrackingError:
@@ -260,7 +274,7 @@ def _completes(folder: Path, relay: Relay) -> bool:
 
 
 def test_duplicates_become_one(server: TrackingServer, tmp_path: Path) -> None:
-    """Of two runs with two versions each that were begun at once, one run and its first version stay."""
+    """Of two unfinished runs with two versions each, one run and its first version remain."""
     client, record = client_of(server.uri), record_of(tmp_path / "bundle", use="twice")
     experiment = client.create_experiment("twice")
     client.create_registered_model("twice")
@@ -277,7 +291,7 @@ def test_duplicates_become_one(server: TrackingServer, tmp_path: Path) -> None:
 def test_the_next_sync_completes_what_a_killed_one_began(
     server: TrackingServer, folder: Path, tmp_path: Path
 ) -> None:
-    """A sync that is killed with -9 unlocks the folder for the next one, which completes the run."""
+    """Killing a sync with -9 unlocks the folder for the next one, which completes the run."""
     record = record_of(tmp_path / "bundle", use="killed")
     track(record, folder=folder)
     with Relay(server.port, limit=6, silent=True) as relay, ThreadPoolExecutor(1) as pool:
@@ -295,7 +309,7 @@ def test_the_next_sync_completes_what_a_killed_one_began(
 
 
 def _is_locked(folder: Path) -> bool:
-    """Whether a process syncs a folder."""
+    """Return whether a process syncs a folder."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

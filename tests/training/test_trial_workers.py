@@ -24,20 +24,20 @@ PARAMS = (
 
 @pytest.fixture
 def others() -> Iterator[list[RunTrial]]:
-    """Two workers in processes of their own."""
+    """Two workers in their own processes."""
     with trial_workers(CONTEXT, *sample(), processes=2) as found:
         yield found
 
 
 def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, targets and times."""
+    """Rows, targets and event times."""
     rng = np.random.default_rng(8)
     rows = rng.normal(size=(1000, 2))
     return rows, (rows[:, 0] + rng.normal(size=1000) > 2).astype(np.int8), rng.integers(0, 10**6, 1000)
 
 
-def test_another_process_runs_trials_as_this_one_does(others: list[RunTrial]) -> None:
-    """The same parameters reach the same rungs in any process, and after a trial that was broken off too."""
+def test_another_process_gives_the_same_rungs(others: list[RunTrial]) -> None:
+    """The same parameters give the same rungs in any process, also after an aborted trial."""
     with trial_workers(CONTEXT, *sample(), processes=1) as (here,):
         expected = [list(here(params)) for params in PARAMS]
     for run_trial in others:
@@ -47,7 +47,7 @@ def test_another_process_runs_trials_as_this_one_does(others: list[RunTrial]) ->
 
 
 def test_the_end_of_a_process_is_an_error_that_names_the_signal(others: list[RunTrial]) -> None:
-    """The error of a process that was killed holds its signal; the other process goes on."""
+    """The error of a killed process names its signal; the other process continues."""
     rungs = others[0](PARAMS[0])
     next(rungs)
     first, second = sorted(multiprocessing.active_children(), key=lambda child: child.pid or 0)
@@ -59,7 +59,7 @@ def test_the_end_of_a_process_is_an_error_that_names_the_signal(others: list[Run
 
 
 def test_no_process_outlives_the_search() -> None:
-    """When the context is left, whatever they are doing is over."""
+    """When the context exits, all processes have ended."""
     with trial_workers(CONTEXT, *sample(), processes=2) as found:
         next(found[0](PARAMS[0]))
         assert len(multiprocessing.active_children()) == 2

@@ -30,7 +30,7 @@ FEATURES: dict[str, Any] = {
 
 
 def sample() -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]]:
-    """Draw rows, frauds that depend on them, and times."""
+    """Draw rows, frauds that depend on them, and event times."""
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(1500, 6))
     rows[:, 2] = rng.integers(0, 12, 1500)
@@ -48,17 +48,17 @@ def search(journal: Path, **changed: Any) -> Tuning:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Tuning:
-    """All trials in one go."""
+    """All trials in one search."""
     return search(tmp_path_factory.mktemp("journal") / "journal.log")
 
 
 def test_the_same_search_finds_the_same(tmp_path: Path, uninterrupted: Tuning) -> None:
-    """A second search gives the same trials, with more threads too."""
+    """A second search, with more threads too, gives the same trials."""
     assert search(tmp_path / "one.log", threads=3) == uninterrupted
 
 
 def test_a_resumed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: Tuning) -> None:
-    """Stopping after any trial and going on is the same as never having stopped."""
+    """A search that stops after any trial and resumes equals an uninterrupted one."""
     journal = tmp_path / "journal.log"
     for trials in (1, 2, 5, 8, TRIALS):
         part = search(journal, resume=True, limits={"trials": trials})
@@ -67,7 +67,7 @@ def test_a_resumed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: T
 
 
 def test_the_first_trials_of_a_longer_journal_count(tmp_path: Path) -> None:
-    """Asking a journal for fewer trials than it holds gives what those few would have given."""
+    """A search for fewer trials than its journal holds gives the result of those few trials."""
     few = search(tmp_path / "few.log", limits={"trials": 3})
     search(tmp_path / "many.log", limits={"trials": 5})
     assert search(tmp_path / "many.log", resume=True, limits={"trials": 3}) == few
@@ -98,7 +98,7 @@ module.search(Path(sys.argv[2]), resume=True)
 
 
 def test_a_killed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: Tuning) -> None:
-    """Killed in a fold, before a trial begins and before it is kept, a search loses and changes nothing."""
+    """A search killed in a fold, before a trial or before it is stored loses and changes nothing."""
     journal = tmp_path / "journal.log"
     for place, call in (("recall", 2), ("ask", 2), ("tell", 5)):
         killed = subprocess.run(
@@ -112,13 +112,13 @@ def test_a_killed_search_makes_the_same_trials(tmp_path: Path, uninterrupted: Tu
 
 
 def test_a_budget_stops_between_trials(tmp_path: Path) -> None:
-    """However short, a budget leaves one whole trial; what it leaves is a search's beginning."""
+    """Any budget completes at least one trial; the trials are the first ones of a longer search."""
     short = search(tmp_path / "short.log", limits={"trials": None, "budget": 1})
     assert short == search(tmp_path / "one.log", limits={"trials": 1})
 
 
 def test_a_journal_of_other_data_or_settings_is_refused(tmp_path: Path) -> None:
-    """Other rows, targets, times, features, seeds or rates are named; other threads and lengths are not."""
+    """The error names other rows, targets, times, features, seeds or rates; threads and length may differ."""
     journal = tmp_path / "journal.log"
     search(journal, limits={"trials": 1})
     rows, targets, times = sample()
@@ -139,7 +139,7 @@ def test_a_journal_of_other_data_or_settings_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_table_shows_every_trial(uninterrupted: Tuning) -> None:
-    """The good points come first, the best complete trial wins, and a pruned one has no rounds."""
+    """The start points come first, the best complete trial wins, and a pruned one has no rounds."""
     trials = uninterrupted.trials
     assert [row["trial"] for row in trials] == list(range(TRIALS))
     for row, point in zip(trials, STARTING_POINTS, strict=False):
@@ -159,7 +159,7 @@ def test_the_table_shows_every_trial(uninterrupted: Tuning) -> None:
 def test_rounds_grow_with_the_square_root_of_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Folds of 40, 60 and 80 % at 10, 20 and 30 trees ask for the median of 15.8, 25.8 and 33.5."""
+    """Folds of 40, 60 and 80 % with 10, 20 and 30 trees give the median of 15.8, 25.8 and 33.5."""
 
     def run_trial(*_: object) -> Iterator[Rung]:
         yield Rung(value=0.5, rounds=(10, 20, 30), last=True)
@@ -169,7 +169,7 @@ def test_rounds_grow_with_the_square_root_of_the_rows(
 
 
 def test_one_trial_in_two_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial goes on when it is among the better half of those that reached its rung, itself among them.
+    """A trial is promoted if it is in the better half of those that reached its rung, itself included.
 
     Of an odd number the smaller part goes on, and of one that one. The best value of the last rung wins, whatever
     came below it.
@@ -192,7 +192,7 @@ def test_one_trial_in_two_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_several_processes_share_one_study(tmp_path: Path) -> None:
-    """Two of them make as many trials as are asked for, each once, and go on with what one left behind."""
+    """Two processes make the requested trials, each once, and continue what one of them left."""
     journal = tmp_path / "journal.log"
     search(journal, limits={"trials": 3})
     found = search(journal, resume=True, processes=2, limits={"trials": 12})
@@ -203,7 +203,7 @@ def test_several_processes_share_one_study(tmp_path: Path) -> None:
 
 
 def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: Path) -> None:
-    """What was over stays in the journal, and a resumed search makes the rest."""
+    """The journal keeps the finished trials, and a resumed search makes the rest."""
     journal = tmp_path / "journal.log"
     killed: list[int] = []
 
@@ -223,10 +223,10 @@ def test_a_process_that_dies_ends_the_search_and_loses_its_trial_only(tmp_path: 
 
 
 @pytest.mark.parametrize("limits", [{"trials": 1}, {"trials": None, "budget": 1}])
-def test_where_all_were_stopped_by_one_that_died_another_is_made(
+def test_a_resumed_search_completes_a_trial_beyond_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int | None]
 ) -> None:
-    """A resumed search has a complete trial, though its limit is reached without one."""
+    """A resumed search completes a trial even if its limit was reached without a complete one."""
     ahead, stopped = threading.Event(), threading.Event()
 
     def die(_: object) -> Iterator[Rung]:
@@ -258,7 +258,7 @@ def test_where_all_were_stopped_by_one_that_died_another_is_made(
 
 
 def test_a_search_reports_how_long_it_will_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is an estimate once a trial was complete, and at once where a journal has one."""
+    """The estimate starts with the first complete trial, or at once if the journal has one."""
     lines, heard = list[str](), threading.Event()
 
     def report(line: str) -> None:
@@ -287,10 +287,10 @@ def test_a_search_reports_how_long_it_will_take(tmp_path: Path, monkeypatch: pyt
     assert said[2].startswith("tuning: 2 of 3 trials, best 0.5000, about 0:0")
 
 
-def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
+def test_time_left_after_the_budget_is_unknown_during_the_first_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time left is that of the budget, and after it not 0 but unknown while the first trial goes on."""
+    """The time left is that of the budget; after it, unknown instead of 0 while the first trial runs."""
     lines, heard = list[str](), threading.Event()
 
     def report(line: str) -> None:
@@ -308,7 +308,7 @@ def test_a_budget_that_is_spent_lasts_as_long_as_the_trial_under_way(
     assert lines[0] == "tuning: 0 trials, best none, about 0:00 left"
 
 
-def test_nothing_is_written_where_nobody_looks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal there is no bar, no log and no warning of a library."""
+def test_nothing_is_written_without_a_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal there is no bar, no log and no warning from a library."""
     search(tmp_path / "journal.log", progress=True, limits={"trials": 1})
     assert capfd.readouterr() == ("", "")

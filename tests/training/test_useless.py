@@ -24,7 +24,7 @@ TRAIN = np.arange(3)
 
 
 def factors_of(*factors: tuple[tuple[str, ...], Rule, tuple[str, ...]]) -> Factors:
-    """Factors of features, each with one fact of a rule and its columns."""
+    """Return factors of features, each with one fact of a rule and its columns."""
     last = Statement(code="LAST", sentence="Last.")
     made = [
         Factor(
@@ -39,8 +39,8 @@ def factors_of(*factors: tuple[tuple[str, ...], Rule, tuple[str, ...]]) -> Facto
     return Factors(share=0.1, factors=tuple(made), otherwise=last)
 
 
-def test_constants_gaps_and_copies_in_the_rows_that_train_are_useless() -> None:
-    """Later rows play no part; where a value is missing says something."""
+def test_constants_missing_values_and_copies_in_training_rows_are_useless() -> None:
+    """Only training rows count; a column whose missing values vary is not useless."""
     found = find_useless(ROWS, TRAIN, tuple(COLUMNS), Factors(share=0.1, factors=(), otherwise=OTHERWISE))
     assert found == {
         "constant": "constant",
@@ -64,7 +64,7 @@ OTHERWISE = Statement(code="OTHERWISE", sentence="Nothing.")
 def test_columns_of_a_reason_stay(
     factor: tuple[tuple[str, ...], Rule, tuple[str, ...]], kept: set[str]
 ) -> None:
-    """A factor that can be named keeps what its facts read, of a count the last; one of useless columns goes."""
+    """A factor with a useful column keeps what its facts read, of a count the last; one of useless columns goes."""
     bare = Factors(share=0.1, factors=(), otherwise=OTHERWISE)
     every = find_useless(ROWS, TRAIN, tuple(COLUMNS), bare).keys()
     found = find_useless(ROWS, TRAIN, tuple(COLUMNS), factors_of(factor)).keys()
@@ -72,7 +72,7 @@ def test_columns_of_a_reason_stay(
 
 
 def test_a_training_leaves_out_what_is_useless(history: RecordTable, identity: Configuration) -> None:
-    """The rows are those of all features without the useless columns, bit for bit, and every reason can be stated."""
+    """Rows equal those of all features without the useless columns, bit for bit, and every reason can be stated."""
     choice = dataclasses.replace(identity.features, drop_useless=True)
     whole = prepare(history, identity)
     part = prepare(history, dataclasses.replace(identity, features=choice))

@@ -95,9 +95,7 @@ def _active(value: object) -> bool:
     return value
 
 
-def _event_types(value: object) -> tuple[str, ...] | None:
-    if value is None:
-        return None
+def _event_types(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise rules.wrong_type("an array of text", value)
     if not value:

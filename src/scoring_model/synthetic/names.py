@@ -89,8 +89,6 @@ def _stocks(culture: str) -> tuple[Stock, Stock]:
 def _blends(names: tuple[str, ...]) -> tuple[str, ...]:
     """Family names beyond the lists: the head of one name with the tail of another of its culture."""
     long = [name for name in names if len(name) >= 5 and " " not in name] or list(names)
-    if len(long) < 2:
-        return names
     pairs = [(head, tail) for head in long for tail in long if head != tail]
     return tuple(head[: (len(head) + 1) // 2] + tail[len(tail) // 2 :].lower() for head, tail in pairs)
 

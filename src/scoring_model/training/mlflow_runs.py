@@ -31,16 +31,6 @@ _CHALLENGER: Final = "challenger"
 _TRAINED_TAG: Final = "trained_at"
 """Tag of a version: the end of its training, RFC 3339. Versions are numbered by their registration."""
 
-_VERSION_TAGS: Final = (
-    "model_version",
-    "policy_version",
-    "bundle.seal",
-    "data.digest",
-    "test.from",
-    "test.to",
-)
-"""Tags of a run that are copied to its version."""
-
 _USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
 
 
@@ -119,9 +109,8 @@ def client_of(uri: str) -> "MlflowClient":
 
     MLflow is imported here because that takes seconds. Its telemetry and the messages that it prints are disabled.
     """
-    os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
-    os.environ["DO_NOT_TRACK"] = "true"
-    os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
+    for name in ("MLFLOW_DISABLE_TELEMETRY", "DO_NOT_TRACK", "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"):
+        os.environ[name] = "true"
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     from mlflow import MlflowClient
 
@@ -220,27 +209,27 @@ def _log(client: "MlflowClient", run_id: str, record: RunRecord) -> None:
 
 
 def _register(client: "MlflowClient", run: "Run", record: RunRecord) -> None:
-    """Register the bundle as one version, and make it the challenger unless a later training has a version."""
+    """Register the bundle as one version with the run's tags.
+
+    It becomes the challenger unless a later training has a version.
+    """
     from mlflow.exceptions import MlflowException
 
     with suppress(MlflowException):  # it exists; any other failure recurs when the version is created
         client.create_registered_model(record.use)
-    version, *duplicates = _versions(client, run) or [_create_version(client, run, record)]
+    version, *duplicates = _versions(client, run) or [
+        client.create_model_version(
+            record.use,
+            source=f"{run.info.artifact_uri}/{BUNDLE}",
+            run_id=run.info.run_id,
+            tags={**record.tags, _TRAINED_TAG: rfc3339(record.ended * 1000)},
+            await_creation_for=0,
+        )
+    ]
     _delete_versions(client, duplicates)
     registered = pages(client.search_model_versions, f"name='{record.use}'")
     if all(_trained_at(other) <= record.ended for other in registered):
         client.set_registered_model_alias(record.use, _CHALLENGER, version.version)
-
-
-def _create_version(client: "MlflowClient", run: "Run", record: RunRecord) -> "ModelVersion":
-    tags = {name: record.tags[name] for name in _VERSION_TAGS if name in record.tags}
-    return client.create_model_version(
-        record.use,
-        source=f"{run.info.artifact_uri}/{BUNDLE}",
-        run_id=run.info.run_id,
-        tags={**tags, _TRAINED_TAG: rfc3339(record.ended * 1000)},
-        await_creation_for=0,
-    )
 
 
 def _trained_at(version: "ModelVersion") -> int:

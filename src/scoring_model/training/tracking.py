@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from scoring_model.training.mlflow_runs import (
     FINISHED,
@@ -22,9 +22,6 @@ from scoring_model.training.mlflow_runs import (
     pages,
     without_credentials,
 )
-
-if TYPE_CHECKING:
-    from mlflow.entities import Run
 
 T = TypeVar("T")
 
@@ -236,23 +233,20 @@ def _read(folder: Path) -> tuple[list[tuple[str | None, RunRecord]], int]:
     if not (folder / _DATABASE).is_file():
         raise TrackingError(f"{folder}: holds no {_DATABASE}")
     try:
-        runs = list(_runs_of(folder))
+        client = client_of(_uri_of(folder))
+        uses = {found.experiment_id: found.name for found in pages(client.search_experiments)}
+        runs = [run for run in pages(client.search_runs, list(uses)) if KEY_TAG in run.data.tags]
     except Exception as error:  # from MLflow, the database or the disk
         raise TrackingError(f"{folder}: {_summary_of(error)}") from error
-    complete = [(run, _record(folder, use, run)) for use, run in runs if run.info.status == FINISHED]
+    complete = [
+        (run, _record(folder, uses[run.info.experiment_id], run))
+        for run in runs
+        if run.info.status == FINISHED
+    ]
     if lost := [run.info.run_id for run, record in complete if not record.artifacts]:
         raise TrackingError(f"{folder}: holds no artifacts of the runs {', '.join(lost)}")
     complete.sort(key=lambda pair: (pair[1].ended, pair[1].key))
     return [(run.data.tags.get(_SERVER_TAG), record) for run, record in complete], len(runs) - len(complete)
-
-
-def _runs_of(folder: Path) -> "Iterator[tuple[str, Run]]":
-    """Yield each run that `track` logged to a folder, with the name of its experiment."""
-    client = client_of(_uri_of(folder))
-    for experiment in pages(client.search_experiments):
-        for run in pages(client.search_runs, [experiment.experiment_id]):
-            if KEY_TAG in run.data.tags:
-                yield experiment.name, run
 
 
 def _record(folder: Path, use: str, run: Any) -> RunRecord:  # MLflow types parts as optional that runs have

@@ -14,10 +14,18 @@ from scoring_model.contract.event import EventType
 from scoring_model.records.times import DAY
 from scoring_model.service import retention
 from scoring_model.service.core import ids
+from scoring_model.service.core.faults import FAULTS
 from scoring_model.service.core.rows import TABLES, EventRow, FactRow, LinkRow, Row
 from scoring_model.service.events import NewEvent, write_events
 from scoring_model.service.idempotency import LIFETIME
-from scoring_model.service.retention import KEPT_SINCE, Ages, note_window, noted_window, sweep
+from scoring_model.service.retention import (
+    KEPT_SINCE,
+    Ages,
+    Housekeeping,
+    note_window,
+    noted_window,
+    sweep,
+)
 from scoring_model.service.scoring.score import SKEW
 from scoring_model.service.store import (
     TRUNCATION_FACT,
@@ -27,7 +35,7 @@ from scoring_model.service.store import (
     Transaction,
     open_store,
 )
-from service_use import START, World, table
+from service_use import START, SetClock, World, table
 from store_story import write
 from stored_rows import client_row, delivery_row, event_row, idempotency_row, new_id, packed, webhook_row
 
@@ -253,3 +261,26 @@ async def test_the_longest_window_is_that_of_the_bundle_opened_last(store: Store
     for window in (WINDOW, WINDOW, 2 * WINDOW, WINDOW):
         await note_window(store, window)
         assert await noted_window(store) == window
+
+
+async def test_housekeeping_goes_on_after_an_error(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A sweep that fails is repeated: silently if the database is away, else with a fault without its text."""
+    errors: list[Exception] = [StoreUnavailable("away"), RuntimeError("canary")]
+    swept = asyncio.Event()
+
+    async def walk(_: Housekeeping) -> None:
+        if errors:
+            raise errors.pop(0)
+        swept.set()
+
+    monkeypatch.setattr(retention, "INTERVAL", 0.001)
+    monkeypatch.setattr(Housekeeping, "walk", walk)
+    task = asyncio.create_task(Housekeeping(store=store, clock=SetClock(), longest=WINDOW).run())
+    async with asyncio.timeout(20):
+        await swept.wait()
+    task.cancel()
+    (fault,) = [one.getMessage() for one in caplog.records if one.name == FAULTS]
+    assert '"doing":"deleting expired rows"' in fault
+    assert "canary" not in fault

@@ -90,6 +90,24 @@ def test_law_10_nothing_is_taken_while_results_wait(store_url: str) -> None:
     run_story(store_url, story, limits=limits)
 
 
+def test_law_10_a_result_that_cannot_be_written_fails_no_other(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Results of one transaction are bisected: all but the bad one are written, and that one is a fault."""
+
+    async def story(world: World) -> None:
+        for host in ("one.example", "two.example", "bad.example", "four.example"):
+            await world.hook(host)
+        world.sender.by_host["bad.example"] = Reply(2**70)  # no database has such a status
+        await world.events()
+        await world.round()
+        assert await world.statuses() == {"DELIVERED": 3, "WAITING": 1}
+
+    run_story(store_url, story, limits=DeliveryLimits(interval=0.01, gather=0.05))
+    (fault,) = [one.getMessage() for one in caplog.records if one.name == FAULTS]
+    assert '"doing":"writing the result of a delivery"' in fault
+
+
 def test_law_10_events_wait_for_a_database_that_is_away(
     store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from http_server import LIVE, Running, serve, stop
+from http_server import LIVE, Connection, Running, serve, stop
 from scoring_model.service.http import protocol
 
 CREDENTIALS = b"x-client-id: cl_1\r\nx-api-key: sk_1\r\n"
@@ -162,16 +162,23 @@ def test_random_damage_is_never_a_fault() -> None:
     serve(use, body_seconds=0.05)
 
 
+async def _busy(server: Running, *, seconds: float) -> Connection:
+    """Open a connection with a request whose answer takes so long."""
+    server.service.delay = seconds
+    connection = await server.connect()
+    connection.writer.write(post(b"/scoring/v1/identities", b"{}"))
+    await asyncio.sleep(0.1)
+    return connection
+
+
 def test_shutdown_finishes_what_is_under_way() -> None:
     """After SIGTERM a request under way is answered, idle connections end, new ones are refused, then all closes."""
 
     async def use(server: Running) -> None:
-        idle, busy = await server.connect(), await server.connect()
+        idle = await server.connect()
         idle.writer.write(LIVE)
         await idle.read()
-        server.service.delay = 0.6
-        busy.writer.write(post(b"/scoring/v1/identities", b"{}"))
-        await asyncio.sleep(0.1)
+        busy = await _busy(server, seconds=0.6)
         stop()
         assert await idle.ended()
         with pytest.raises(ConnectionError):
@@ -220,10 +227,7 @@ def test_shutdown_has_an_end() -> None:
     """A request longer than the grace period is cancelled, and resources of the process are still closed."""
 
     async def use(server: Running) -> None:
-        server.service.delay = 60
-        busy = await server.connect()
-        busy.writer.write(post(b"/scoring/v1/identities", b"{}"))
-        await asyncio.sleep(0.1)
+        busy = await _busy(server, seconds=60)
         stop()
         status, headers, body = await busy.read()
         assert (status, headers["connection"]) == (503, "close")
@@ -239,16 +243,14 @@ def test_shutdown_at_the_second_signal() -> None:
     """A second signal stops the server immediately."""
 
     async def use(server: Running) -> None:
-        server.service.delay = 60
-        busy = await server.connect()
-        busy.writer.write(post(b"/scoring/v1/identities", b"{}"))
-        await asyncio.sleep(0.1)
+        busy = await _busy(server, seconds=60)
         stop()
         await asyncio.sleep(0.3)
         assert not server.task.done()
         stop()
         async with asyncio.timeout(20):
             await server.task
+        assert (await busy.read())[0] == 503
 
     serve(use, grace_seconds=100.0)
 

@@ -51,7 +51,7 @@ def verdicts_of(rows: Mapping[str, Stored]) -> dict[str, Verdict]:
 
 
 def test_nobody_sees_what_no_file_may_hold(served: Any, linked: Scorer, tmp_path: Path) -> None:
-    """Whoever sends no value but a reference gets a verdict, sees the past, and is in no history and no file."""
+    """A request with nothing but a reference is scored with the history, and enters neither history nor file."""
     nothing: list[dict[str, object]] = [
         {"signals": {}, "subjectId": "s"},
         {"signals": {}},
