@@ -56,9 +56,8 @@ def test_numbers_are_read_as_by_the_library() -> None:
         for text in [text for kind in KINDS for text in spellings(country, kind, draw)]:
             for home in (country, draw.choice(HOMES)):
                 expected, found = of_library(text, home), read_phone(text, home)
-                ours = None if found is None else (found.e164, found.kind, found.country)
-                if ours is not None and expected is not None and expected[2] is None:
-                    ours = (*ours[:2], None)
+                unnamed = expected is not None and expected[2] is None
+                ours = found and (found.e164, found.kind, None if unnamed else found.country)
                 compared += 1
                 if ours != expected:
                     differing.append((text, home))

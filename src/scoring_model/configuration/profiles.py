@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from scoring_model.records.ip import read_ip
 from scoring_model.records.mail import read_mail
 from scoring_model.records.table import Column
 
+T = TypeVar("T")
 NULL_WORDS: Final = (
     "NULL",
     "null",
@@ -254,5 +255,5 @@ def _is_number(value: object, *, comma: bool) -> bool:
     return isinstance(read, int | float) and not isinstance(read, bool)
 
 
-def _share(values: Sequence[object], check: Callable[[object], bool]) -> float:
+def _share(values: Sequence[T], check: Callable[[T], bool]) -> float:
     return sum(map(check, values)) / max(len(values), 1)

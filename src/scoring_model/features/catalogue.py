@@ -115,17 +115,16 @@ def read_reason(kind: str, signal: str, aspect: str) -> str:
     return f"{_upper_snake(read_name(kind, signal))}_{aspect}"
 
 
-def read_group(
+def read_features(
     kind: str,
     signal: str,
     parts: Sequence[tuple[str, str, str]],
-    function: Callable[..., tuple[float, ...]],
     *,
     protected: str | None,
     aspect: str | None = None,
     others: tuple[str, ...] = (),
-) -> Group:
-    """Return a group of features that are read from a signal.
+) -> tuple[Feature, ...]:
+    """Return features that are read from a signal.
 
     Parameters
     ----------
@@ -138,11 +137,10 @@ def read_group(
     others : tuple of str
         Further inputs.
     """
-    inputs = (f"signals.{signal}", *others)
-    features = tuple(
+    return tuple(
         Feature(
             name=f"{read_name(kind, signal)}_{end}",
-            inputs=inputs,
+            inputs=(f"signals.{signal}", *others),
             unit=unit,
             reason=signal_reason(signal) if aspect is None else read_reason(kind, signal, aspect),
             sentence=sentence.format(f"signal {signal}"),
@@ -151,7 +149,6 @@ def read_group(
         )
         for end, unit, sentence in parts
     )
-    return Group(inputs=inputs, features=features, function=function)
 
 
 def link_reason(key: str) -> str:

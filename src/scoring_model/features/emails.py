@@ -2,14 +2,13 @@
 
 import itertools
 import re
-from collections.abc import Callable
 from functools import partial
 
-from scoring_model.features.catalogue import MISSING, Group, read_group
+from scoring_model.features.catalogue import MISSING, Group, read_features
 from scoring_model.features.settings import SignalSettings
 from scoring_model.features.spelling import plain, steps
-from scoring_model.features.state import FittedState, NgramTable
-from scoring_model.records.mail import read_mail
+from scoring_model.features.state import FittedState, MailTables, NgramTable, Vocabulary
+from scoring_model.records.mail import MailAddress, read_mail
 
 VERSION = 1
 
@@ -18,22 +17,34 @@ _DIGITS = "0123456789"
 _SEPARATORS = "._-"
 
 
-def form(email: str | None, table: NgramTable) -> tuple[float, ...]:
+def form(address: MailAddress, table: NgramTable) -> tuple[float, ...]:
     """Describe the local part: length, digits, separators, tag and rarity."""
-    if email is None:
-        return (MISSING,) * len(_FORM)
-    address = read_mail(email)
-    if address is None:
-        return (1.0, *(MISSING,) * (len(_FORM) - 1))
     base = address.base
     return (
         0.0,
         len(base),
-        sum(map(base.count, _DIGITS)),
+        sum(map(str.isdigit, base)),
         len(base) - len(base.rstrip(_DIGITS)),
         sum(map(base.count, _SEPARATORS)),
         "+" in address.local,
         *table.improbability(base),
+    )
+
+
+def provider(
+    address: MailAddress, domains: Vocabulary, tops: Vocabulary, tables: MailTables
+) -> tuple[float, ...]:
+    """Describe the domain: which one, its length, and what its provider gives."""
+    domain = address.domain
+    labels = domain.split(".")
+    parents = {".".join(labels[place:]) for place in range(len(labels) - 1)}
+    return (
+        domains.code(domain),
+        tops.code(address.top_domain),
+        len(domain),
+        len(labels),
+        domain in tables.free,
+        not tables.disposable.isdisjoint(parents),
     )
 
 
@@ -57,36 +68,28 @@ def _letters(text: str) -> str:
 
 def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[Group, ...]:
     """Return the groups of one signal."""
-    of = partial(read_group, "email", signal, protected=settings.protected)
-    names = ("firstName", "lastName")
-    return (
-        of(_FORM, lambda email: form(email, state.mail.locals)),
-        of(_PROVIDER, _provider(signal, state), aspect="PROVIDER"),
-        of(_LIKENESS, likeness, aspect="NAME", others=names),
-    )
+    field, names = f"signals.{signal}", ("firstName", "lastName")
+    domains, tops = (state.vocabulary(f"{field}:{part}") for part in ("domain", "top"))
+    features = partial(read_features, "email", signal, protected=settings.protected)
 
-
-def _provider(signal: str, state: FittedState) -> Callable[[str | None], tuple[float, ...]]:
-    domains, tops = (state.vocabulary(f"signals.{signal}:{part}") for part in ("domain", "top"))
-    free, disposable = state.mail.free, state.mail.disposable
-
-    def provider(email: str | None) -> tuple[float, ...]:
+    def described(email: str | None) -> tuple[float, ...]:
         address = None if email is None else read_mail(email)
         if address is None:
-            return (MISSING,) * len(_PROVIDER)
-        domain = address.domain
-        labels = domain.split(".")
-        parents = {".".join(labels[place:]) for place in range(len(labels) - 1)}
-        return (
-            domains.code(domain),
-            tops.code(address.top_domain),
-            len(domain),
-            len(labels),
-            domain in free,
-            not disposable.isdisjoint(parents),
-        )
+            return (MISSING if email is None else 1.0, *_NOTHING)
+        return (*form(address, state.mail.locals), *provider(address, domains, tops, state.mail))
 
-    return provider
+    return (
+        Group(
+            inputs=(field,),
+            features=(*features(_FORM), *features(_PROVIDER, aspect="PROVIDER")),
+            function=described,
+        ),
+        Group(
+            inputs=(field, *names),
+            features=features(_LIKENESS, aspect="NAME", others=names),
+            function=likeness,
+        ),
+    )
 
 
 _FORM = (
@@ -120,3 +123,4 @@ _LIKENESS = (
         "Share of the pairs of neighbouring letters of the local part of the {} that the names have.",
     ),
 )
+_NOTHING = (MISSING,) * (len(_FORM) + len(_PROVIDER) - 1)

@@ -12,10 +12,10 @@ from functools import partial
 from ipaddress import ip_network
 from typing import Final
 
-from scoring_model.features.catalogue import MISSING, Group, read_group
+from scoring_model.features.catalogue import MISSING, Group, read_features
 from scoring_model.features.settings import SignalSettings
 from scoring_model.features.state import NETWORK_BITS, FittedState
-from scoring_model.records.ip import IPV6_BITS, network_of, read_ip
+from scoring_model.records.ip import IPV6_BITS, IpAddress, network_of, read_ip
 
 VERSION = 1
 
@@ -31,34 +31,49 @@ _RANGES: Final = {
 }
 """Ranges that are not public, by name; an address is in the first that holds it."""
 
-_NETWORKS: Final = [
-    (ip_network(network), code)
-    for code, networks in enumerate(_RANGES.values(), 1)
-    for network in networks.split()
-]
+_BOUNDS: Final = {
+    version: [
+        (int(network.network_address), int(network.broadcast_address), code)
+        for code, networks in enumerate(_RANGES.values(), 1)
+        for network in map(ip_network, networks.split())
+        if network.version == version
+    ]
+    for version in (4, 6)
+}
 
 
 def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[Group, ...]:
-    """Return the groups of one signal."""
-    networks = state.vocabulary(f"signals.{signal}:network")
+    """Return the group of one signal."""
+    field = f"signals.{signal}"
+    networks = state.vocabulary(f"{field}:network")
+    features = partial(read_features, "ip", signal, protected=settings.protected)
 
-    def address_of(ip: str | None) -> tuple[float, ...]:
+    def described(ip: str | None) -> tuple[float, ...]:
         address = None if ip is None else read_ip(ip)
         if address is None:
-            return (MISSING if ip is None else 1.0, MISSING, MISSING)
-        return (0.0, address.version, networks.code(network_of(address, NETWORK_BITS)))
+            return (MISSING if ip is None else 1.0, MISSING, MISSING, MISSING, MISSING)
+        code = range_of(address)
+        return (
+            0.0,
+            address.version,
+            networks.code(network_of(address, NETWORK_BITS)),
+            code > 0,
+            code,
+        )
 
-    of = partial(read_group, "ip", signal, protected=settings.protected)
-    return (of(_ADDRESS, address_of), of(_RANGE, range_of, aspect="RANGE"))
+    return (
+        Group(
+            inputs=(field,),
+            features=(*features(_ADDRESS), *features(_RANGE, aspect="RANGE")),
+            function=described,
+        ),
+    )
 
 
-def range_of(ip: str | None) -> tuple[float, ...]:
-    """Return whether an address is of a special range, and which."""
-    address = None if ip is None else read_ip(ip)
-    if address is None:
-        return (MISSING,) * len(_RANGE)
-    code = next((code for network, code in _NETWORKS if address in network), 0)
-    return (code > 0, code)
+def range_of(address: IpAddress) -> int:
+    """Return the code of the range of an address, 0 if it is public."""
+    number = int(address)
+    return next((code for low, high, code in _BOUNDS[address.version] if low <= number <= high), 0)
 
 
 _ADDRESS = (

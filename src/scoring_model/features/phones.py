@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from scoring_model.features.catalogue import MISSING, Group, read_group
+from scoring_model.features.catalogue import MISSING, Group, read_features
 from scoring_model.features.settings import SignalSettings
 from scoring_model.features.spelling import longest_run
 from scoring_model.features.state import FittedState
@@ -14,31 +14,32 @@ _KIND_CODES = {kind: float(code) for code, kind in enumerate(KINDS)}
 
 
 def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[Group, ...]:
-    """Return the groups of one signal."""
-    home, countries = settings.country, state.vocabulary(f"signals.{signal}:country")
+    """Return the group of one signal."""
+    field, country_field = f"signals.{signal}", "address.country"
+    home, countries = settings.country, state.vocabulary(f"{field}:country")
+    features = partial(read_features, "phone", signal, protected=settings.protected)
 
-    def number(phone: str | None) -> tuple[float, ...]:
-        if phone is None:
-            return (MISSING,) * len(_NUMBER)
-        found = read_phone(phone, home)
+    def number(phone: str | None, country: str | None) -> tuple[float, ...]:
+        found = None if phone is None else read_phone(phone, home)
         if found is None:
-            return (1.0, 1.0, *(MISSING,) * (len(_NUMBER) - 2))
+            sign = MISSING if phone is None else 1.0
+            return (sign, sign, MISSING, MISSING, MISSING, MISSING)
         return (
             0.0,
             found.kind is None,
             MISSING if found.kind is None else _KIND_CODES[found.kind],
             countries.code(found.country),
             longest_run(found.e164),
+            MISSING if country is None else found.country != country,
         )
 
-    def differs(phone: str | None, country: str | None) -> tuple[float, ...]:
-        found = None if phone is None else read_phone(phone, home)
-        return (MISSING if found is None or country is None else found.country != country,)
-
-    of = partial(read_group, "phone", signal, protected=settings.protected)
+    # In one group, although only the last feature reads the address: a number takes longer to read than to compare.
     return (
-        of(_NUMBER, number),
-        of(_COUNTRY, differs, aspect="COUNTRY", others=("address.country",)),
+        Group(
+            inputs=(field, country_field),
+            features=(*features(_NUMBER), *features(_COUNTRY, aspect="COUNTRY", others=(country_field,))),
+            function=number,
+        ),
     )
 
 

@@ -8,7 +8,7 @@ features and link keys: raise the version of the family ``phone`` and `NORMALISA
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -30,7 +30,11 @@ KINDS: Final = (
 """Kinds of numbers; a plan may give fixed lines and mobiles the same numbers."""
 
 PLANS: Final = "phone_plans.json"
-_SPECIAL: Final = (*KINDS[4:5], *KINDS[3:4], *KINDS[5:])  # numbers of several kinds are of the first of these
+_SPECIAL: Final = (
+    "premium_rate",
+    "toll_free",
+    *KINDS[5:],
+)  # a number of several kinds is of the first of these
 _MIN_DIGITS, _MAX_DIGITS = 2, 17  # of a national number
 _EXTENSION: Final = re.compile(r"(?:;ext=|\s*(?:ext|x|#)\.?:?\s*)[0-9]{1,7}$", re.IGNORECASE)
 _TYPED: Final = re.compile(r"(?:tel:)?([+]?)([0-9\s.()/\[\]‐-―−-]+)", re.IGNORECASE)
@@ -71,8 +75,16 @@ class _Plan:
         return re.compile(self.plain["numbers"])
 
     @cached_property
-    def kinds(self) -> Mapping[str, re.Pattern[str]]:
-        return {kind: re.compile(pattern) for kind, pattern in self.plain["kinds"].items()}
+    def usual(self) -> list[tuple[str, re.Pattern[str]]]:
+        return self._patterns(("fixed_line", "mobile"))
+
+    @cached_property
+    def special(self) -> list[tuple[str, re.Pattern[str]]]:
+        return self._patterns(_SPECIAL)
+
+    def _patterns(self, kinds: Iterable[str]) -> list[tuple[str, re.Pattern[str]]]:
+        known = self.plain["kinds"]
+        return [(kind, re.compile(known[kind])) for kind in kinds if kind in known]
 
     @cached_property
     def abroad(self) -> re.Pattern[str] | None:
@@ -103,13 +115,11 @@ class _Plan:
         """Return the kind of a national number, None if it is of no plan."""
         if not self.general.fullmatch(national):
             return None
-        of = {kind for kind, pattern in self.kinds.items() if pattern.fullmatch(national)}
-        for kind in _SPECIAL:
-            if kind in of:
+        for kind, pattern in self.special:
+            if pattern.fullmatch(national):
                 return kind
-        if {"fixed_line", "mobile"} <= of:
-            return "fixed_line_or_mobile"
-        return next(iter(of), None)
+        of = [kind for kind, pattern in self.usual if pattern.fullmatch(national)]
+        return "fixed_line_or_mobile" if len(of) > 1 else next(iter(of), None)
 
 
 def read_phone(text: str, country: str | None = None) -> PhoneNumber | None:
@@ -133,7 +143,7 @@ def read_phone(text: str, country: str | None = None) -> PhoneNumber | None:
     typed = _TYPED.fullmatch(_EXTENSION.sub("", _with_ascii_digits(text).strip()))
     if typed is None:
         return None
-    digits = re.sub(r"[^0-9]", "", typed[2])
+    digits = "".join(filter(str.isdigit, typed[2]))
     if typed[1]:
         return _international(digits.removeprefix("00"))
     home = _plans().get(country or "")
