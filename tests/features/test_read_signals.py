@@ -2,8 +2,10 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from feature_tables import STATE, table_of, values_of
@@ -97,12 +99,12 @@ def test_a_number_is_described() -> None:
         "kind": 1,
         "country": 0,
         "longest_run": 1,
-        "country_differs": 1,
+        "code_differs": 1,
     }
     assert {part: found[f"phone_mobile_{part}"] for part in expected} == expected
     assert features(mobile="+49 1")["phone_mobile_unreadable"] == 1
     odd = features(mobile="+1 200 000 0000", **{"address.country": "US"})
-    assert (odd["phone_mobile_invalid"], odd["phone_mobile_country_differs"]) == (1, 0)
+    assert (odd["phone_mobile_invalid"], odd["phone_mobile_code_differs"]) == (1, 0)
     assert math.isnan(odd["phone_mobile_kind"])
 
 
@@ -180,6 +182,16 @@ def test_parts_of_fewer_than_five_persons_are_dropped() -> None:
     assert enough.mail.locals.counts["can"] == 5
     written = json.dumps(enough.to_json())
     assert not any(text in written for text in ("canarya", "canary", "2345670", "192.0.2"))
+
+
+def test_a_person_with_many_addresses_counts_once() -> None:
+    """Five addresses of one person leave no trace of their letters, domain or network."""
+    table = persons(5)
+    subjects = table.columns["subjectId"]
+    alone = {**table.columns, "subjectId": replace(subjects, codes=np.zeros_like(subjects.codes))}
+    state = fit_state(replace(table, columns=alone), SETTINGS)
+    assert state.mail.locals.counts == {}
+    assert {vocabulary.values for vocabulary in state.vocabularies.values()} == {()}
 
 
 def test_providers_of_the_configuration_are_added_and_kept() -> None:

@@ -96,6 +96,8 @@ def test_what_is_no_number_is_not_read(text: str) -> None:
 
 def test_a_number_of_no_plan_is_read_and_has_no_kind() -> None:
     """Its form and main country are known, its kind is not."""
-    assert read_phone("+1 200 000 0000") == PhoneNumber(e164="+12000000000", country="US", kind=None)
+    assert read_phone("+1 200 000 0000") == PhoneNumber(
+        e164="+12000000000", code="1", country="US", kind=None
+    )
     found = read_phone("+800 1234 5678")
-    assert found == PhoneNumber(e164="+80012345678", country="800", kind="toll_free")
+    assert found == PhoneNumber(e164="+80012345678", code="800", country="800", kind="toll_free")

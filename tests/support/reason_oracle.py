@@ -205,11 +205,10 @@ def _is_phone(given: Values) -> bool:
     return found is not None and phonenumbers.is_valid_number(found)
 
 
-def _phone_countries(given: Values) -> set[object]:
-    found = _phone(given)
-    if found is None or found.country_code is None or "address.country" not in given:
-        return set()
-    return {phonenumbers.region_code_for_country_code(found.country_code), given["address.country"]}
+def _calling_codes(given: Values) -> set[int | None]:
+    """The calling codes of the number and of the country of the address; none if one of them has none."""
+    found, there = _phone(given), phonenumbers.country_code_for_region(str(given.get("address.country")))
+    return {found.country_code, there} if found is not None and there else set()
 
 
 def _is_public(given: Values) -> bool | None:
@@ -319,16 +318,17 @@ _CLAIMS: Final[Sequence[tuple[re.Pattern[str], Callable[[Values], bool]]]] = tup
             lambda given: "signals.mobile" in given and not _is_phone(given),
         ),
         (
-            r"That the countries of the signal mobile and of the address agree counted against the \S+\.",
-            lambda given: len(_phone_countries(given)) == 1,
+            r"That the signal mobile has the calling code of the country of the address counted against the \S+\.",
+            lambda given: len(_calling_codes(given)) == 1,
         ),
         (
-            r"The countries of the signal mobile and of the address differ\.",
-            lambda given: len(_phone_countries(given)) == 2,
+            r"The signal mobile does not have the calling code of the country of the address\.",
+            lambda given: len(_calling_codes(given)) == 2,
         ),
         (
-            r"No signal mobile with a country was given together with a country of the address\.",
-            lambda given: not _phone_countries(given),
+            r"No signal mobile was given whose calling code could be compared "
+            r"with that of the country of the address\.",
+            lambda given: not _calling_codes(given),
         ),
         (
             r"The signal ip cannot be read as an IP address\.",

@@ -290,11 +290,14 @@ _ASPECTS: Final = {
     SignalType.PHONE: (
         _Aspect(
             code="COUNTRY",
-            column="country_differs",
-            subject="That the countries of the {} and of the address agree",
-            about="the countries of the {} and of the address",
-            absence="No {} with a country was given together with a country of the address.",
-            detail=("COUNTRY_MISMATCH", "The countries of the {} and of the address differ."),
+            column="code_differs",
+            subject="That the {} has the calling code of the country of the address",
+            about="the calling code of the {} and the country of the address",
+            absence="No {} was given whose calling code could be compared with that of the country of the address.",
+            detail=(
+                "COUNTRY_MISMATCH",
+                "The {} does not have the calling code of the country of the address.",
+            ),
         ),
     ),
     SignalType.IP: (

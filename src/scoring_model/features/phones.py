@@ -6,7 +6,7 @@ from scoring_model.features.catalogue import MISSING, Group, read_features
 from scoring_model.features.settings import SignalSettings
 from scoring_model.features.spelling import longest_run
 from scoring_model.features.state import FittedState
-from scoring_model.records.phone import KINDS, read_phone
+from scoring_model.records.phone import KINDS, calling_code, read_phone
 
 VERSION = 1
 
@@ -21,6 +21,7 @@ def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[G
 
     def number(phone: str | None, country: str | None) -> tuple[float, ...]:
         found = None if phone is None else read_phone(phone, home)
+        there = None if country is None else calling_code(country)
         if found is None:
             sign = MISSING if phone is None else 1.0
             return (sign, sign, MISSING, MISSING, MISSING, MISSING)
@@ -30,7 +31,7 @@ def groups(signal: str, settings: SignalSettings, state: FittedState) -> tuple[G
             MISSING if found.kind is None else _KIND_CODES[found.kind],
             countries.code(found.country),
             longest_run(found.e164),
-            MISSING if country is None else found.country != country,
+            MISSING if there is None else found.code != there,
         )
 
     # In one group, although only the last feature reads the address: a number takes longer to read than to compare.
@@ -51,4 +52,6 @@ _NUMBER = (
     ("country", "code", "Country of the {}."),
     ("longest_run", "digits", "Longest repetition of one digit in the {}."),
 )
-_COUNTRY = (("country_differs", "0 or 1", "Whether the countries of the {} and of the address differ."),)
+_COUNTRY = (
+    ("code_differs", "0 or 1", "Whether the {} lacks the calling code of the country of the address."),
+)

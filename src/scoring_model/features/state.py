@@ -338,12 +338,22 @@ def _mail_tables(table: RecordTable, settings: FeatureSettings, persons: IntArra
         return MailTables()
     more = settings.mail_providers
     return MailTables(
-        locals=NgramTable.fit(
-            [pair for name in sorted(fields) for pair in _persons_by_value(table, name, persons, _local)]
-        ),
+        locals=NgramTable.fit(_persons_by_local(table, fields, persons)),
         free=FREE.union(more.free),
         disposable=DISPOSABLE.union(more.disposable),
     )
+
+
+def _persons_by_local(table: RecordTable, fields: Sequence[str], persons: IntArray) -> list[tuple[str, int]]:
+    """Count persons by local part; one with several addresses counts once, with the first in alphabetical order."""
+    first: dict[int, str] = {}
+    for name in fields:
+        column = _read(table.column(name), _local)
+        there = column.codes >= 0
+        for person, code in zip(persons[there].tolist(), column.codes[there].tolist(), strict=True):
+            text = str(column.values[code])
+            first[person] = min(text, first.get(person, text))
+    return sorted(Counter(first.values()).items())
 
 
 def _local(text: str) -> str | None:

@@ -48,13 +48,17 @@ class PhoneNumber:
     ----------
     e164 : str
         In international form: ``+``, calling code and national number (ITU-T E.164).
+    code : str
+        Calling code, which several countries may share.
     country : str
-        ISO 3166-1 alpha-2 code; the calling code where numbers belong to no country, such as ``800``.
+        ISO 3166-1 alpha-2 code, of a number of no plan that of the main country of its calling code; the calling code
+        where numbers belong to no country, such as ``800``.
     kind : str or None
         One of `KINDS`; None if the number is of no plan, and so not valid.
     """
 
     e164: str
+    code: str
     country: str
     kind: str | None
 
@@ -138,7 +142,7 @@ def read_phone(text: str, country: str | None = None) -> PhoneNumber | None:
     Examples
     --------
     >>> read_phone("07400 123456", "GB")
-    PhoneNumber(e164='+447400123456', country='GB', kind='mobile')
+    PhoneNumber(e164='+447400123456', code='44', country='GB', kind='mobile')
     """
     typed = _TYPED.fullmatch(_EXTENSION.sub("", _with_ascii_digits(text).strip()))
     if typed is None:
@@ -163,6 +167,18 @@ def read_phone(text: str, country: str | None = None) -> PhoneNumber | None:
     return _national(home.code, digits, home)
 
 
+def calling_code(country: str) -> str | None:
+    """Return the calling code of a country, None if it has no plan of its own.
+
+    Examples
+    --------
+    >>> calling_code("CA"), calling_code("AQ")
+    ('1', None)
+    """
+    plan = _plans().get(country)
+    return None if plan is None else plan.code
+
+
 def _international(digits: str) -> PhoneNumber | None:
     for length in (1, 2, 3):
         if digits[:length] in _by_code():
@@ -183,8 +199,8 @@ def _national(code: str, digits: str, home: _Plan | None = None) -> PhoneNumber 
         lead = plan.plain.get("lead")
         # Countries that share a calling code differ by their first digits, or by their numbers.
         if re.match(lead, national) if others and lead else kind is not None:
-            return PhoneNumber(e164=f"+{code}{national}", country=plan.country, kind=kind)
-    return PhoneNumber(e164=f"+{code}{national}", country=main.country, kind=None)
+            return PhoneNumber(e164=f"+{code}{national}", code=code, country=plan.country, kind=kind)
+    return PhoneNumber(e164=f"+{code}{national}", code=code, country=main.country, kind=None)
 
 
 def _with_ascii_digits(text: str) -> str:
