@@ -66,7 +66,7 @@ def test_a_bundle_holds_parts_that_many_share_and_no_value(bundle: Path) -> None
     assert set(state["vocabularies"]["signals.ip:network"]) == {f"81.{i}.0.0/16" for i in range(3)}
     assert "yopmail.com" in state["mail"]["disposable"]
     assert re.findall(r"[\w.]+@[\w.]+\.\w+", written) == []
-    assert re.findall(r"7400[ ]?1\d{5}", written) == []
+    assert re.findall(r"(?<![\d.])(?:\+?44 ?|0)?7400 ?1\d{5}(?!\d)", written) == []
     assert re.findall(r"81\.\d+\.\d+\.\d+(?!/16|\d)", written) == []
 
 
