@@ -164,6 +164,35 @@ def test_a_file_of_the_contract_needs_no_mapping(
     assert set(found.links.keys) == {"person", "address", "image", "device"}
 
 
+def test_texts_that_can_be_read_are_proposed_as_such(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Mail addresses, phone numbers and IP addresses get their types and keys; a country is left to a person."""
+    path, out = tmp_path / "a.csv", tmp_path / "a.yaml"
+    rows = [
+        f"2024-01-{1 + i % 28:02}T00:00:00Z,{i % 2},m{i}@mail.example,0151 {2345670 + i},+4420794600{i:02},10.0.{i}.1"
+        for i in range(60)
+    ]
+    path.write_text("\n".join(["time,fraud,email,mobile,contact,client", *rows]) + "\n")
+    code, said, error = run(capsys, "init", path, "--out", out)
+    assert code == 0, error
+    found = load_configuration(out)
+    assert {name: signal.type.value for name, signal in found.signals.items()} == {
+        "email": "email",
+        "mobile": "phone",
+        "contact": "phone",
+        "client": "ip",
+    }
+    assert found.links.keys == {
+        "email": ("signals.email:mailbox",),
+        "mobile": ("signals.mobile:e164",),
+        "contact": ("signals.contact:e164",),
+        "client": ("signals.client:net24",),
+    }
+    assert "signals.mobile.country" in said
+    assert "signals.contact.country" not in said
+
+
 TIMES = {
     "01/02/2024": (("%d/%m/%Y",), True),
     "1700000000": (("unix",), False),

@@ -20,6 +20,7 @@ from scoring_model.features import (
     FeatureSettings,
     FittedState,
     LinkSettings,
+    MailProviders,
     SignalSettings,
 )
 from scoring_model.records import FileFormat, LabelSchema, RecordSchema
@@ -66,6 +67,8 @@ class FeatureChoice:
         Whether to leave out features that are constant, always missing or duplicates in the training rows.
     time_zone : str, optional
         IANA name of the zone of hour, weekday, night and weekend, such as ``Europe/Paris``.
+    mail_providers : MailProviders
+        Domains of mail providers, beside those that the package lists.
     """
 
     families: tuple[FamilyName, ...] = FAMILIES
@@ -73,6 +76,7 @@ class FeatureChoice:
     exclude: tuple[str, ...] = ()
     drop_useless: bool = True
     time_zone: str | None = None
+    mail_providers: MailProviders = field(default_factory=MailProviders)
 
     def __post_init__(self) -> None:
         if self.time_zone is None or self.time_zone in available_timezones():
@@ -134,6 +138,7 @@ class Configuration:
             families=self.features.families,
             use_protected=self.features.use_protected,
             time_zone=self.features.time_zone,
+            mail_providers=self.features.mail_providers,
         )
         exclude = self.features.exclude
         if any(re.search(r"[*?\[]", name) for name in exclude):

@@ -10,7 +10,15 @@ from typing import Final
 import numpy as np
 
 from scoring_model.arrays import IntArray
-from scoring_model.configuration.profiles import NULL_WORDS, Kind, Profile, has_comma, profile, words_of
+from scoring_model.configuration.profiles import (
+    NULL_WORDS,
+    Kind,
+    Profile,
+    has_comma,
+    is_international,
+    profile,
+    words_of,
+)
 from scoring_model.contract.fields import (
     ADDRESS_FIELDS,
     EVENT_FIELDS,
@@ -55,6 +63,8 @@ _FRAUD: Final = frozenset(
 )
 _GENUINE: Final = frozenset({"genuine", "0", "false", "no", "n", "good", "ok", "legit", "nein", "clean"})
 _PROTECTED: Final = {"sex": "sex", "gender": "sex", "geschlecht": "sex", "age": "age", "alter": "age"}
+_LINKING: Final = {Kind.IDENTIFIER: "", Kind.EMAIL: ":mailbox", Kind.PHONE: ":e164", Kind.IP: ":net24"}
+"""Kinds of signals that link records, and how."""
 _LEAK: Final = 0.99  # as training.leakage_checks.max_auc
 _FEWEST: Final = 20  # minimum frauds and genuine records to judge whether a column copies the label
 _LABEL_WORDS: Final = 8
@@ -332,7 +342,7 @@ def _leave_out(found: Proposal) -> None:
     for column in found.free():
         if column.kind in reasons:
             found.left_out[column.name] = reasons[column.kind]
-        elif column.kind is not Kind.IDENTIFIER and _separation(column.column, targets) > _LEAK:
+        elif column.kind not in _LINKING and _separation(column.column, targets) > _LEAK:
             found.left_out[column.name] = (
                 "it separates frauds from genuine records nearly perfectly, as what follows from the label"
             )
@@ -390,6 +400,11 @@ def _find_signals(found: Proposal) -> None:
         found.signals.append(
             Signal(name=name, column=column.name, type=str(column.kind), protected=protected)
         )
+        if column.kind is Kind.PHONE and not is_international(column.column.values):
+            found.decisions.append(
+                f"Numbers of {column.name} without + are of a country that the file does not name: set "
+                f"signals.{name}.country, such as GB, and link by e164-GB in place of e164."
+            )
     if numbers := [
         signal.column for signal in found.signals if signal.type == "number" and signal.protected is None
     ]:
@@ -406,14 +421,20 @@ def _find_keys(found: Proposal) -> None:
     )
     if "address.line1" in address and len(address) > 1:
         found.keys["address"] = address
-    identifiers = [signal for signal in found.signals if signal.type == "identifier"]
-    shared = [signal for signal in identifiers if found.profiles[signal.column].distinct < 0.98]
+    linking = [signal for signal in found.signals if signal.type in _LINKING]
+    shared = [
+        signal
+        for signal in linking
+        if signal.type != Kind.IDENTIFIER or found.profiles[signal.column].distinct < 0.98
+    ]
     if "imageUrls" in found.fields:
         found.keys["image"] = ("imageUrls",)
     shared.sort(key=lambda signal: found.profiles[signal.column].distinct)
     for signal in shared[:_LINK_KEYS]:
         name = words_of(signal.name).removesuffix("_id") or signal.name
-        found.keys[name if name not in found.keys else f"{name}_signal"] = (f"signals.{signal.name}",)
+        found.keys[name if name not in found.keys else f"{name}_signal"] = (
+            f"signals.{signal.name}{_LINKING[Kind(signal.type)]}",
+        )
     if not found.keys:
         found.keys["person"] = ()
 

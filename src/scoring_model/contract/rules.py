@@ -74,6 +74,10 @@ class SignalType(StrEnum):
     BOOLEAN = "boolean"
     CATEGORY = "category"
     IDENTIFIER = "identifier"  # ties records together (link keys), never a feature
+    # Text that may be anything: whether it can be read is a feature, not a rule.
+    EMAIL = "email"
+    PHONE = "phone"
+    IP = "ip"
 
 
 class Rule(StrEnum):
@@ -339,4 +343,7 @@ SIGNAL_RULES: Final[Mapping[SignalType, ValueRule]] = {
     SignalType.BOOLEAN: boolean,
     SignalType.CATEGORY: signal_text,
     SignalType.IDENTIFIER: identifier,
+    SignalType.EMAIL: signal_text,
+    SignalType.PHONE: identifier,  # files often hold phone numbers as whole numbers
+    SignalType.IP: signal_text,
 }

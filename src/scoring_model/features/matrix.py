@@ -109,7 +109,10 @@ class FeatureMatrix:
             images.family(),
             signals.family(self.settings.signals, of_signals),
         )
-        return tuple(family for family in every if family.name in self.settings.families)
+        used = tuple(family for family in every if family.name in self.settings.families)
+        if "signals" not in self.settings.families:
+            return used
+        return (*used, *signals.read_families(self.settings.signals, self.state))
 
     @cached_property
     def catalogue(self) -> tuple[Feature, ...]:

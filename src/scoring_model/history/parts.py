@@ -182,4 +182,5 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     near = near_misses(name, names)
     if near:
         return f"; did you mean {near[0]}?"
+    names = [name for name in names if not name.startswith("e164-")]  # one for each country
     return f"; known are {', '.join(names)}" if names else ", nor any other encoding"

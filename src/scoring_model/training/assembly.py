@@ -27,6 +27,7 @@ from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import Evaluation, evaluate
+from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives, find_alternatives
@@ -120,6 +121,12 @@ def resolved(configuration: Configuration, tuned: Tuned) -> dict[str, object]:
     plain["training"]["split"] = asdict(configuration.split)
     plain["training"]["tuned"] = asdict(tuned)
     plain["training"]["attacks"] = plain["training"].pop("leakage_checks")  # the name in all bundles so far
+    # Later settings stand in bundles that use them.
+    if configuration.features.mail_providers == MailProviders():
+        del plain["features"]["mail_providers"]
+    for signal in plain["signals"].values():
+        if signal["country"] is None:
+            del signal["country"]
     return plain
 
 
