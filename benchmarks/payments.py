@@ -1,4 +1,4 @@
-r"""Gain of each family of payment features on invented payments, week by week.
+r"""Gain of each family of payment features on invented payments, week by week; promises of a whole training.
 
 Customers with habits pay at terminals. Frauds are of three kinds: a terminal is compromised for four weeks, and most
 payments there are fraud; a payment is several times the customer's usual amount; a card is stolen and used for two
@@ -6,10 +6,16 @@ weeks at places and for amounts unusual for the customer. Each becomes known sev
 columns.
 
     python benchmarks/payments.py [--config configs/transactions.yaml] [--days 150] [--seeds 3]
+    python benchmarks/payments.py --whole [--trials 4] [--days 150] [--seeds 1]
+
+With --whole `scoring-model train` reads the file as of the first of the last four weeks, with the configuration as it
+is; the bundle then scores these weeks, and each error that the policy bounds stands beside its promise. The program
+ends with an error if an interval lies above its promise. Intervals draw whole days; those of one week are Wilson's.
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,14 +24,19 @@ from typing import Any, Final
 import lightgbm
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 
 from scoring_model.arrays import FloatArray
+from scoring_model.cli import main as program
 from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, fit_state
 from scoring_model.history import DEFAULT_COUNTS, DEFAULT_STATISTICS
-from scoring_model.records import RecordTable
+from scoring_model.records import RecordTable, rfc3339
 from scoring_model.records.reading import read_records
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import score_table
 
 DAY: Final = 86_400_000_000
 CUSTOMERS: Final = 1_500
@@ -100,8 +111,8 @@ def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float
     return list(zip(draw.integers(0, many, n).tolist(), draw.uniform(-14, days, n).tolist(), strict=True))
 
 
-def table_of(found: Payments, configuration: Configuration) -> RecordTable:
-    """The payments as records of the configuration, without columns that it does not use."""
+def columns_of(found: Payments) -> pa.Table:
+    """The payments as a file has them."""
     device = found.customers * 3 + found.terminals % 2
     columns: dict[str, Any] = {
         "transactionId": [f"t{place}" for place in range(len(found.days))],
@@ -115,9 +126,14 @@ def table_of(found: Payments, configuration: Configuration) -> RecordTable:
         "currency": ["EUR"] * len(device),
         "merchantCategory": [f"g{one % 12}" for one in found.terminals],
     }
+    return pa.table(columns)
+
+
+def table_of(found: Payments, configuration: Configuration) -> RecordTable:
+    """The payments as records of the configuration, without columns that it does not use."""
     labels = replace(configuration.schema.labels, delay=DELAY * DAY)
     schema = replace(configuration.schema, labels=labels)
-    return read_records(pa.table(columns), schema, labelled=True).table
+    return read_records(columns_of(found), schema, labelled=True).table
 
 
 def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]:
@@ -166,6 +182,72 @@ def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
     }
 
 
+def whole_training(config: Path, found: Payments, trials: int) -> Iterator[tuple[str, Evaluation]]:
+    """Train as of the first test week, and evaluate the bundle on all four test weeks and on each."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, bundle = Path(folder) / "payments.parquet", Path(folder) / "bundle"
+        pyarrow.parquet.write_table(columns_of(found), file)
+        table = read_records(file, load_configuration(config).schema, labelled=True).table
+        test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
+        given = ["--config", str(config), "--out", str(bundle), "--trials", str(trials), "--no-track"]
+        if program(["train", str(file), *given, "--as-of", rfc3339(test)]):
+            raise SystemExit("the training failed")
+        scorer = Scorer.load(bundle, threads=2)
+    later, earlier = (
+        table.take(np.flatnonzero(side)) for side in (table.event_times >= test, table.event_times < test)
+    )
+    decisions = score_table(scorer, later, history=earlier, reasons=False).decisions
+    weeks = (later.event_times - test) // (7 * DAY)
+    everything = np.ones(len(later), dtype=bool)
+    for name, part in (
+        ("all four weeks", everything),
+        *((f"week {week + 1}", weeks == week) for week in range(TEST_WEEKS)),
+    ):
+        rows = np.flatnonzero(part)
+        yield (
+            name,
+            evaluate(
+                decisions.take(rows),
+                labels=(later.labels[rows] == 1).astype(np.int8),
+                event_times=later.event_times[rows],
+                rules=scorer.contents.rules,
+            ),
+        )
+
+
+def print_promises(name: str, evaluation: Evaluation) -> bool:
+    """Print a row for each promise; return whether an interval lies above one."""
+    broken = False
+    overall = evaluation.overall
+    for error in evaluation.stability:
+        if error.limit is None:
+            continue
+        share = error.share
+        low, high = (share.low, share.high) if error.low is None else (error.low, error.high)
+        broken |= low is not None and low > error.limit
+        print(
+            f"| {name} | {error.bound} | {error.limit:.2%} | {share.share:.3%} ({low:.3%} to {high:.3%}) | "
+            f"{overall.genuine:,} | {overall.frauds:,} | {overall.missed_fraud.share:.1%} | "
+            f"{overall.average_precision:.3f} |",
+            flush=True,
+        )
+    return broken
+
+
+def measure_promises(options: argparse.Namespace) -> None:
+    """Print the promises of whole trainings beside what they became."""
+    broken = False
+    for seed in range(options.seeds):
+        found = payments(options.days, seed)
+        print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
+        print("| weeks | promise | at most | observed (interval) | genuine | frauds | frauds passed | AP |")
+        print("| --- " * 8 + "|")
+        for name, evaluation in whole_training(options.config, found, options.trials):
+            broken |= print_promises(name, evaluation)
+    if broken:
+        raise SystemExit("a promise was broken")
+
+
 def main() -> None:
     """Measure and print a table in Markdown."""
     parser = argparse.ArgumentParser(
@@ -174,7 +256,12 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=Path("configs/transactions.yaml"))
     parser.add_argument("--days", type=int, default=150)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--whole", action="store_true", help="Promises of whole trainings.")
+    parser.add_argument("--trials", type=int, default=4)
     options = parser.parse_args()
+    if options.whole:
+        measure_promises(options)
+        return
     configuration = load_configuration(options.config)
     settings = configuration.feature_settings
     settings = replace(settings, links=replace(settings.links, delay=DELAY * DAY))

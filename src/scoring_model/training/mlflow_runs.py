@@ -38,6 +38,8 @@ _VERSION_TAGS: Final = (
     "data.digest",
     "test.from",
     "test.to",
+    "validation.from",
+    "validation.to",
 )
 """Tags of a run that are copied to its version."""
 
