@@ -260,10 +260,10 @@ def test_durations_that_the_records_do_not_fill_are_refused_with_their_dates() -
         split(*daily(200), chosen)
     train, validation = caught.value.reasons
     assert train == (
-        "train (1969-10-25T00:00:00+00:00 to 1969-12-24T00:00:00+00:00, 60.0 days) begins 97.0 days too early: the "
+        "train (1969-11-15T00:00:00+00:00 to 1970-01-14T00:00:00+00:00, 60.0 days) begins 77.0 days too early: the "
         "records begin at 1970-01-01T00:00:00+00:00, and 30.0 days of burn-in come first"
     )
-    assert validation.startswith("validation (1970-01-03T00:00:00+00:00 to 1970-05-23T")
+    assert validation.startswith("validation (1970-01-24T00:00:00+00:00 to 1970-06-13T")
 
 
 def test_a_thin_part_of_a_written_length_says_how_long_it_should_be() -> None:

@@ -40,9 +40,9 @@ class SplitSettings:
         window, by default 90 days.
     train, validation, test : float or int
         All are shares (float, in (0, 1) and with sum 1) of the time that remains after burn-in, gaps and maturity, or
-        all are durations (int, microseconds, 1s to 36500d) that are counted back from its end. With a `test` of 0
-        there is neither a test part nor a gap before it, and shares of train and validation (with sum 1 at most)
-        divide the time in their proportion.
+        all are durations (int, whole seconds from 1s to 36500d in microseconds) that are counted back from its end.
+        With a `test` of 0 there is neither a test part nor a gap before it, and shares of train and validation (with
+        sum 1 at most) divide the time in their proportion.
     min_frauds : int
         Minimum number of frauds in each part, at least 1.
 
@@ -126,7 +126,9 @@ class SplitSettings:
 
 
 def _is_part(length: float) -> bool:
-    return _SECOND <= length <= _LONGEST_PART if isinstance(length, int) else 0 < length < 1
+    if isinstance(length, int):
+        return _SECOND <= length <= _LONGEST_PART and length % _SECOND == 0
+    return 0 < length < 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -260,7 +260,7 @@ Duration = Annotated[int, _ReadFrom(_duration, DURATION_PATTERN)]
 
 def _share_or_duration(value: object) -> float:
     if isinstance(value, float):
-        return value
+        return value or 0  # one form of nothing, so that equal settings are equal bytes
     try:
         return _duration(value)
     except (TypeError, ValueError) as error:

@@ -60,7 +60,7 @@ def describe(
         "fail_from": policy.fail_from,
         "as_of": rfc3339(training.split.boundaries.as_of),
         **{
-            f"split.{name}": format_duration(length) if isinstance(length, int) else length
+            f"split.{name}": format_duration(length) if length and isinstance(length, int) else length
             for name, length in (
                 ("train", split.train),
                 ("validation", split.validation),
