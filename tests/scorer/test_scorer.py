@@ -96,23 +96,6 @@ def test_the_earlier_part_may_be_history(
     assert [decision_at(later, i) for i in range(300 - cut)] == [decision_at(scored, r) for r in order[cut:]]
 
 
-def test_labels_known_as_of_an_instant_or_later_do_not_count(scorer: Scorer, frame: pa.Table) -> None:
-    """As of an instant a frame and a record, later ones too, are decided as if no label had been known since."""
-    table = frame.slice(4000, 4000)
-    instant, known_at = table["eventTime"][2500].as_py(), table["labelKnownAt"]
-    known = pc.fill_null(pc.less(known_at, pa.scalar(instant, known_at.type)), False)
-    stripped = table
-    for name in ("label", "labelKnownAt"):
-        cells = pc.if_else(known, table[name], pa.scalar(None, table[name].type))
-        stripped = stripped.set_column(table.schema.get_field_index(name), name, cells)
-    expected = scorer.score(stripped.slice(2000), history=stripped.slice(0, 2000))
-    assert scorer.score(table.slice(2000), history=table.slice(0, 2000), as_of=instant).equals(expected)
-    assert not scorer.score(table.slice(2000), history=table.slice(0, 2000)).equals(expected)
-    (body,) = bodies(table.slice(3999))
-    alone = scorer.score(body, history=table.slice(0, 3999), as_of=instant.isoformat())
-    assert alone.margin == expected["margin"][1999].as_py()
-
-
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_do_not_matter(
     sealed: Path, scorer: Scorer, history: RecordTable, training: Training, threads: int

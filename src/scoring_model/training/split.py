@@ -124,11 +124,12 @@ def _latest(event_times: IntArray, label_times: IntArray) -> int:
 
 
 def _too_short(span: int, settings: SplitSettings) -> str:
+    gap = days(settings.gap_length)
+    gaps = f"two gaps ({gap} each)" if settings.gaps == 2 else f"a gap ({gap})"
     return (
         f"the records span {days(span)} days before the as-of instant; burn-in ({days(settings.burn_in_length)}), "
-        f"{'two gaps' if settings.gaps == 2 else 'one gap'} ({days(settings.gap_length)} each) and label maturity "
-        f"({days(settings.label_maturity)}) "
-        f"alone take {days(settings.overhead)} days: more than that is needed"
+        f"{gaps} and label maturity ({days(settings.label_maturity)}) alone take {days(settings.overhead)} days: "
+        "more than that is needed"
     )
 
 
