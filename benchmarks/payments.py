@@ -6,7 +6,7 @@ weeks at places and for amounts unusual for the customer. Each becomes known sev
 columns.
 
     python benchmarks/payments.py [--config configs/transactions.yaml] [--days 150] [--seeds 3]
-    python benchmarks/payments.py --whole --seeds 1 [--first-seed 0] [--trials 3] [--days 150]
+    python benchmarks/payments.py --whole --seeds 1 [--first-seed 0] [--trials 3] [--threads 2] [--days 150]
 
 With --whole `scoring-model train` reads the file as of the first of the last four weeks, with the configuration as it
 is; the bundle then scores these weeks, and each error that the policy bounds stands beside its promise. Intervals are
@@ -194,15 +194,24 @@ class TestWeeks:
     policy: Policy
 
 
-def whole_training(config: Path, found: Payments, trials: int) -> TestWeeks:
+def whole_training(options: argparse.Namespace, found: Payments) -> TestWeeks:
     """Train as of the first test week by the command, and decide on the payments of the test weeks."""
     with tempfile.TemporaryDirectory() as folder:
         file, bundle = Path(folder) / "payments.parquet", Path(folder) / "bundle"
         pyarrow.parquet.write_table(columns_of(found), file)
-        table = read_records(file, load_configuration(config).schema, labelled=True).table
+        table = read_records(file, load_configuration(options.config).schema, labelled=True).table
         test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
-        given = ["--config", str(config), "--out", str(bundle), "--trials", str(trials), "--no-track"]
-        if program(["train", str(file), *given, "--as-of", rfc3339(test)]):
+        given = [
+            "--config",
+            options.config,
+            "--out",
+            bundle,
+            "--trials",
+            options.trials,
+            "--as-of",
+            rfc3339(test),
+        ]
+        if program(list(map(str, ["train", file, *given, "--no-track", "--threads", options.threads]))):
             raise SystemExit("the training failed")
         scorer = Scorer.load(bundle, threads=2)
     later = table.event_times >= test
@@ -256,7 +265,7 @@ def measure_promises(options: argparse.Namespace) -> None:
         print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
         print("| week | promise | at most | observed (interval) | genuine | frauds | frauds passed | AP |")
         print("| --- " * 8 + "|", flush=True)
-        broken |= print_promises(whole_training(options.config, found, options.trials))
+        broken |= print_promises(whole_training(options, found))
     if broken:
         raise SystemExit("a promise was broken")
 
@@ -272,6 +281,7 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true", help="Promises of whole trainings.")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     if options.whole:
         measure_promises(options)
