@@ -1,4 +1,4 @@
-r"""Gain of each family of payment features on invented payments, week by week.
+r"""Gain of each family of payment features on invented payments, week by week; promises of a whole training.
 
 Customers with habits pay at terminals. Frauds are of three kinds: a terminal is compromised for four weeks, and most
 payments there are fraud; a payment is several times the customer's usual amount; a card is stolen and used for two
@@ -6,9 +6,15 @@ weeks at places and for amounts unusual for the customer. Each becomes known sev
 columns.
 
     python benchmarks/payments.py [--config configs/transactions.yaml] [--days 150] [--seeds 3]
+    python benchmarks/payments.py --whole --seeds 1 [--first-seed 0] [--trials 3] [--threads 2] [--days 150]
+
+With --whole `scoring-model train` reads the file as of the first of the last four weeks, with the configuration as it
+is; the bundle then scores these weeks, and each error that the policy bounds stands beside its promise. Intervals are
+at 95 % and draw whole terminals. The program ends with an error if one lies above its promise.
 """
 
 import argparse
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -18,14 +24,19 @@ from typing import Any, Final
 import lightgbm
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 
 from scoring_model.arrays import FloatArray
+from scoring_model.cli import main as program
 from scoring_model.configuration import Configuration, load_configuration
+from scoring_model.decision.rules import Decisions, Policy
 from scoring_model.evaluation.metrics import Ranking
 from scoring_model.features import FeatureMatrix, FeatureSettings, LinkSettings, fit_state
 from scoring_model.history import DEFAULT_COUNTS, DEFAULT_STATISTICS
-from scoring_model.records import RecordTable
+from scoring_model.records import RecordTable, rfc3339
 from scoring_model.records.reading import read_records
+from scoring_model.scorer import Scorer
+from scoring_model.scorer.frames import score_table
 
 DAY: Final = 86_400_000_000
 CUSTOMERS: Final = 1_500
@@ -49,6 +60,7 @@ PARAMETERS: Final[Mapping[str, Any]] = {
     "verbose": -1,
 }
 ROUNDS: Final = 200
+DRAWS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +112,8 @@ def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float
     return list(zip(draw.integers(0, many, n).tolist(), draw.uniform(-14, days, n).tolist(), strict=True))
 
 
-def table_of(found: Payments, configuration: Configuration) -> RecordTable:
-    """The payments as records of the configuration, without columns that it does not use."""
+def columns_of(found: Payments) -> pa.Table:
+    """The payments as a file has them."""
     device = found.customers * 3 + found.terminals % 2
     columns: dict[str, Any] = {
         "transactionId": [f"t{place}" for place in range(len(found.days))],
@@ -115,9 +127,14 @@ def table_of(found: Payments, configuration: Configuration) -> RecordTable:
         "currency": ["EUR"] * len(device),
         "merchantCategory": [f"g{one % 12}" for one in found.terminals],
     }
+    return pa.table(columns)
+
+
+def table_of(found: Payments, configuration: Configuration) -> RecordTable:
+    """The payments as records of the configuration, without columns that it does not use."""
     labels = replace(configuration.schema.labels, delay=DELAY * DAY)
     schema = replace(configuration.schema, labels=labels)
-    return read_records(pa.table(columns), schema, labelled=True).table
+    return read_records(columns_of(found), schema, labelled=True).table
 
 
 def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]:
@@ -166,6 +183,93 @@ def variants(settings: FeatureSettings) -> dict[str, FeatureSettings]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class TestWeeks:
+    """Decisions on the payments of the four test weeks."""
+
+    weeks: np.ndarray
+    terminals: np.ndarray
+    frauds: np.ndarray
+    decisions: Decisions
+    policy: Policy
+
+
+def whole_training(options: argparse.Namespace, found: Payments) -> TestWeeks:
+    """Train as of the first test week by the command, and decide on the payments of the test weeks."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, bundle = Path(folder) / "payments.parquet", Path(folder) / "bundle"
+        pyarrow.parquet.write_table(columns_of(found), file)
+        table = read_records(file, load_configuration(options.config).schema, labelled=True).table
+        test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
+        given = [
+            "--config",
+            options.config,
+            "--out",
+            bundle,
+            "--trials",
+            options.trials,
+            "--as-of",
+            rfc3339(test),
+        ]
+        if program(list(map(str, ["train", file, *given, "--no-track", "--threads", options.threads]))):
+            raise SystemExit("the training failed")
+        scorer = Scorer.load(bundle, threads=2)
+    later = table.event_times >= test
+    earlier, late = (table.take(np.flatnonzero(side)) for side in (~later, later))
+    return TestWeeks(
+        weeks=(late.event_times - test) // (7 * DAY),
+        terminals=found.terminals[later],
+        frauds=found.frauds[later],
+        decisions=score_table(scorer, late, history=earlier, reasons=False).decisions,
+        policy=scorer.contents.rules.policy,
+    )
+
+
+def drawn_by_terminal(errors: np.ndarray, terminals: np.ndarray) -> tuple[float, float]:
+    """Interval at 95 % of a share of errors; whole terminals are drawn, whose episodes outlast days and weeks."""
+    _, places = np.unique(terminals, return_inverse=True)
+    records, wrong = np.bincount(places), np.bincount(places, weights=errors)
+    drawn = np.random.default_rng(0).poisson(1.0, (DRAWS, len(records)))
+    low, high = np.quantile(drawn @ wrong / (drawn @ records), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def print_promises(found: TestWeeks) -> bool:
+    """Print each promise beside what it became in the test weeks; return whether an interval lies above one."""
+    broken = False
+    outcomes = found.decisions.outcomes
+    for name, inside in (
+        ("all four", found.weeks >= 0),
+        *((f"{week + 1}", found.weeks == week) for week in range(TEST_WEEKS)),
+    ):
+        genuine, frauds = inside & ~found.frauds, inside & found.frauds
+        precision = Ranking.of(found.decisions.margins[inside], found.frauds[inside].astype(np.int8))
+        for promise in found.policy.promises:
+            wrong = outcomes[genuine] >= (2 if promise.bound == "max_false_reject" else 1)
+            low, high = drawn_by_terminal(wrong, found.terminals[genuine])
+            broken |= low > promise.limit
+            print(
+                f"| {name} | {promise.bound} | {promise.limit:.2%} | {wrong.mean():.3%} ({low:.3%} to {high:.3%}) | "
+                f"{genuine.sum():,} | {frauds.sum():,} | {(outcomes[frauds] == 0).mean():.1%} | "
+                f"{precision.average_precision():.3f} |",
+                flush=True,
+            )
+    return broken
+
+
+def measure_promises(options: argparse.Namespace) -> None:
+    """Print the promises of whole trainings beside what they became."""
+    broken = False
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        found = payments(options.days, seed)
+        print(f"\nseed {seed}: {len(found.days):,} payments, {100 * found.frauds.mean():.2f} % frauds\n")
+        print("| week | promise | at most | observed (interval) | genuine | frauds | frauds passed | AP |")
+        print("| --- " * 8 + "|", flush=True)
+        broken |= print_promises(whole_training(options, found))
+    if broken:
+        raise SystemExit("a promise was broken")
+
+
 def main() -> None:
     """Measure and print a table in Markdown."""
     parser = argparse.ArgumentParser(
@@ -174,7 +278,14 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=Path("configs/transactions.yaml"))
     parser.add_argument("--days", type=int, default=150)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--whole", action="store_true", help="Promises of whole trainings.")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
+    if options.whole:
+        measure_promises(options)
+        return
     configuration = load_configuration(options.config)
     settings = configuration.feature_settings
     settings = replace(settings, links=replace(settings.links, delay=DELAY * DAY))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scoring_model.cli import console
-from scoring_model.cli.records import Files
+from scoring_model.cli.records import Files, read_instant
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -42,6 +42,14 @@ def score(
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
     reasons: Annotated[bool, typer.Option("--reasons", help="Add reasons to STEPPED_UP and FAILED.")] = False,
     history: History = None,
+    as_of: Annotated[
+        int | None,
+        typer.Option(
+            parser=read_instant,
+            metavar="INSTANT",
+            help="Instant before which labels count; by default every label counts from when it was known.",
+        ),
+    ] = None,
     max_bad_share: MaxBadShare = 0.01,
     guard_formulas: GuardFormulas = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -50,6 +58,7 @@ def score(
 ) -> None:
     """Score every record of a file. Its history consists of its own records and those of --history."""
     from scoring_model.batch import score_file
+    from scoring_model.records import rfc3339
     from scoring_model.scorer import Scorer
 
     scorer = Scorer.load(bundle, public_key=key_of(public_key), threads=threads)
@@ -59,6 +68,7 @@ def score(
         paths,
         out,
         histories=history or [],
+        as_of=as_of,
         reasons=reasons,
         max_bad_share=max_bad_share,
         guard_formulas=guard_formulas,
@@ -66,10 +76,13 @@ def score(
     if as_json:
         done = {"out": str(out), "quarantine": None if scored.quarantine is None else str(scored.quarantine)}
         counts = {"records": scored.records, "refused": scored.refused, "outcomes": scored.outcomes}
-        console.say_json({**done, **counts})
+        limits = {} if as_of is None else {"laterLabels": scored.later_labels}
+        console.say_json({**done, **counts, **limits})
         return
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in scored.outcomes.items())
     console.say(f"{scored.records} records in {out}: {outcomes}")
+    if as_of is not None:
+        console.say(f"as of {rfc3339(as_of)}: {scored.later_labels} labels known then or later did not count")
     if scored.quarantine is not None:
         console.say(f"{scored.refused} rows were refused: {scored.quarantine}")
 
@@ -83,8 +96,12 @@ def evaluate(
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
-        str | None,
-        typer.Option(help="Instant before which labels count; by default just after the last one known."),
+        int | None,
+        typer.Option(
+            parser=read_instant,
+            metavar="INSTANT",
+            help="Instant before which labels count; by default just after the last one known.",
+        ),
     ] = None,
     matured_only: Annotated[
         bool,
@@ -99,7 +116,6 @@ def evaluate(
     """
     from scoring_model.bundle import CONFIGURATION, read_bundle
     from scoring_model.evaluation import NothingToEvaluate, evaluate_table, summary
-    from scoring_model.records import microseconds
     from scoring_model.records.atomic import atomic_file
     from scoring_model.records.quarantine import accept
     from scoring_model.records.reading import read_records
@@ -118,7 +134,7 @@ def evaluate(
             reading.table,
             history=read_histories(scorer, history or []),
             maturity=maturity,
-            as_of=None if as_of is None else microseconds(as_of),
+            as_of=as_of,
             matured_only=matured_only,
             invalid=reading.rows - len(reading.table),
         )

@@ -27,6 +27,16 @@ Files = Annotated[
 ]
 
 
+def read_instant(text: str) -> int:
+    """Read the instant of an option, in microseconds."""
+    from scoring_model.records import microseconds
+
+    try:
+        return microseconds(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; a date is enough") from error
+
+
 def synth(
     path: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv or .jsonl.")],
     records: Annotated[int, typer.Option(min=1, help="Number of records.")] = 200_000,

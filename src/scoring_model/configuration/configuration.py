@@ -126,6 +126,11 @@ class Configuration:
             given if given.burn_in is not None else replace(given, burn_in=self.feature_settings.links.reach)
         )
 
+    def trained_as_of(self, instant: int) -> "Configuration":
+        """Return the configuration with another as-of instant of its training, in microseconds."""
+        cut = replace(self.training.split, as_of=instant)
+        return replace(self, training=replace(self.training, split=cut))
+
     @property
     def feature_settings(self) -> FeatureSettings:
         """Return the feature settings, with resolved exclusion patterns and the delay of delayed windows."""

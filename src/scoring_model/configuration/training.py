@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from scoring_model.contract.violation import check_fields
-from scoring_model.records import Duration, Instant
+from scoring_model.records import Duration, Instant, ShareOrDuration
 
 DAY = 86_400_000_000
 """In microseconds."""
+
+_SECOND = 1_000_000
+_LONGEST_PART = 36_500 * DAY
+_PARTS = ("train", "validation", "test")
 
 LeakageCheckName = Literal["shuffled_labels", "single_features", "future", "persons"]
 """Leakage checks of the training data."""
@@ -34,8 +38,11 @@ class SplitSettings:
     burn_in : int or None
         Time after the first event that feeds history and fitted tables but is not trained on. None: the longest
         window, by default 90 days.
-    train, validation, test : float
-        Shares, in (0, 1) and with sum 1, of the time that remains after burn-in, gaps and maturity.
+    train, validation, test : float or int
+        All are shares (float, in (0, 1) and with sum 1) of the time that remains after burn-in, gaps and maturity, or
+        all are durations (int, whole seconds from 1s to 36500d in microseconds) that are counted back from its end.
+        With a `test` of 0 there is neither a test part nor a gap before it, and shares of train and validation (with
+        sum 1 at most) divide the time in their proportion.
     min_frauds : int
         Minimum number of frauds in each part, at least 1.
 
@@ -49,31 +56,63 @@ class SplitSettings:
     label_maturity: Duration = 60 * DAY
     gap: Duration | None = None
     burn_in: Duration | None = None
-    train: float = 0.6
-    validation: float = 0.2
-    test: float = 0.2
+    train: ShareOrDuration = 0.6
+    validation: ShareOrDuration = 0.2
+    test: ShareOrDuration = 0.2
     min_frauds: int = 20
 
     def __post_init__(self) -> None:
         lengths = {"label_maturity": self.label_maturity, "gap": self.gap, "burn_in": self.burn_in}
-        shares = dict(zip(("train", "validation", "test"), self.shares, strict=True))
+        kinds = {name: isinstance(length, int) for name, length in self.parts.items()}
+        mixed = ", ".join(f"{name} is a {'duration' if long else 'share'}" for name, long in kinds.items())
+        total = sum(self.parts.values())
+        full = abs(total - 1) <= 1e-9 or (not self.test and total < 1)
         check_fields(
             self,
             *((name, "at least 0", length is None or length >= 0) for name, length in lengths.items()),
-            *((name, "in (0, 1)", 0 < share < 1) for name, share in shares.items()),
-            ("", "train, validation and test of sum 1", abs(sum(self.shares) - 1) <= 1e-9),
+            *(
+                (name, "a share in (0, 1) or a duration in 1s..36500d, such as 7d", _is_part(length))
+                for name, length in self.parts.items()
+            ),
+            ("", f"shares for all parts or durations for all; {mixed}", len(set(kinds.values())) == 1),
+            ("", "train, validation and test of sum 1", full or any(kinds.values())),
             ("min_frauds", "at least 1", self.min_frauds >= 1),
         )
 
     @property
-    def shares(self) -> tuple[float, float, float]:
-        """Return the shares of train, validation and test."""
-        return self.train, self.validation, self.test
+    def parts(self) -> Mapping[str, float]:
+        """Return the share or duration of each part by name; `test` is absent if it is 0."""
+        return {name: getattr(self, name) for name in _PARTS if name != "test" or self.test}
+
+    @property
+    def by_duration(self) -> bool:
+        """Return True if parts are durations in microseconds."""
+        return isinstance(self.train, int)
+
+    def part_lengths(self, usable: int) -> Mapping[str, int]:
+        """Return the length of each part in microseconds by name.
+
+        Parameters
+        ----------
+        usable : int
+            Microseconds that shares divide; the last part gets what rounding leaves. Durations do not depend on it.
+        """
+        if self.by_duration:
+            return {name: int(length) for name, length in self.parts.items()}
+        total = 1.0 if self.test else sum(self.parts.values())
+        *others, last = self.parts.items()
+        lengths = {name: int(usable * (share / total)) for name, share in others}
+        return {**lengths, last[0]: usable - sum(lengths.values())}
 
     @property
     def gap_length(self) -> int:
         """Return the gap in microseconds, with its default resolved."""
         return self.label_maturity if self.gap is None else self.gap
+
+    @property
+    def gaps(self) -> int:
+        """Return the number of gaps between parts: 2, or 1 without a test part."""
+        return len(self.parts) - 1
 
     @property
     def burn_in_length(self) -> int:
@@ -82,8 +121,14 @@ class SplitSettings:
 
     @property
     def overhead(self) -> int:
-        """Return the microseconds outside of all parts: burn-in, two gaps and the maturity of the last records."""
-        return self.burn_in_length + 2 * self.gap_length + self.label_maturity
+        """Return the microseconds outside of all parts: burn-in, gaps and the maturity of the last records."""
+        return self.burn_in_length + self.gaps * self.gap_length + self.label_maturity
+
+
+def _is_part(length: float) -> bool:
+    if isinstance(length, int):
+        return _SECOND <= length <= _LONGEST_PART and length % _SECOND == 0
+    return 0 < length < 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
@@ -10,7 +11,7 @@ from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol
 from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
-from scoring_model.records import Record, RecordTable, parse_record
+from scoring_model.records import Record, RecordTable, microseconds, parse_record
 from scoring_model.scorer.decider import Decider, Decision, Reason
 
 
@@ -118,7 +119,7 @@ class Scorer(Decider):
         check_protocol(sealed)
         return scorer
 
-    def score(self, data: Any, *, history: Any = None) -> Any:
+    def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:
         """Score one record, or every record of a frame.
 
         Parameters
@@ -128,6 +129,8 @@ class Scorer(Decider):
             a file, with the file's names; so is a mapping that has one of these.
         history : frame or path, or a list of them, optional
             Earlier records. Those of a frame also see each other.
+        as_of : str, date or datetime, optional
+            Instant: labels that became known then or later do not count. Records of any time are scored.
 
         Returns
         -------
@@ -147,9 +150,13 @@ class Scorer(Decider):
 
         sources = [] if history is None else history if isinstance(history, list | tuple) else [history]
         record = frames.one_record(self, data)
+        instant = None if as_of is None else microseconds(as_of)
         if record is None:
-            return frames.score_frame(self, data, histories=sources)
-        return self.score_record(record, history=frames.read_histories(self, sources))
+            return frames.score_frame(self, data, histories=sources, as_of=instant)
+        past = frames.read_histories(self, sources)
+        if past is not None and instant is not None:
+            past = past.labelled_before(instant)
+        return self.score_record(record, history=past)
 
     def score_record(self, record: Record, *, history: RecordTable | None = None) -> Decision:
         """Score one parsed record against earlier ones."""

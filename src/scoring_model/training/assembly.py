@@ -38,6 +38,7 @@ from scoring_model.training.export import to_onnx
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
+from scoring_model.training.split import EvaluatedPart
 from scoring_model.training.thresholds import choose_policy, expected_cost
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
@@ -58,8 +59,9 @@ def assemble(
 ) -> tuple[Bundle, Evaluation, Alternatives]:
     """Make the bundle of a forest, its evaluation, and the results of other thresholds.
 
-    Scale, probability and thresholds are fitted on the validation period, the evaluation uses the test period. Both
-    use the margins of the exported graph, so the report describes the served model.
+    Scale, probability and thresholds are fitted on the validation period. The evaluation uses the test period, or the
+    validation period if there is no test period. Both use the margins of the exported graph, so the report describes
+    the served model.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def assemble(
         contents=contents,
         described={
             CONFIGURATION: json_bytes(resolved(configuration, tuned)),
-            EVALUATION: json_bytes(evaluation.to_json()),
+            EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
             PROFILE: _profile(prepared, rules, margins),
             CARD: describe(
                 prepared,
@@ -162,13 +164,19 @@ def _fit_rules(
 
 
 def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:
-    test = prepared.split.test
+    part = prepared.split.evaluated
     return evaluate(
-        rules.decide(session.margins(prepared.rows[test])),
-        labels=prepared.split.test_targets,
-        event_times=prepared.table.event_times[test],
+        rules.decide(session.margins(prepared.rows[part.rows])),
+        labels=part.targets,
+        event_times=prepared.table.event_times[part.rows],
         rules=rules,
     )
+
+
+def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str, object]:
+    """Return an evaluation as JSON; without a test part it names the part that it rests on, and what limits it."""
+    limits = {} if part.warning is None else {"part": part.name, "warning": part.warning}
+    return {**limits, **evaluation.to_json()}
 
 
 def _golden(

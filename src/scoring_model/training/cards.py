@@ -10,6 +10,7 @@ from scoring_model.decision.rules import NEVER_REACHED, Policy
 from scoring_model.decision.scale import MAX_SCORE, ScoreScale
 from scoring_model.evaluation import Evaluation
 from scoring_model.features import Feature
+from scoring_model.records import rfc3339
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice
 from scoring_model.training.leakage import LeakageReport
@@ -53,9 +54,9 @@ def describe(
     sections = (
         f"# {_text(configuration.name)}\n\nModel `{version}`, policy `{contents.policy_version}`.",
         f"## Purpose\n\n{_text(PURPOSE.format(event=use.event, subject=use.subject))}",
-        _data(prepared, data),
+        _data(prepared, data, configuration.training.split.as_of),
         _leaks(leakage),
-        f"## Metrics on the test part\n\n{_metrics(evaluation)}\n\n{_text(str(calibration))}",
+        _evaluated(prepared, evaluation, calibration),
         _policy(rules.policy, alternatives, use.event),
         _scale(rules.scale, use.subject, genuine=int((prepared.split.validation_targets == 0).sum())),
         _features(prepared.matrix.features),
@@ -65,8 +66,12 @@ def describe(
     return "\n\n".join(sections) + "\n"
 
 
-def _data(prepared: Prepared, data: Mapping[str, object]) -> str:
+def _data(prepared: Prepared, data: Mapping[str, object], as_of: int | None) -> str:
     span = f"{data['records']} records from {data['from']} to {data['to']}, SHA-256 `{data['sha256']}`."
+    if as_of is not None:
+        span += (
+            f" Records and labels that happened or became known at {rfc3339(as_of)} or later were not read."
+        )
     rows = [(s.part, s.start, s.end, s.records, s.genuine, s.frauds) for s in prepared.split.summaries]
     return f"## Data\n\n{span}\n\n{table(('Part', 'From', 'To', 'Records', 'Genuine', 'Frauds'), rows)}"
 
@@ -79,6 +84,14 @@ def _leaks(leakage: LeakageReport) -> str:
         f"## Leaks\n\n{table(('Check', 'Verdict', 'Records', 'Found'), rows)}\n\nColumns that users supply were "
         "looked at one by one: whether their values were there before the decision can't be seen from the records."
     )
+
+
+def _evaluated(prepared: Prepared, evaluation: Evaluation, calibration: CalibrationChoice) -> str:
+    part = prepared.split.evaluated
+    texts = [f"## Metrics on the {part.name} part", _metrics(evaluation), _text(str(calibration))]
+    if part.warning is not None:
+        texts.insert(1, f"**{_text(part.warning)}**")
+    return "\n\n".join(texts)
 
 
 def _metrics(evaluation: Evaluation) -> str:

@@ -18,6 +18,7 @@ from scoring_model.records.atomic import atomic_file
 from scoring_model.records.quarantine import accept, write_quarantine
 from scoring_model.records.reading import read_records
 from scoring_model.records.sources import file_paths
+from scoring_model.training.assembly import evaluation_document
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
@@ -80,14 +81,16 @@ class JobDone:
     Parameters
     ----------
     bundle, parameters, evaluation, summary : Path
-        The sealed directory, the resolved parameters (YAML), and the evaluation of the test period as JSON and
-        Markdown.
+        The sealed directory, the resolved parameters (YAML), and the evaluation as JSON and Markdown.
+    evaluated_part : str
+        Part of the records that the evaluation rests on: 'test', or 'validation' without a test part.
     """
 
     bundle: Path
     parameters: Path
     evaluation: Path
     summary: Path
+    evaluated_part: str
     tracked: TrackedRun | None
 
 
@@ -148,6 +151,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         parameters=job.folder / _PARAMETERS,
         evaluation=job.folder / _EVALUATION,
         summary=job.folder / _SUMMARY,
+        evaluated_part=training.split.evaluated.name,
         tracked=tracked,
     )
 
@@ -164,7 +168,7 @@ def _write(job: Job, training: Training) -> None:
     texts = {
         "split.json": _json([asdict(segment) for segment in training.split.summaries]),
         "leakage_checks.json": _json(training.leakage.to_json()),
-        _EVALUATION: _json(training.evaluation.to_json()),
+        _EVALUATION: _json(evaluation_document(training.evaluation, training.split.evaluated)),
         _SUMMARY: _summary(job, training),
         _THRESHOLDS: training.alternatives.to_csv(),
     }
@@ -189,7 +193,9 @@ def _yaml(tuned: Tuned) -> str:
 
 
 def _summary(job: Job, training: Training) -> str:
-    text = f"# {job.configuration.name}: the test period\n\n{summary(training.evaluation)}"
+    part = training.split.evaluated
+    warning = "" if part.warning is None else f"**Warning: {part.warning}**\n\n"
+    text = f"# {job.configuration.name}: the {part.name} period\n\n{warning}{summary(training.evaluation)}"
     sections = (
         training.alternatives.to_markdown(),
         training.split.to_markdown(),

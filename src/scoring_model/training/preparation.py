@@ -151,8 +151,11 @@ def prepare(table: RecordTable, configuration: Configuration) -> Prepared:
     """Split a labelled history, fit the state of the features on the burn-in, and build all rows.
 
     Every record is history for later ones, including those in the gaps and in the label maturity window. Only the
-    split determines the training records.
+    split determines the training records. With a configured as-of instant the result is that of a table without the
+    records that happened then or later, and without the labels that became known then or later.
     """
+    if (as_of := configuration.training.split.as_of) is not None:
+        table = table.before(as_of)
     persons = person_codes(table, alone=True)
     parts = split(table.event_times, table.labels, table.label_times, persons, configuration.split)
     settings = configuration.feature_settings
