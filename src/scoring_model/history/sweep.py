@@ -14,7 +14,6 @@ from scoring_model.history.counts import NOTHING_BEFORE, LinkCounts
 from scoring_model.history.spec import WindowSpec
 from scoring_model.history.sweep_amounts import sum_windows
 
-
 _DENSE: Final = 4
 """Largest code per row of codes that are counted as they are."""
 
