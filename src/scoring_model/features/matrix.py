@@ -368,7 +368,7 @@ class FeatureMatrix:
         before = 0
         for key in self.link_keys:
             spec = self.specs[key.name]
-            codes = _shared_codes(key_codes(table, key), first)
+            codes = _useful_codes(key_codes(table, key), times, first, spec.reach)
             counts = sweep(codes, times, persons, labels, spec, amounts, first=first)
             block = links.link_rows(spec, counts, own)
             start, end = np.searchsorted(wanted, (before, before + block.shape[1])).tolist()
@@ -377,11 +377,14 @@ class FeatureMatrix:
             before += block.shape[1]
 
 
-def _shared_codes(codes: IntArray, first: int) -> IntArray:
-    """Codes of a link key, negative where no record from the first one on shares the value."""
+def _useful_codes(codes: IntArray, times: IntArray, first: int, reach: int) -> IntArray:
+    """Codes of a link key, negative where no record from the first one on shares the value or looks back as far."""
+    if not first:
+        return codes
     shared = np.zeros(codes.max(initial=-1) + 2, dtype=np.bool_)
     shared[codes[first:]] = True  # the last place is that of the code -1
-    return np.where(shared[codes], codes, -1)
+    seen = times >= times[first:].min(initial=NEVER) - reach
+    return np.where(shared[codes] & seen, codes, -1)
 
 
 def _inputs(table: RecordTable, names: Iterable[str], zone: Offsets) -> dict[str, Column]:

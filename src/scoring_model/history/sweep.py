@@ -227,6 +227,8 @@ def _grouped(order: IntArray, codes: IntArray) -> IntArray:
 
 def _dense_pairs(keys: IntArray, persons: IntArray) -> IntArray:
     """Number the distinct pairs of key and person from 0."""
+    if np.bincount(persons).max() == 1:
+        return np.arange(len(keys))
     order = _grouped(_grouped(np.arange(len(keys)), persons), keys)
     new = np.ones(len(order), dtype=np.int64)
     new[1:] = (np.diff(keys[order]) != 0) | (np.diff(persons[order]) != 0)
@@ -239,11 +241,10 @@ def _labels_by_group(
     order: IntArray, keys: IntArray, labels: TableLabels
 ) -> tuple[IntArray, IntArray, BoolArray]:
     """Labels of linked rows as positions in `order`, sorted by key and then by the instant they became known."""
-    position = np.full(len(keys), -1, dtype=np.int64)
+    position = np.empty(len(keys), dtype=np.int64)
     position[order] = np.arange(len(order))
-    kept = np.flatnonzero(position[labels.rows] >= 0)
-    # The sort is stable: of labels that became known at one instant, the one reported last is applied last.
-    by_time = kept[np.lexsort((labels.times[kept], keys[labels.rows[kept]]))]
+    # Both sorts are stable: of labels that became known at one instant, the one reported last is applied last.
+    by_time = _grouped(np.argsort(labels.times, kind="stable"), keys[labels.rows])
     return position[labels.rows[by_time]], labels.times[by_time], labels.frauds[by_time]
 
 
