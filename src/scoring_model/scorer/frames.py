@@ -83,10 +83,9 @@ def score_table(
     before = 0 if history is None else len(history)
     rows = scorer.matrix.rows(table if history is None else history.append(table), before)
     decisions = scorer.decide(rows)
-    explained = [
-        scorer.reasons(row) if reasons and outcome else ()
-        for row, outcome in zip(rows, decisions.outcomes.tolist(), strict=True)
-    ]
+    explained: list[tuple[Reason, ...]] = [()] * len(rows)
+    for place in np.flatnonzero(decisions.outcomes).tolist() if reasons else ():
+        explained[place] = scorer.reasons(rows[place])
     return Scored(table, decisions, explained)
 
 
