@@ -17,7 +17,7 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ from scoring_model.scorer.frames import score_table
 DAY: Final = 86_400_000_000
 CUSTOMERS: Final = 1_500
 TERMINALS: Final = 3_000
+MANY_CUSTOMERS: Final = 5_000
 NEAR: Final = 60
 """Number of terminals that a customer uses."""
 DELAY: Final = 7
@@ -74,28 +75,26 @@ class Payments:
     frauds: np.ndarray
 
 
-def payments(days: int, seed: int) -> Payments:
+def payments(days: int, seed: int, *, customers: int = CUSTOMERS, terminals: int = TERMINALS) -> Payments:
     """Invent payments of some days."""
     draw = np.random.default_rng(seed)
-    rate, usual = draw.uniform(0.2, 3.0, CUSTOMERS), draw.lognormal(3.4, 0.7, CUSTOMERS)
-    near = np.stack([draw.choice(TERMINALS, NEAR, replace=False) for _ in range(CUSTOMERS)])
-    counts = draw.poisson(rate[:, None], (CUSTOMERS, days))
-    customers = np.repeat(np.arange(CUSTOMERS), counts.sum(1))
-    times = np.repeat(np.tile(np.arange(days), CUSTOMERS), counts.ravel())
-    n = len(customers)
+    rate, usual = draw.uniform(0.2, 3.0, customers), draw.lognormal(3.4, 0.7, customers)
+    near = np.stack([draw.choice(terminals, NEAR, replace=False) for _ in range(customers)])
+    counts = draw.poisson(rate[:, None], (customers, days))
+    whose = np.repeat(np.arange(customers), counts.sum(1))
+    times = np.repeat(np.tile(np.arange(days), customers), counts.ravel())
+    n = len(whose)
     hours = np.clip(draw.normal(14, 4.5, n), 0, 23.99)
-    terminals = near[customers, draw.integers(0, NEAR, n)]
-    amounts = usual[customers] * draw.lognormal(0, 0.5, n)
+    places = near[whose, draw.integers(0, NEAR, n)]
+    amounts = usual[whose] * draw.lognormal(0, 0.5, n)
     frauds = np.zeros(n, dtype=bool)
     whole = times + hours / 24
-    for terminal, since in _episodes(draw, TERMINALS, days, per_day=0.6):
-        there = (terminals == terminal) & (whole >= since) & (whole < since + BAD)
+    for terminal, since in _episodes(draw, terminals, days, per_day=0.6):
+        there = (places == terminal) & (whole >= since) & (whole < since + BAD)
         frauds |= there & (draw.random(n) < 0.9)
-    for customer, since in _episodes(draw, CUSTOMERS, days, per_day=0.6):
-        taken = (
-            (customers == customer) & (whole >= since) & (whole < since + STOLEN) & (draw.random(n) < 0.35)
-        )
-        terminals[taken] = draw.integers(0, TERMINALS, int(taken.sum()))
+    for customer, since in _episodes(draw, customers, days, per_day=0.6):
+        taken = (whose == customer) & (whole >= since) & (whole < since + STOLEN) & (draw.random(n) < 0.35)
+        places[taken] = draw.integers(0, terminals, int(taken.sum()))
         amounts[taken] *= draw.uniform(1.5, 5.0, int(taken.sum()))
         frauds |= taken
     high = draw.random(n) < 0.001
@@ -103,7 +102,7 @@ def payments(days: int, seed: int) -> Payments:
     frauds |= high
     order = np.argsort(whole, kind="stable")
     rounded = np.round(amounts[order], 2)
-    return Payments(whole[order], customers[order], terminals[order], rounded, frauds[order])
+    return Payments(whole[order], whose[order], places[order], rounded, frauds[order])
 
 
 def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float) -> list[tuple[int, float]]:
@@ -112,12 +111,13 @@ def _episodes(draw: np.random.Generator, many: int, days: int, *, per_day: float
     return list(zip(draw.integers(0, many, n).tolist(), draw.uniform(-14, days, n).tolist(), strict=True))
 
 
-def columns_of(found: Payments) -> pa.Table:
+def raw_table(found: Payments) -> pa.Table:
     """The payments as a file has them."""
     device = found.customers * 3 + found.terminals % 2
+    micros = np.round(found.days * DAY).astype(np.int64) + int(START.timestamp()) * 1_000_000
     columns: dict[str, Any] = {
         "transactionId": [f"t{place}" for place in range(len(found.days))],
-        "timestamp": [START + timedelta(microseconds=round(day * DAY)) for day in found.days.tolist()],
+        "timestamp": pa.array(micros).cast(pa.timestamp("us", "UTC")),
         "isFraud": found.frauds.astype(int).astype(str),
         "amount": found.amounts,
         "cardId": [f"c{one}" for one in found.customers],
@@ -130,11 +130,17 @@ def columns_of(found: Payments) -> pa.Table:
     return pa.table(columns)
 
 
+def many_payments(records: int, *, seed: int = 1) -> pa.Table:
+    """Invent as many payments of `MANY_CUSTOMERS` customers at twice as many terminals, some 8,000 a day."""
+    found = payments(records // 7_800 + 5, seed, customers=MANY_CUSTOMERS, terminals=2 * MANY_CUSTOMERS)
+    return raw_table(found).slice(0, records)
+
+
 def table_of(found: Payments, configuration: Configuration) -> RecordTable:
     """The payments as records of the configuration, without columns that it does not use."""
     labels = replace(configuration.schema.labels, delay=DELAY * DAY)
     schema = replace(configuration.schema, labels=labels)
-    return read_records(columns_of(found), schema, labelled=True).table
+    return read_records(raw_table(found), schema, labelled=True).table
 
 
 def average_precisions(matrix: FeatureMatrix, table: RecordTable) -> list[float]:
@@ -198,7 +204,7 @@ def whole_training(options: argparse.Namespace, found: Payments) -> TestWeeks:
     """Train as of the first test week by the command, and decide on the payments of the test weeks."""
     with tempfile.TemporaryDirectory() as folder:
         file, bundle = Path(folder) / "payments.parquet", Path(folder) / "bundle"
-        pyarrow.parquet.write_table(columns_of(found), file)
+        pyarrow.parquet.write_table(raw_table(found), file)
         table = read_records(file, load_configuration(options.config).schema, labelled=True).table
         test = int(table.event_times.max()) + 1 - TEST_WEEKS * 7 * DAY
         given = [

@@ -338,6 +338,10 @@ IDENTITY_RULES: Final[Mapping[str, ValueRule]] = {
     "externalId": reference,
     "subjectId": reference,
 }
+TEXT_RULES: Final[frozenset[ValueRule]] = frozenset({name, address_part, reference, signal_text, identifier})
+"""Rules that leave printable ASCII of at most `SHORTEST_LIMIT` characters, without outer blanks, as it is."""
+SHORTEST_LIMIT: Final = min(NAME_LENGTH, PART_LENGTH, REFERENCE_LENGTH, SIGNAL_LENGTH)
+
 SIGNAL_RULES: Final[Mapping[SignalType, ValueRule]] = {
     SignalType.NUMBER: number,
     SignalType.BOOLEAN: boolean,

@@ -74,7 +74,7 @@ class Column:
 
     def gather(self, absent: int) -> IntArray:
         """Return the whole number of each row; `absent` where missing."""
-        return np.array([*self.values, absent], dtype=np.int64)[self.codes]
+        return np.append(np.asarray(self.values, dtype=np.int64), absent)[self.codes]
 
     def take(self, rows: IntArray) -> "Column":
         """Take rows in the given order; unused values are dropped."""

@@ -91,10 +91,9 @@ def score_table(
     whole = table if history is None else history.append(table)
     rows = scorer.matrix.rows(whole if as_of is None else whole.labelled_before(as_of), before)
     decisions = scorer.decide(rows)
-    explained = [
-        scorer.reasons(row) if reasons and outcome else ()
-        for row, outcome in zip(rows, decisions.outcomes.tolist(), strict=True)
-    ]
+    explained: list[tuple[Reason, ...]] = [()] * len(rows)
+    for place in np.flatnonzero(decisions.outcomes).tolist() if reasons else ():
+        explained[place] = scorer.reasons(rows[place])
     return Scored(table, decisions, explained)
 
 
