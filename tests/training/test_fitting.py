@@ -104,7 +104,7 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
     """Parameters that nobody may set, rounds and shapes are refused together."""
     rows, targets = sample(100)
     with pytest.raises(
-        ValueError, match=r"may not set num_threads, objective; rounds.*rows and targets.*monotone"
+        ValueError, match=r"params.objective: may not be set; rounds.*rows and targets.*monotone"
     ):
         fitted(
             rows=rows,
