@@ -189,7 +189,8 @@ def test_signals_are_typed(tmp_path: Path) -> None:
         ),
         (
             "name: x\nsignals: {price: {type: number}, cost: {type: number}}\nlinks: "
-            "{amounts: [{signal: Price, decimals: 2}, {signal: cost, decimals: 2}], by_key: {person: {amounts: [csot]}}}",
+            "{amounts: [{signal: price, decimals: 2}, {signal: cost, decimals: 2}], "
+            "by_key: {person: {amounts: [csot]}}}",
             ["links.by_key.person.amounts: csot is none of the amounts; did you mean cost?"],
         ),
         (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from heapq import nlargest
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Final
 
 _LONGEST: Final = (
@@ -40,7 +40,7 @@ def near_misses(name: str, known: Iterable[str], *, count: int = 1) -> list[str]
     short = {candidate.casefold(): candidate for candidate in known if len(candidate) <= _LONGEST}
     compared = list(short)
     if len(compared) > _MOST:
-        compared = nlargest(_MOST, compared, key=lambda candidate: len(commonprefix([wanted, candidate])))
+        compared = nlargest(_MOST, compared, key=lambda candidate: _shared_beginning(wanted, candidate))
     return [short[found] for found in get_close_matches(wanted, compared, n=count)]
 
 
@@ -54,3 +54,7 @@ def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str
     """
     near = near_misses(name, known)
     return f"; did you mean {near[0]}?" if near else otherwise
+
+
+def _shared_beginning(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
