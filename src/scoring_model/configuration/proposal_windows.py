@@ -94,7 +94,8 @@ def _delays(times: IntArray, known: IntArray | None, frauds: BoolArray) -> IntAr
     if known is None or len(frauds) != len(times):
         return np.empty(0, dtype=np.int64)
     both = frauds & (times != NEVER) & (known != NEVER)
-    return np.maximum(known[both] - times[both], 0)
+    delays: IntArray = np.maximum(known[both] - times[both], 0)
+    return delays
 
 
 def _measured(delays: IntArray) -> int:
