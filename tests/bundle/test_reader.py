@@ -53,7 +53,7 @@ def test_what_was_sealed_is_read(bundle: Path, files: dict[str, bytes]) -> None:
     assert sealed.manifest == read_manifest(bundle)
     assert sealed.path == bundle
     assert not sealed.signed
-    assert not [name for name, content in files.items() if repr(content)[2:40] in repr(sealed)]
+    assert not [name for name, content in files.items() if content and repr(content)[2:40] in repr(sealed)]
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "policy.json", "manifest.json", "manifest.sig"])
