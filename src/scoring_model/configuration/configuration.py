@@ -24,7 +24,7 @@ from scoring_model.features import (
     SignalSettings,
 )
 from scoring_model.records import FileFormat, LabelSchema, RecordSchema
-from scoring_model.records.near_misses import near_misses
+from scoring_model.records.near_misses import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,9 +81,7 @@ class FeatureChoice:
     def __post_init__(self) -> None:
         if self.time_zone is None or self.time_zone in available_timezones():
             return
-        alike = [name for name in sorted(available_timezones()) if name[:1] == self.time_zone[:1].upper()]
-        near = near_misses(self.time_zone, alike)
-        hint = f"; did you mean {near[0]}?" if near else ", such as Europe/Paris"
+        hint = did_you_mean(self.time_zone, sorted(available_timezones()), otherwise=", such as Europe/Paris")
         raise Invalid([Violation(pointer("time_zone"), "unknown_zone", f"must be an IANA time zone{hint}")])
 
 
@@ -195,9 +193,7 @@ def _violations(configuration: Configuration) -> Iterator[Violation]:
     for key in configuration.links.link_keys:
         for field_ in key.fields:
             if field_ not in (*IDENTITY_FIELDS, *signals):
-                near = near_misses(field_, signals)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                detail = f"there is no signal of the field {field_}{hint}"
+                detail = f"there is no signal of the field {field_}{did_you_mean(field_, signals)}"
                 yield Violation(pointer("links", "keys", key.name), "unknown_field", detail)
 
 
@@ -210,6 +206,5 @@ def _unknown_names(configuration: Configuration) -> Iterator[Violation]:
     for key, names in known.items():
         for name in getattr(settings, key):
             if name not in names:
-                near = near_misses(name, sorted(names))
-                hint = f"; did you mean {near[0]}?" if near else ""
-                yield Violation(pointer("features", key), "unknown_name", f"there is no {name!r}{hint}")
+                detail = f"there is no {name!r}{did_you_mean(name, sorted(names))}"
+                yield Violation(pointer("features", key), "unknown_name", detail)

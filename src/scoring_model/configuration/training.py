@@ -1,12 +1,13 @@
 """Settings of a training: split, leakage checks, search, and the parameters that a search found."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from scoring_model.contract.violation import check_fields
+from scoring_model.contract.violation import Invalid, Violation, check_fields, pointer
 from scoring_model.records import Duration, Instant, ShareOrDuration
+from scoring_model.records.near_misses import did_you_mean
 
 DAY = 86_400_000_000
 """In microseconds."""
@@ -185,6 +186,33 @@ class TuningSettings:
         return None if self.budget is None else self.budget / 1e6
 
 
+ALLOWED_PARAMS = frozenset(
+    {
+        "bagging_fraction",
+        "bagging_freq",
+        "cat_l2",
+        "cat_smooth",
+        "extra_trees",
+        "feature_fraction",
+        "feature_fraction_bynode",
+        "lambda_l1",
+        "lambda_l2",
+        "learning_rate",
+        "max_cat_threshold",
+        "max_cat_to_onehot",
+        "max_depth",
+        "min_data_in_leaf",
+        "min_data_per_group",
+        "min_gain_to_split",
+        "min_sum_hessian_in_leaf",
+        "num_leaves",
+        "path_smooth",
+        "scale_pos_weight",
+    }
+)
+"""Parameters of LightGBM that a caller may set, by their main name. LightGBM only warns of unknown names."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuned:
     """Parameters found by a search; they reproduce the same model without a search.
@@ -195,10 +223,29 @@ class Tuned:
         LightGBM parameters by their main name.
     rounds : int
         Number of trees.
+
+    Raises
+    ------
+    Invalid
+        With every parameter that is not one of `ALLOWED_PARAMS`.
     """
 
     params: Mapping[str, int | float]
     rounds: int
+
+    def __post_init__(self) -> None:
+        if violations := unknown_params(self.params):
+            raise Invalid(violation.within("params") for violation in violations)
+
+
+def unknown_params(params: Iterable[str]) -> list[Violation]:
+    """List the parameters that may not be set, each with the nearest that may."""
+    return [
+        Violation(
+            pointer(name), "unknown_name", f"may not be set{did_you_mean(name, sorted(ALLOWED_PARAMS))}"
+        )
+        for name in sorted(set(params) - ALLOWED_PARAMS)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,6 +20,7 @@ from scoring_model.history import (
 )
 from scoring_model.records import Duration, SignalType
 from scoring_model.records.key_encodings import encode_domain
+from scoring_model.records.near_misses import did_you_mean
 
 COMPARABLE_FIELDS = ("address.city", "address.country", "address.region", "citizenship", "documentType")
 """Fields that a signal can be compared with."""
@@ -298,7 +299,7 @@ class FeatureSettings:
             where = "/links/amount/signal" if self.links.amount else f"/links/amounts/{place}/signal"
             detail = f"must be of type number, {amount.signal} is of type {kind}"
             if kind is None:
-                detail = f"there is no signal {amount.signal}"
+                detail = f"there is no signal {amount.signal}{did_you_mean(amount.signal, self.signals)}"
             violations.append(Violation(where, "not_a_number", detail))
         if violations:
             raise Invalid(violations)
@@ -313,12 +314,14 @@ def _spec_violations(links: LinkSettings) -> Iterator[Violation]:
     known = True
     for name, own in links.by_key.items():
         if name not in links.keys:
-            yield Violation(pointer("by_key", name), "unknown_key", f"there is no link key {name}")
+            detail = f"there is no link key {name}{did_you_mean(name, links.keys)}"
+            yield Violation(pointer("by_key", name), "unknown_key", detail)
         for signal in own.amounts or ():
             if signal not in signals:
                 known = False
                 where = pointer("by_key", name, "amounts")
-                yield Violation(where, "unknown_signal", f"{signal} is none of the amounts")
+                detail = f"{signal} is none of the amounts{did_you_mean(signal, signals)}"
+                yield Violation(where, "unknown_signal", detail)
     if not known:
         return
     found: dict[Violation, None] = {}

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
 from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
+from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
 from scoring_model.history import past_counts
@@ -102,6 +103,19 @@ class Scorer(Decider):
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
+
+    def __repr__(self) -> str:
+        return str(self._short_card)
+
+    def _repr_html_(self) -> str:
+        return self._short_card.html
+
+    @property
+    def _short_card(self) -> ShortCard:
+        manifest = self.manifest
+        return short_card(
+            f"Scorer {manifest.model_version}", self.contents, data=manifest.data, files=manifest.files
+        )
 
     @classmethod
     def of(cls, sealed: SealedFiles, *, threads: int = 1) -> Self:
