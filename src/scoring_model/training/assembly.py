@@ -12,9 +12,11 @@ from scoring_model.bundle import (
     CONFIGURATION,
     EVALUATION,
     PROFILE,
+    SCORE_COUNTS,
     Bundle,
     Contents,
     Golden,
+    ScoreCounts,
     choose_rows,
     invent_rows,
     json_bytes,
@@ -29,15 +31,15 @@ from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
-from scoring_model.training.alternatives import Alternatives, find_alternatives
+from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
 from scoring_model.training.certification import InfeasiblePolicy, certify
+from scoring_model.training.choice import choose, tested_scores
 from scoring_model.training.export import to_onnx
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
-from scoring_model.training.thresholds import choose_policy, expected_cost
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
 """Libraries that computed the numbers of a bundle, whose versions it records."""
@@ -69,7 +71,7 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, counts = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules)
@@ -93,6 +95,7 @@ def assemble(
             CONFIGURATION: json_bytes(resolved(configuration, tuned)),
             EVALUATION: json_bytes(evaluation.to_json()),
             PROFILE: _profile(prepared, rules, margins),
+            SCORE_COUNTS: counts.to_bytes(),
             CARD: describe(
                 prepared,
                 contents,
@@ -130,28 +133,24 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives]:
+) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
-    cost = None
-    if settings.costs is not None:
-        cost = expected_cost(scores[targets == 0], scores[targets == 1], settings.costs)
-    genuine, frauds = scores[prepared.genuine_persons], scores[prepared.fraud_rings]
-    certification = certify(genuine, frauds, settings=settings)
-    shortfalls = certification.shortfalls()
-    policy = None if shortfalls else choose_policy(certification, cost=cost)
-    alternatives = find_alternatives(
-        certification,
-        policy,
-        genuine_scores=genuine,
-        fraud_scores=frauds,
+    counts = ScoreCounts.of_scores(
+        persons=scores[prepared.genuine_persons],
+        rings=scores[prepared.fraud_rings],
+        genuine=scores[targets == 0],
+        frauds=scores[targets == 1],
+        limits=settings.limits(),
         confidence=settings.confidence,
-        cost=cost,
+        until=prepared.split.boundaries.validation_to,
     )
+    certification = certify(*tested_scores(counts), settings=settings)
+    policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
     if policy is None:
-        raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
-    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
+        raise InfeasiblePolicy(certification.shortfalls(), alternatives=alternatives)
+    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives, counts
 
 
 def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:

@@ -195,7 +195,14 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
         One for each ring.
     """
     limits = settings.limits()
-    delta = round(1 - settings.confidence, 12) / max(len(limits), 1)  # 1 - 0.95 is not quite 0.05
+    delta = delta_of(settings.confidence) / max(len(limits), 1)
+    return certify_limits(genuine_scores, fraud_scores, limits=limits, delta=delta)
+
+
+def certify_limits(
+    genuine_scores: IntArray, fraud_scores: IntArray, *, limits: Mapping[str, float], delta: float
+) -> Certification:
+    """Find the thresholds that keep bounds, each tested at `delta`; parameters as in `certify`."""
     return Certification(
         tests={
             bound: fraud_test(bound, fraud_scores, limit=limit, delta=delta)
@@ -204,6 +211,11 @@ def certify(genuine_scores: IntArray, fraud_scores: IntArray, *, settings: Polic
             for bound, limit in limits.items()
         }
     )
+
+
+def delta_of(confidence: float) -> float:
+    """Return 1 - confidence without its rounding error: 1 - 0.95 is not quite 0.05."""
+    return round(1 - confidence, 12)
 
 
 def refuse_hopeless(persons: int, rings: int, *, settings: PolicySettings) -> None:

@@ -70,8 +70,18 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
     """
     if len(event_times) == 0:
         raise SplitError(("there are no records",))
-    start = int(event_times.min())
-    as_of = _latest(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
+    as_of = latest_instant(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
+    return place_boundaries(int(event_times.min()), as_of, settings)
+
+
+def place_boundaries(start: int, as_of: int, settings: SplitSettings) -> SplitBoundaries:
+    """Divide the time from the first event to the as-of instant; see `find_boundaries`.
+
+    Parameters
+    ----------
+    start, as_of : int
+        Microseconds since 1970-01-01 UTC.
+    """
     usable = as_of - start - settings.overhead
     if usable <= 0:
         raise SplitError((_too_short(as_of - start, settings),))
@@ -91,9 +101,10 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
     )
 
 
-def _latest(event_times: IntArray, label_times: IntArray) -> int:
+def latest_instant(event_times: IntArray, label_times: IntArray) -> int:
+    """Return the latest instant of events and known labels."""
     known = label_times[label_times != NEVER]
-    return max(int(event_times.max()), int(known.max(initial=event_times.max())))
+    return int(max(event_times.max(), known.max(initial=event_times.max())))
 
 
 def _too_short(span: int, settings: SplitSettings) -> str:
