@@ -1,6 +1,6 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final
 
@@ -23,20 +23,21 @@ from scoring_model.bundle import (
     measure_profile,
     reason_factors,
 )
-from scoring_model.configuration import Configuration, Tuned
+from scoring_model.configuration import Configuration, PolicySettings, Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
-from scoring_model.decision.rules import DecisionRules
+from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
 from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
-from scoring_model.training.certification import InfeasiblePolicy, certify
+from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
 from scoring_model.training.choice import choose, tested_scores
 from scoring_model.training.export import to_onnx
+from scoring_model.training.ladder import AboveLadder, round_up, shortfalls_on_ladder
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
@@ -45,6 +46,9 @@ LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna
 """Libraries that computed the numbers of a bundle, whose versions it records."""
 
 GOLDEN_ROWS: Final = 256
+PASS_EVERYONE: Final = Policy(step_up_from=NEVER_REACHED, fail_from=NEVER_REACHED)
+"""The policy of a model whose bounds no thresholds keep. It promises nothing."""
+
 _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
 
 
@@ -65,7 +69,8 @@ def assemble(
     Raises
     ------
     ScaleError, CalibrationError, InfeasiblePolicy
-        If the validation period does not suffice; the message names what is missing.
+        If the validation period does not suffice; the message names what is missing. The last one holds the bundle with
+        a policy that passes everyone.
     """
     names = prepared.matrix.names
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
@@ -110,6 +115,8 @@ def assemble(
         data=data,
         libraries={library: version(library) for library in LIBRARIES},
     )
+    if shortfalls := _shortfalls(counts, configuration.policy):
+        raise InfeasiblePolicy(shortfalls, alternatives=alternatives, bundle=bundle)
     return bundle, evaluation, alternatives
 
 
@@ -148,9 +155,22 @@ def _fit_rules(
     )
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
-    if policy is None:
-        raise InfeasiblePolicy(certification.shortfalls(), alternatives=alternatives)
-    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives, counts
+    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
+    return rules, alternatives, counts
+
+
+def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
+    """Find the bounds that no thresholds keep, and what can be promised now that the scores were seen."""
+    scores, limits = tested_scores(counts), settings.limits()
+    found = certify(*scores, settings=settings).shortfalls()
+    if not found:
+        return ()
+    try:
+        on_ladder = shortfalls_on_ladder(*scores, limits=limits, confidence=settings.confidence)
+        rounded = round_up(limits)
+    except AboveLadder:
+        return found
+    return on_ladder or tuple(replace(row, possible=rounded[row.bound]) for row in found)
 
 
 def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:

@@ -156,6 +156,8 @@ def policy_section(
 
 
 def _choice(alternatives: Alternatives, event: str, is_picked: bool) -> str:
+    if not any(row.chosen for row in alternatives.rows):
+        return "No thresholds keep the bounds of the configuration, so everyone passes until there are other bounds."
     cost, prevalence = alternatives.chosen.expected_cost, alternatives.prevalence
     if is_picked:
         return "A person picked these thresholds among those that are certified to keep what is promised."

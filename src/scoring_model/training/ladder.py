@@ -7,7 +7,7 @@ the probability of any false certificate is at most delta, whichever values are 
 that are ever chosen on the ladder keep their promises together.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -88,9 +88,21 @@ def certify_on_ladder(
     return certify_limits(genuine_scores, fraud_scores, limits=round_up(limits), delta=delta)
 
 
-def round_shortfalls(shortfalls: Iterable[Shortfall], *, asked: Mapping[str, float]) -> tuple[Shortfall, ...]:
-    """State shortfalls by the bounds that were asked for, and by the values that the ladder can promise instead."""
-    return tuple(replace(row, requested=asked[row.bound], possible=_possible(row)) for row in shortfalls)
+def shortfalls_on_ladder(
+    genuine_scores: IntArray, fraud_scores: IntArray, *, limits: Mapping[str, float], confidence: float
+) -> tuple[Shortfall, ...]:
+    """Find the bounds that the ladder cannot keep, and the values of it that could be promised instead.
+
+    Parameters
+    ----------
+    limits : mapping of str to float
+        Bounds that no thresholds keep as they are. Where it is enough to round them up, the result is empty.
+    """
+    certification = certify_on_ladder(genuine_scores, fraud_scores, limits=limits, confidence=confidence)
+    return tuple(
+        replace(row, requested=limits[row.bound], possible=_possible(row))
+        for row in certification.shortfalls()
+    )
 
 
 def _possible(shortfall: Shortfall) -> float | None:
