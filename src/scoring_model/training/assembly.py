@@ -1,6 +1,6 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Final
 
@@ -37,7 +37,7 @@ from scoring_model.training.cards import describe
 from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
 from scoring_model.training.choice import choose, tested_scores
 from scoring_model.training.export import to_onnx
-from scoring_model.training.ladder import AboveLadder, round_up, shortfalls_on_ladder
+from scoring_model.training.ladder import possible_now
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
@@ -161,16 +161,9 @@ def _fit_rules(
 
 def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
     """Find the bounds that no thresholds keep, and what can be promised now that the scores were seen."""
-    scores, limits = tested_scores(counts), settings.limits()
+    scores = tested_scores(counts)
     found = certify(*scores, settings=settings).shortfalls()
-    if not found:
-        return ()
-    try:
-        on_ladder = shortfalls_on_ladder(*scores, limits=limits, confidence=settings.confidence)
-        rounded = round_up(limits)
-    except AboveLadder:
-        return found
-    return on_ladder or tuple(replace(row, possible=rounded[row.bound]) for row in found)
+    return possible_now(found, *scores, limits=settings.limits(), confidence=settings.confidence)
 
 
 def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:

@@ -7,7 +7,7 @@ the probability of any false certificate is at most delta, whichever values are 
 that are ever chosen on the ladder keep their promises together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -88,24 +88,34 @@ def certify_on_ladder(
     return certify_limits(genuine_scores, fraud_scores, limits=round_up(limits), delta=delta)
 
 
-def shortfalls_on_ladder(
-    genuine_scores: IntArray, fraud_scores: IntArray, *, limits: Mapping[str, float], confidence: float
+def possible_now(
+    shortfalls: Sequence[Shortfall],
+    genuine_scores: IntArray,
+    fraud_scores: IntArray,
+    *,
+    limits: Mapping[str, float],
+    confidence: float,
 ) -> tuple[Shortfall, ...]:
-    """Find the bounds that the ladder cannot keep, and the values of it that could be promised instead.
+    """Restate the shortfalls of bounds by what can be promised instead, now that the scores were seen.
 
     Parameters
     ----------
-    limits : mapping of str to float
-        Bounds that no thresholds keep as they are. Where it is enough to round them up, the result is empty.
+    shortfalls : sequence of Shortfall
+        Of these bounds; without any there is nothing to restate. A bound above the ladder leaves them as they are.
     """
-    certification = certify_on_ladder(genuine_scores, fraud_scores, limits=limits, confidence=confidence)
+    if not shortfalls or any(limit > LADDER[bound][-1] for bound, limit in limits.items()):
+        return tuple(shortfalls)
+    rounded = round_up(limits)
+    on_ladder = certify_on_ladder(
+        genuine_scores, fraud_scores, limits=limits, confidence=confidence
+    ).shortfalls()
+    if not on_ladder:  # it is enough to round the bounds up
+        return tuple(replace(row, possible=rounded[row.bound]) for row in shortfalls)
     return tuple(
-        replace(row, requested=limits[row.bound], possible=_possible(row))
-        for row in certification.shortfalls()
+        replace(row, requested=limits[row.bound], possible=_next_value(row.bound, row.possible))
+        for row in on_ladder
     )
 
 
-def _possible(shortfall: Shortfall) -> float | None:
-    if shortfall.possible is None:
-        return None
-    return next((value for value in LADDER[shortfall.bound] if value >= shortfall.possible), None)
+def _next_value(bound: str, limit: float | None) -> float | None:
+    return None if limit is None else next((value for value in LADDER[bound] if value >= limit), None)

@@ -48,7 +48,7 @@ from scoring_model.training.certification import (
 )
 from scoring_model.training.choice import Thresholds, choose, tested_scores
 from scoring_model.training.fresh_records import count_fresh, validation_end
-from scoring_model.training.ladder import certify_on_ladder, shortfalls_on_ladder
+from scoring_model.training.ladder import certify_on_ladder, possible_now
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -311,9 +311,10 @@ def _choose(
     )
     if policy is None:
         shortfalls = basis.certification.shortfalls()
-        if basis.evidence is Evidence.LADDER:
-            shortfalls = shortfalls_on_ladder(
-                *tested_scores(basis.counts), limits=settings.limits(), confidence=settings.confidence
+        if basis.evidence is not Evidence.FRESH_RECORDS:
+            scores = tested_scores(basis.counts)
+            shortfalls = possible_now(
+                shortfalls, *scores, limits=settings.limits(), confidence=settings.confidence
             )
         raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
     return policy, alternatives
