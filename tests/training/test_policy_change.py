@@ -40,6 +40,8 @@ OLD = Path(__file__).parents[1] / "bundle" / "protocol_2"
 COSTS = CostSettings(fraud_loss=2, reject_cost=20, step_up_cost=3, step_up_effectiveness=0.5)
 LOOSER = {"max_false_reject": 0.03, "max_step_up": 0.15}
 
+DAY = 86_400_000_000  # microseconds
+
 Change = Callable[..., PolicyChange]
 
 
@@ -58,11 +60,14 @@ def change(bundle: SealedFiles, identity: Configuration) -> Change:
         of: SealedFiles = bundle,
         thresholds: Thresholds | None = None,
         history: Sequence[object] = (),
+        as_of: int | None = None,
         **settings: object,
     ) -> PolicyChange:
         policy = replace(identity.policy, **settings)  # type: ignore[arg-type]
         configuration = replace(identity, policy=policy)
-        return change_policy(of, configuration, *data, thresholds=thresholds, history=history, threads=1)
+        return change_policy(
+            of, configuration, *data, thresholds=thresholds, history=history, as_of=as_of, threads=1
+        )
 
     return changed
 
@@ -207,18 +212,21 @@ def test_fresh_records_certify_bounds_in_full(
     """On later records each bound has its whole share of delta, on one mature record of each genuine person."""
     boundaries = prepared.split.boundaries
     past = frame.slice(0, len(frame) - len(later))
-    changed = change(later, history=[past], max_step_up=0.15, max_false_reject=None)
+    as_of = int(prepared.table.event_times.max())
+    changed = change(later, history=[past], as_of=as_of, max_step_up=0.15, max_false_reject=None)
     (promise,) = changed.policy.promises
     assert changed.evidence is Evidence.FRESH_RECORDS
     assert (promise.limit, promise.delta) == (0.15, pytest.approx(0.05))
     table = prepared.table
-    counted = (table.event_times >= boundaries.validation_to) & (table.event_times < boundaries.test_to)
-    genuine = np.flatnonzero(counted & ~((table.labels == 1) & (table.label_times < boundaries.as_of)))
+    known_fraud = (table.labels == 1) & (table.label_times < as_of)
+    counted = (table.event_times >= boundaries.validation_to) & (table.event_times < as_of - 30 * DAY)
+    assert (known_fraud & (table.event_times >= as_of - 30 * DAY)).any()  # young, and left out all the same
+    genuine = np.flatnonzero(counted & ~known_fraud)
     assert promise.records == len(set(prepared.persons[genuine].tolist()))
     counts = ScoreCounts.from_bytes(changed.described["score_counts.json"])
     scores = scorer.decide(prepared.rows[genuine]).scores
     assert np.array_equal(counts.genuine, np.bincount(scores, minlength=1001))
-    assert counts.rings.sum() < counts.frauds.sum()
+    assert counts.rings.sum() < counts.frauds.sum() == (counted & known_fraud).sum()
     assert dict(counts.limits) == {"max_step_up": 0.15}
     new = read_bundle(changed.save(tmp_path / "new"))
     assert new.manifest.data["policy_records"] == counted.sum()
