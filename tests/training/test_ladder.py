@@ -1,5 +1,7 @@
 """The ladder of bounds that are set after the records were seen."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -47,6 +49,6 @@ def test_a_threshold_is_certified_where_its_exact_test_passes_at_a_hundred_and_t
     passing = thresholds[binom.cdf(errors, records, limit) <= 0.05 / 120].tolist()
     assert list(found.tests[bound].certified()) == passing
     assert passing
-    alone = dict.fromkeys(LADDER) | {bound: limit}
+    alone: dict[str, Any] = {**dict.fromkeys(LADDER), bound: limit}
     at_once = certify(genuine, frauds, settings=PolicySettings(**alone)).tests[bound].certified()
     assert set(passing) < set(at_once)

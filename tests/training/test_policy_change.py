@@ -216,7 +216,7 @@ def test_fresh_records_certify_bounds_in_full(
     changed = change(later, history=[past], as_of=as_of, max_step_up=0.15, max_false_reject=None)
     (promise,) = changed.policy.promises
     assert changed.evidence is Evidence.FRESH_RECORDS
-    assert (promise.limit, promise.delta) == (0.15, pytest.approx(0.05))
+    assert (promise.limit, promise.delta) == (0.15, 0.05)
     table = prepared.table
     known_fraud = (table.labels == 1) & (table.label_times < as_of)
     counted = (table.event_times >= boundaries.validation_to) & (table.event_times < as_of - 30 * DAY)
@@ -230,7 +230,14 @@ def test_fresh_records_certify_bounds_in_full(
     assert dict(counts.limits) == {"max_step_up": 0.15}
     new = read_bundle(changed.save(tmp_path / "new"))
     assert new.manifest.data["policy_records"] == counted.sum()
-    assert new.manifest.data["policy_from"] >= rfc3339(boundaries.validation_to)
+    assert str(new.manifest.data["policy_from"]) >= rfc3339(boundaries.validation_to)
+    again = change(of=new, max_step_up=0.2, max_false_reject=None)
+    assert again.evidence is Evidence.LADDER
+    period = (
+        f"the fresh records from {new.manifest.data['policy_from']} to {new.manifest.data['policy_to']} were"
+    )
+    for card in (new.files["card.md"], again.described["card.md"]):
+        assert period in card.decode()
     with pytest.raises(NotFresh, match="from before"):
         change(later, of=new, max_step_up=0.15)
 

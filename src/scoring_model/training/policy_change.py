@@ -75,14 +75,6 @@ class Evidence(StrEnum):
     FRESH_RECORDS = "fresh records"
 
 
-_OF_VALIDATION: Final = "the validation part"
-_SAMPLES: Final = {
-    Evidence.SAME_BOUNDS: Sample(of=_OF_VALIDATION),
-    Evidence.LADDER: Sample(of=_OF_VALIDATION, is_seen=True),
-    Evidence.FRESH_RECORDS: Sample(of="later, fresh records"),
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class PolicyChange:
     """A bundle under another policy, not yet sealed.
@@ -206,11 +198,12 @@ def change_policy(
     contents = scorer.contents.under(policy, reason_share=settings.reason_share)
     if contents.policy_version == sealed.manifest.policy_version:
         raise PolicyUnchanged(f"{sealed.path}: has this policy already: {contents.policy_version}")
+    origin = {**sealed.manifest.data, **basis.origin}
     section = policy_section(
         policy,
         alternatives,
         Use(**plain.get("use", {})).event,
-        sample=_SAMPLES[basis.evidence],
+        sample=_sample(basis.evidence, origin),
         is_picked=thresholds is not None,
     )
     return PolicyChange(
@@ -225,7 +218,7 @@ def change_policy(
             SCORE_COUNTS: basis.counts.to_bytes(),
             CARD: revised(sealed, section, contents.policy_version).encode(),
         },
-        data={**sealed.manifest.data, **basis.origin},
+        data=origin,
     )
 
 
@@ -318,6 +311,15 @@ def _choose(
             )
         raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
     return policy, alternatives
+
+
+def _sample(evidence: Evidence, origin: Mapping[str, object]) -> Sample:
+    """Name the records that certify the policy, for the card."""
+    is_seen = evidence is Evidence.LADDER
+    if "policy_from" not in origin:
+        return Sample(is_seen=is_seen)
+    period = f"from {origin['policy_from']} to {origin['policy_to']}"
+    return Sample(of=f"the fresh records {period}", is_seen=is_seen)
 
 
 def _promised(settings: PolicySettings, policy: Policy) -> PolicySettings:
