@@ -261,14 +261,20 @@ def test_a_bundle_without_counts_takes_fresh_records(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_validation_part_follows_from_the_data(
-    bundle: SealedFiles, prepared: Prepared
+    change: Change, bundle: SealedFiles, prepared: Prepared, frame: pa.Table, later: pa.Table
 ) -> None:
-    """With counts and without, it is the end that the training used."""
+    """With counts and without, it is the end that the training used; fresh records then bring the counts."""
     split = SplitSettings(**read_json(bundle.files["configuration.json"])["training"]["split"])
     files = {name: content for name, content in bundle.files.items() if name != "score_counts.json"}
     end = prepared.split.boundaries.validation_to
     assert validation_end(bundle, split) == end
-    assert validation_end(replace(bundle, files=files), split) == end
+    bare = replace(bundle, files=files)
+    assert validation_end(bare, split) == end
+    past = frame.slice(0, len(frame) - len(later))
+    changed = change(later, of=bare, history=[past], max_step_up=0.15, max_false_reject=None)
+    assert changed.described["score_counts.json"]
+    with pytest.raises(NotFresh, match="are from before"):
+        change(frame, of=bare)
 
 
 def test_policies_that_cannot_be_are_refused(
