@@ -52,7 +52,7 @@ def train(payments: pa.Table, path: Path) -> None:
 
 def score(bundle: Path, scored: Path, history: Path, out: Path) -> tuple[float, float]:
     """Run the command; return its CPU seconds and its largest resident memory in gigabytes."""
-    command = [PROGRAM, "score", bundle, scored, "--history", history, "--out", out]
+    command: list[str | Path] = [PROGRAM, "score", bundle, scored, "--history", history, "--out", out]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

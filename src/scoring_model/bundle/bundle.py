@@ -27,7 +27,7 @@ class Bundle:
     Parameters
     ----------
     described : mapping of str to bytes
-        The descriptive files: resolved configuration, evaluation, reference profile, card.
+        The descriptive files: resolved configuration, evaluation, reference profile, counts of scores, card.
     data : mapping of str to plain values
         Origin of the model; see `Manifest`.
     libraries : mapping of str to str

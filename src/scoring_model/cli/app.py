@@ -17,6 +17,7 @@ from scoring_model.cli import (
     init,
     keys,
     labels,
+    policy,
     prune,
     records,
     serve,
@@ -41,6 +42,7 @@ app.command()(training.train)
 app.command()(bundles.score)
 app.command()(bundles.evaluate)
 app.command()(bundles.inspect)
+app.command()(policy.policy)
 app.command("upgrade")(bundles.upgrade_bundle)
 app.command()(explain.explain_record)
 app.command()(serve.serve)

@@ -12,39 +12,45 @@ from scoring_model.bundle import (
     CONFIGURATION,
     EVALUATION,
     PROFILE,
+    SCORE_COUNTS,
     Bundle,
     Contents,
     Golden,
+    ScoreCounts,
     choose_rows,
     invent_rows,
     json_bytes,
     measure_profile,
     reason_factors,
 )
-from scoring_model.configuration import Configuration, Tuned
+from scoring_model.configuration import Configuration, PolicySettings, Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
-from scoring_model.decision.rules import DecisionRules
+from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
 from scoring_model.evaluation import Evaluation, evaluate
 from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
-from scoring_model.training.alternatives import Alternatives, find_alternatives
+from scoring_model.training.alternatives import Alternatives
 from scoring_model.training.calibration import CalibrationChoice, choose_calibration
 from scoring_model.training.cards import describe
-from scoring_model.training.certification import InfeasiblePolicy, certify
+from scoring_model.training.certification import InfeasiblePolicy, Shortfall, certify
+from scoring_model.training.choice import choose, tested_scores
 from scoring_model.training.export import to_onnx
+from scoring_model.training.ladder import possible_now
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
 from scoring_model.training.split import EvaluatedPart
-from scoring_model.training.thresholds import choose_policy, expected_cost
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
 """Libraries that computed the numbers of a bundle, whose versions it records."""
 
 GOLDEN_ROWS: Final = 256
+PASS_EVERYONE: Final = Policy(step_up_from=NEVER_REACHED, fail_from=NEVER_REACHED)
+"""The policy of a model whose bounds no thresholds keep. It promises nothing."""
+
 _INVENTED_ROWS: Final = 4 * GOLDEN_ROWS
 
 
@@ -66,13 +72,14 @@ def assemble(
     Raises
     ------
     ScaleError, CalibrationError, InfeasiblePolicy
-        If the validation period does not suffice; the message names what is missing.
+        If the validation period does not suffice; the message names what is missing. The last one holds the bundle with
+        a policy that passes everyone.
     """
     names = prepared.matrix.names
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, counts = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
     evaluation = _evaluate(prepared, session, rules)
@@ -96,6 +103,7 @@ def assemble(
             CONFIGURATION: json_bytes(resolved(configuration, tuned)),
             EVALUATION: json_bytes(evaluation_document(evaluation, prepared.split.evaluated)),
             PROFILE: _profile(prepared, rules, margins),
+            SCORE_COUNTS: counts.to_bytes(),
             CARD: describe(
                 prepared,
                 contents,
@@ -110,6 +118,8 @@ def assemble(
         data=data,
         libraries={library: version(library) for library in LIBRARIES},
     )
+    if shortfalls := _shortfalls(counts, configuration.policy):
+        raise InfeasiblePolicy(shortfalls, alternatives=alternatives, bundle=bundle)
     return bundle, evaluation, alternatives
 
 
@@ -139,28 +149,30 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives]:
+) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
-    cost = None
-    if settings.costs is not None:
-        cost = expected_cost(scores[targets == 0], scores[targets == 1], settings.costs)
-    genuine, frauds = scores[prepared.genuine_persons], scores[prepared.fraud_rings]
-    certification = certify(genuine, frauds, settings=settings)
-    shortfalls = certification.shortfalls()
-    policy = None if shortfalls else choose_policy(certification, cost=cost)
-    alternatives = find_alternatives(
-        certification,
-        policy,
-        genuine_scores=genuine,
-        fraud_scores=frauds,
+    counts = ScoreCounts.of_scores(
+        persons=scores[prepared.genuine_persons],
+        rings=scores[prepared.fraud_rings],
+        genuine=scores[targets == 0],
+        frauds=scores[targets == 1],
+        limits=settings.limits(),
         confidence=settings.confidence,
-        cost=cost,
+        until=prepared.split.boundaries.validation_to,
     )
-    if policy is None:
-        raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
-    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
+    certification = certify(*tested_scores(counts), settings=settings)
+    policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
+    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
+    return rules, alternatives, counts
+
+
+def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
+    """Find the bounds that no thresholds keep, and what can be promised now that the scores were seen."""
+    scores = tested_scores(counts)
+    found = certify(*scores, settings=settings).shortfalls()
+    return possible_now(found, *scores, limits=settings.limits(), confidence=settings.confidence)
 
 
 def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:

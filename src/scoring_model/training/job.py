@@ -27,6 +27,7 @@ from scoring_model.training.run_description import describe
 from scoring_model.training.tracking import TrackingError, track
 
 _EVALUATION: Final = "evaluation.json"
+_MODEL: Final = "without_policy"
 _PARAMETERS: Final = "parameters.yaml"
 _SUMMARY: Final = "evaluation.md"
 _THRESHOLDS: Final = "thresholds.csv"
@@ -108,7 +109,8 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
     LeakageError
         After writing the results to ``leakage_checks.json``.
     InfeasiblePolicy
-        If a model was fitted, after writing ``parameters.yaml`` and ``thresholds.csv``.
+        If a model was fitted, after writing ``parameters.yaml``, ``thresholds.csv`` and ``without_policy``, a bundle
+        that passes everyone, to be given another policy.
     TrackingError
         After sealing the bundle, if its run could not be kept next to it either.
     """
@@ -140,7 +142,11 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         if error.alternatives is not None:
             thresholds = _write_file(job, _THRESHOLDS, error.alternatives.to_csv())
             report(f"results of each pair of thresholds: {thresholds}")
-            report(f"to try another policy without a new search: --params {job.folder / _PARAMETERS}")
+        if error.bundle is not None:
+            model = error.bundle.save(job.folder / _MODEL, signing_key=signing_key, replace=True)
+            report(
+                f"to set other bounds without a training: scoring-model policy {model} --config CONFIG --out {job.out}"
+            )
         raise
     _write(job, training)
     training.bundle.save(job.out, signing_key=signing_key, replace=job.replace)

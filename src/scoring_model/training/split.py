@@ -75,8 +75,18 @@ def find_boundaries(event_times: IntArray, label_times: IntArray, settings: Spli
     if len(event_times) == 0:
         until = "" if settings.as_of is None else f" before the as-of instant {instant_text(settings.as_of)}"
         raise SplitError((f"there are no records{until}",))
-    start = int(event_times.min())
-    as_of = _latest(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
+    as_of = latest_instant(event_times, label_times) + 1 if settings.as_of is None else settings.as_of
+    return place_boundaries(int(event_times.min()), as_of, settings)
+
+
+def place_boundaries(start: int, as_of: int, settings: SplitSettings) -> SplitBoundaries:
+    """Divide the time from the first event to the as-of instant; see `find_boundaries`.
+
+    Parameters
+    ----------
+    start, as_of : int
+        Microseconds since 1970-01-01 UTC.
+    """
     usable = as_of - start - settings.overhead
     if usable <= 0 and not settings.by_duration:
         raise SplitError((_too_short(as_of - start, settings),))
@@ -118,9 +128,10 @@ def _missing_time(boundaries: SplitBoundaries, settings: SplitSettings) -> Itera
             )
 
 
-def _latest(event_times: IntArray, label_times: IntArray) -> int:
+def latest_instant(event_times: IntArray, label_times: IntArray) -> int:
+    """Return the latest instant of events and known labels."""
     known = label_times[label_times != NEVER]
-    return max(int(event_times.max()), int(known.max(initial=event_times.max())))
+    return int(max(event_times.max(), known.max(initial=event_times.max())))
 
 
 def _too_short(span: int, settings: SplitSettings) -> str:
