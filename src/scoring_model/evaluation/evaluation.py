@@ -16,83 +16,123 @@ from scoring_model.evaluation.reliability import CalibrationBin, calibration_tab
 from scoring_model.evaluation.stability import Stability, measure_stability
 from scoring_model.evaluation.uncertainty import Share, Uncertainty, measure_uncertainty, share_of
 
-FPR_LIMITS = (0.001, 0.005, 0.01, 0.05)
-"""False positive rates at which recall is reported."""
-
-
 class EvaluationError(ValueError):
     """Arrays are not consistent with one set of decisions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measures:
-    """Measures of the decisions on one set of records.
+class Provenance:
+    """What decided, on which records.
 
     Parameters
     ----------
-    roc_auc, average_precision, brier, log_loss : float or None
-        As in `metrics`; None where a class is absent.
-    calibration_error : float or None
-        Expected calibration error over ten bins of nearly equal numbers.
-    recalls : mapping of float to float or None
-        Recall at each false positive rate of `FPR_LIMITS`.
-    genuine_outcomes, fraud_outcomes : mapping of Outcome to Share
-        Share of the class that gets each outcome.
-    false_reject : Share
-        Genuine records that failed: what `max_false_reject` bounds.
-    step_up : Share
-        Genuine records that were stepped up or failed: what `max_step_up` bounds.
-    missed_fraud : Share
-        Frauds that passed: what `max_missed_fraud` bounds.
+    name, model_version, policy_version : str
+        Of the bundle.
+    files : tuple of str
+        Names of the files of records, without folders; empty for frames.
+    since, until : int
+        First and last event time, microseconds since 1970-01-01 UTC.
+    scored_earlier : bool
+        Whether the decisions were read from a scored file instead of made now.
+    notes : tuple of str
+        Sentences on what was derived or assumed.
     """
 
-    records: int
-    genuine: int
-    frauds: int
-    roc_auc: float | None
-    average_precision: float | None
-    brier: float | None
-    log_loss: float | None
-    calibration_error: float | None
-    recalls: Mapping[float, float | None]
-    genuine_outcomes: Mapping[Outcome, Share]
-    fraud_outcomes: Mapping[Outcome, Share]
-    false_reject: Share
-    step_up: Share
-    missed_fraud: Share
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the measures as a JSON document with all keys, also for absent measures."""
-        plain = asdict(self)
-        plain["recall_at_fpr"] = {f"{limit:g}": recall for limit, recall in plain.pop("recalls").items()}
-        return plain
+    name: str
+    model_version: str
+    policy_version: str
+    files: tuple[str, ...]
+    since: int
+    until: int
+    scored_earlier: bool
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Applicants:
+    """Applicants of 10,000 with one outcome. Rates weigh the evaluated records as they are.
+
+    Parameters
+    ----------
+    everyone, frauds : Estimate
+        Numbers per 10,000 applicants; `records` counts all evaluated records.
+    """
+
+    everyone: Estimate
+    frauds: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """Decisions on records with known labels.
 
     Parameters
     ----------
-    uncertainty : Uncertainty
-        Intervals of the metrics in `overall`, by a bootstrap of days.
+    figures : mapping of str to Estimate
+        Every figure with its interval, by name: `roc_auc`, `average_precision`, `ks`, `brier`, `log_loss`,
+        `recall_at_fpr_0.01` and `precision_at_fpr_0.01` (each of `FPR_LIMITS`), `recall_at_capacity_100` (each of
+        `CAPACITIES`: the K riskiest records of each day), `false_reject`, `step_up`, `missed_fraud`,
+        `genuine_passed`, `genuine_stepped_up`, `genuine_failed`, `fraud_passed`, `fraud_stepped_up`, `fraud_failed`
+        (shares of the class), `passed`, `stepped_up`, `failed` (shares of all records), `passed_frauds`,
+        `stepped_up_frauds`, `failed_frauds` (frauds with the outcome, as shares of all records), `fraud_share`, and
+        `cost` (expected cost of an applicant; absent if the policy has no costs).
+    decompositions : mapping of str to Decomposition or None
+        Of `brier` and `log_loss`; None without records.
     score_shares : mapping of int to Share
         Genuine records at or above each hundred points: the score promises 10^(-s/250).
     extrapolated_from : int
         First extrapolated score of the scale, 1 to 1001.
     stability : tuple of Stability
-        The three errors that a policy may bound, with the promises of this one.
+        The three errors that a policy may bound, with the promises of this one and its verdict.
     months : mapping of str to Measures
         By calendar month in UTC, `YYYY-MM`, ascending; months without records are left out.
+    groups : tuple of GroupTable
+        One for each column of `by`.
+    curves : Curves
+        Arrays for plots, each computed when first read.
+    coverage : Coverage or None
+        The rows that were evaluated and left out; None for records that were chosen before.
+    provenance : Provenance or None
+    days : int
+        Days with records: the blocks of the intervals.
+    records : EvaluatedRecords
+        The rows behind all figures; not part of any document.
+    draws : mapping of str to ndarray of shape (1000,), float64
+        Value of each figure in each draw of days, NaN where it has none; empty with fewer than ten days. Two
+        evaluations of the same records have the same draws of days.
     """
 
     overall: Measures
-    uncertainty: Uncertainty
+    figures: Mapping[str, Estimate]
+    decompositions: Mapping[str, Decomposition | None]
     calibration: tuple[CalibrationBin, ...]
     score_shares: Mapping[int, Share]
     extrapolated_from: int
     stability: tuple[Stability, ...]
     months: Mapping[str, Measures]
+    groups: tuple[GroupTable, ...]
+    curves: Curves = field(repr=False)
+    coverage: Coverage | None
+    provenance: Provenance | None
+    days: int
+    records: EvaluatedRecords = field(repr=False)
+    draws: Mapping[str, FloatArray] = field(repr=False)
+
+    @property
+    def applicants(self) -> Mapping[Outcome, Applicants]:
+        """What happens to 10,000 applicants who are as the evaluated records, by outcome."""
+        raise NotImplementedError
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Give every figure as a row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `part` (overall, month or group), `column`, `value` (of the group, or the month), `figure`,
+            `estimate`, `low`, `high`, `records`.
+        """
+        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """Give the evaluation as a JSON document: stable keys, null where a class is absent."""
@@ -138,7 +178,7 @@ def evaluate(
     months = event_times.astype("datetime64[us]").astype("datetime64[M]")
     genuine_scores = decisions.scores[labels == 0]
     return Evaluation(
-        overall=_measure(decisions, labels),
+        overall=measure(decisions, labels),
         uncertainty=measure_uncertainty(
             decisions.margins, decisions.probabilities, labels, event_times, limits=FPR_LIMITS
         ),
@@ -150,7 +190,7 @@ def evaluate(
         extrapolated_from=rules.scale.extrapolated_from,
         stability=tuple(_stability(decisions, labels, event_times, rules.policy)),
         months={
-            str(month): _measure(decisions.take(np.flatnonzero(months == month)), labels[months == month])
+            str(month): measure(decisions.take(np.flatnonzero(months == month)), labels[months == month])
             for month in np.unique(months)
         },
     )
@@ -201,32 +241,3 @@ def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntAr
     ]
     if problems:
         raise EvaluationError("evaluation: " + "; ".join(problems))
-
-
-def _measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
-    """Measure one set of decisions."""
-    ranking, probabilities = Ranking.of(decisions.margins, labels), decisions.probabilities
-    genuine, fraud = (_outcome_counts(decisions.outcomes[labels == label]) for label in (0, 1))
-    genuine_total, fraud_total = sum(genuine.values()), sum(fraud.values())
-    not_passed = genuine_total - genuine[Outcome.PASSED]
-    return Measures(
-        records=len(labels),
-        genuine=genuine_total,
-        frauds=fraud_total,
-        roc_auc=ranking.roc_auc(),
-        average_precision=ranking.average_precision(),
-        brier=brier(probabilities, labels),
-        log_loss=log_loss(probabilities, labels),
-        calibration_error=expected_calibration_error(calibration_table(probabilities, labels)),
-        recalls={limit: ranking.recall_at_fpr(limit) for limit in FPR_LIMITS},
-        genuine_outcomes={outcome: share_of(count, genuine_total) for outcome, count in genuine.items()},
-        fraud_outcomes={outcome: share_of(count, fraud_total) for outcome, count in fraud.items()},
-        false_reject=share_of(genuine[Outcome.FAILED], genuine_total),
-        step_up=share_of(not_passed, genuine_total),
-        missed_fraud=share_of(fraud[Outcome.PASSED], fraud_total),
-    )
-
-
-def _outcome_counts(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
-    """Number of records of each outcome."""
-    return dict(zip(OUTCOMES, np.bincount(outcomes, minlength=len(OUTCOMES)).tolist(), strict=True))

@@ -83,6 +83,30 @@ class Interval:
         return {"low": self.low, "high": self.high}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """A figure with its 95 % interval from whole days drawn with replacement.
+
+    Parameters
+    ----------
+    value : float or None
+        None where the records do not give it, such as recall without a fraud.
+    low, high : float or None
+        low <= high; None with fewer than ten days, or where the figure has no interval.
+    records : int
+        Records that it rests on: those of its denominator, such as the frauds for recall.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    records: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figure as a JSON document."""
+        return asdict(self)
+
+
 def draw_days(days: int, *, repeats: int) -> Iterator[IntArray]:
     """Yield bootstrap samples of days.
 
