@@ -34,11 +34,8 @@ def labels(records: Path) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def scored(scorer: Scorer, records: Path) -> Path:
-    """The same records, scored without labels."""
-    path = records.with_name("unlabelled.parquet")
-    table = pq.read_table(records)
-    pq.write_table(table.drop_columns([name for name in LABELS[1:] if name in table.column_names]), path)
-    score_file(scorer, path, records.with_name("scored.parquet"))
+    """The same records, scored."""
+    score_file(scorer, records, records.with_name("scored.parquet"))
     return records.with_name("scored.parquet")
 
 
@@ -74,15 +71,15 @@ def test_a_scored_file_and_labels_are_the_labelled_records(
 
 
 def test_labels_of_their_own_replace_those_of_records(
-    scorer: Scorer, records: Path, scored: Path, labels: pa.Table, expected: Evaluation, tmp_path: Path
+    scorer: Scorer, records: Path, labels: pa.Table, expected: Evaluation, tmp_path: Path
 ) -> None:
     """A file of labels, under the short names of its columns, serves records without labels too."""
     renamed = {"labelKnownAt": "knownAt", "labelReportedAt": "reportedAt"}
     short = labels.rename_columns([renamed.get(name, name) for name in labels.column_names])
     pyarrow.csv.write_csv(short, tmp_path / "labels.csv")
-    found = evaluate(
-        scorer, scored.with_name("unlabelled.parquet"), labels=tmp_path / "labels.csv", by=["documentType"]
-    )
+    table = pq.read_table(records)
+    bare = table.drop_columns([name for name in LABELS[1:] if name in table.column_names])
+    found = evaluate(scorer, bare, labels=tmp_path / "labels.csv", by=["documentType"])
     assert found.figures == expected.figures
     assert found.groups == expected.groups
 
