@@ -176,3 +176,19 @@ def test_another_policy_is_said(scorer: Scorer, scored: Path, labels: pa.Table, 
     found = evaluate(scorer, other, labels=labels)
     assert found.provenance is not None
     assert found.provenance.notes[0].startswith("the file was scored under the policy older")
+
+
+def test_labels_of_other_records_are_counted(
+    scorer: Scorer, scored: Path, labels: pa.Table, tmp_path: Path
+) -> None:
+    """Labels without a record change nothing but a note; a scored file takes no history."""
+    half = changed(scored, lambda table: table.slice(0, 2000), tmp_path / "half.parquet")
+    found = evaluate(scorer, half, labels=labels)
+    assert found.provenance is not None
+    ids = set(pq.read_table(half).column("recordId").to_pylist())
+    unknown = sum(1 for record_id in labels.column("recordId").to_pylist() if record_id not in ids)
+    assert found.provenance.notes == (
+        f"{unknown:,} labels are of records that the scored file does not hold",
+    )
+    with pytest.raises(EvaluationError, match="history"):
+        evaluate(scorer, half, labels=labels, history=half)

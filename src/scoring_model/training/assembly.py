@@ -70,10 +70,10 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, certified = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs)
+    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -131,7 +131,8 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives]:
+) -> tuple[DecisionRules, Alternatives, tuple[range, range]]:
+    """Choose the policy; also return the certified values of both thresholds."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
@@ -152,11 +153,16 @@ def _fit_rules(
     )
     if policy is None:
         raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
-    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
+    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy)
+    return rules, alternatives, (certification.step_up, certification.fail)
 
 
 def _evaluate(
-    prepared: Prepared, session: MarginSession, rules: DecisionRules, costs: CostSettings | None
+    prepared: Prepared,
+    session: MarginSession,
+    rules: DecisionRules,
+    costs: CostSettings | None,
+    certified: tuple[range, range],
 ) -> Evaluation:
     test = prepared.split.test
     records = EvaluatedRecords(
@@ -165,7 +171,7 @@ def _evaluate(
         event_times=prepared.table.event_times[test],
         persons=prepared.persons[test],
     )
-    return evaluate_records(records, rules=rules, costs=costs)
+    return evaluate_records(records, rules=rules, costs=costs, certified=certified)
 
 
 def _golden(
