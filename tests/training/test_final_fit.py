@@ -14,7 +14,7 @@ import scoring_model
 from identity_use import relaxed, write_configuration
 from program import Captured, run
 from scoring_model.configuration import Configuration, load_configuration
-from scoring_model.evaluation import evaluate
+from scoring_model.evaluation import EvaluatedRecords, evaluate_records
 from scoring_model.records import RecordTable, microseconds
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -71,13 +71,14 @@ def test_scale_and_promises_come_from_the_validation_part(
     """The evaluation is that of the sealed bundle on the validation part, whose genuine records its promises count."""
     scorer, part = Scorer.load(final_bundle), final.split.validation
     decisions = score_table(scorer, small_table, reasons=False).decisions.take(part)
-    expected = evaluate(
-        decisions,
+    records = EvaluatedRecords(
+        decisions=decisions,
         labels=final.split.validation_targets,
         event_times=small_table.event_times[part],
-        rules=scorer.contents.rules,
     )
-    assert final.evaluation == expected
+    expected = evaluate_records(records, rules=scorer.contents.rules)
+    assert final.evaluation.overall == expected.overall
+    assert final.evaluation.stability == expected.stability
     genuine = int((final.split.validation_targets == 0).sum())
     shares = [np.mean(decisions.scores[final.split.validation_targets == 0] >= s) for s in (250, 500)]
     assert np.allclose(shares, [0.1, 0.01], atol=1 / genuine)

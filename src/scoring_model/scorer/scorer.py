@@ -7,7 +7,15 @@ from datetime import date
 from typing import Any, Self
 
 from scoring_model.arrays import FloatArray
-from scoring_model.bundle import Contents, Manifest, SealedFiles, check_protocol, check_versions
+from scoring_model.bundle import (
+    CONFIGURATION,
+    Contents,
+    Manifest,
+    SealedFiles,
+    check_protocol,
+    check_versions,
+)
+from scoring_model.bundle.codec import read_json
 from scoring_model.bundle.short_card import ShortCard, short_card
 from scoring_model.contract.fields import EVENT_FIELDS
 from scoring_model.features import Feature
@@ -100,6 +108,8 @@ class Scorer(Decider):
         super().__init__(manifest, contents, threads=threads)
         self.contents = contents
         self.matrix = contents.features
+        self.settings: Mapping[str, Any] = {}
+        """Resolved configuration of the training, as the bundle holds it; empty without a bundle."""
         schema = contents.schema
         # File columns with names other than their fields: they identify a mapping as a row of a file.
         self.own_names = {*schema.columns.values(), *schema.signals} - {*EVENT_FIELDS, *schema.fields}
@@ -131,6 +141,8 @@ class Scorer(Decider):
         scorer = cls(sealed.manifest, contents, threads=threads)
         check_versions(sealed, contents)
         check_protocol(sealed)
+        if CONFIGURATION in sealed.files:
+            scorer.settings = read_json(sealed.files[CONFIGURATION])
         return scorer
 
     def score(self, data: Any, *, history: Any = None, as_of: str | date | None = None) -> Any:

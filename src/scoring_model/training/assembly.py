@@ -23,12 +23,12 @@ from scoring_model.bundle import (
     measure_profile,
     reason_factors,
 )
-from scoring_model.configuration import Configuration, PolicySettings, Tuned
+from scoring_model.configuration import Configuration, CostSettings, PolicySettings, Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import NEVER_REACHED, DecisionRules, Policy
-from scoring_model.evaluation import Evaluation, evaluate
+from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
 from scoring_model.features import MailProviders
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
@@ -79,10 +79,12 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives, counts = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, counts, certified = _fit_rules(
+        prepared, margins, configuration, calibration.calibration
+    )
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules)
+    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -149,7 +151,8 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives, ScoreCounts]:
+) -> tuple[DecisionRules, Alternatives, ScoreCounts, tuple[range, range]]:
+    """Choose the policy; also return what it rests on, and the certified values of both thresholds."""
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
@@ -165,7 +168,7 @@ def _fit_rules(
     certification = certify(*tested_scores(counts), settings=settings)
     policy, alternatives = choose(counts, certification, confidence=settings.confidence, costs=settings.costs)
     rules = DecisionRules(scale=scale, calibration=calibration, policy=policy or PASS_EVERYONE)
-    return rules, alternatives, counts
+    return rules, alternatives, counts, (certification.step_up, certification.fail)
 
 
 def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfall, ...]:
@@ -175,14 +178,21 @@ def _shortfalls(counts: ScoreCounts, settings: PolicySettings) -> tuple[Shortfal
     return possible_now(found, *scores, limits=settings.limits(), confidence=settings.confidence)
 
 
-def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:
+def _evaluate(
+    prepared: Prepared,
+    session: MarginSession,
+    rules: DecisionRules,
+    costs: CostSettings | None,
+    certified: tuple[range, range],
+) -> Evaluation:
     part = prepared.split.evaluated
-    return evaluate(
-        rules.decide(session.margins(prepared.rows[part.rows])),
+    records = EvaluatedRecords(
+        decisions=rules.decide(session.margins(prepared.rows[part.rows])),
         labels=part.targets,
         event_times=prepared.table.event_times[part.rows],
-        rules=rules,
+        persons=prepared.persons[part.rows],
     )
+    return evaluate_records(records, rules=rules, costs=costs, certified=certified)
 
 
 def evaluation_document(evaluation: Evaluation, part: EvaluatedPart) -> dict[str, object]:

@@ -8,9 +8,10 @@ from scoring_model.arrays import IntArray
 from scoring_model.bundle import ScoreCounts
 from scoring_model.configuration import CostSettings
 from scoring_model.decision.rules import NEVER_REACHED, Policy
+from scoring_model.evaluation.cost import expected_cost
 from scoring_model.training.alternatives import Alternatives, find_alternatives
 from scoring_model.training.certification import Certification
-from scoring_model.training.thresholds import choose_policy, expected_cost
+from scoring_model.training.thresholds import choose_policy
 
 
 class NotCertified(ValueError):

@@ -54,8 +54,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 _STALE: Final = (
-    "genuine_outcomes, fraud_outcomes, false_reject, step_up, missed_fraud and stability were measured under the "
-    "policy named here, not under that of this bundle. The other measures depend on the model alone."
+    "What depends on thresholds or costs was measured under the policy named here, not under that of this bundle: "
+    "genuine_outcomes, fraud_outcomes, false_reject, step_up, missed_fraud, figures of these names and of outcomes, "
+    "cost, applicants, stability and groups. The other measures depend on the model alone."
 )
 
 
