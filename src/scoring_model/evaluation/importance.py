@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
-from scoring_model.evaluation.uncertainty import DAY, REPEATS, Estimate, draw_days, interval_of
+from scoring_model.evaluation.day_draws import DAY, draw_days
+from scoring_model.evaluation.uncertainty import Estimate, interval_of
 from scoring_model.features import Feature, FeatureMatrix
 
 MAX_ROWS: Final = 20_000
@@ -172,10 +173,10 @@ def _estimates(sizes: FloatArray, event_times: IntArray) -> list[Estimate]:
     days, day_of = np.unique(event_times // DAY, return_inverse=True)
     sums = np.zeros((len(days), sizes.shape[1]))
     np.add.at(sums, day_of, sizes)
-    counts = np.bincount(day_of)
-    drawn = np.array([draw @ sums / (draw @ counts) for draw in draw_days(len(days), repeats=REPEATS)])
+    weights, counts = draw_days(len(days)), np.bincount(day_of)
+    drawn = weights @ sums / (weights @ counts)[:, np.newaxis]
     found = []
     for place, mean in enumerate(sums.sum(axis=0) / len(sizes)):
-        ends = interval_of(drawn[:, place].tolist() if len(drawn) else [])
+        ends = interval_of(drawn[:, place])
         found.append(Estimate(value=float(mean), low=ends.low, high=ends.high, records=len(sizes)))
     return found

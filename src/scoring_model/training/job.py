@@ -21,12 +21,14 @@ from scoring_model.records.sources import file_paths
 from scoring_model.training.certification import InfeasiblePolicy
 from scoring_model.training.leakage import LeakageError
 from scoring_model.training.mlflow_runs import TrackedRun, without_credentials
+from scoring_model.training.report import training_sections
 from scoring_model.training.run import Training, run_training
 from scoring_model.training.run_description import describe
 from scoring_model.training.tracking import TrackingError, track
 
 _EVALUATION: Final = "evaluation.json"
 _PARAMETERS: Final = "parameters.yaml"
+_REPORT: Final = "report.html"
 _SUMMARY: Final = "evaluation.md"
 _THRESHOLDS: Final = "thresholds.csv"
 
@@ -79,15 +81,16 @@ class JobDone:
 
     Parameters
     ----------
-    bundle, parameters, evaluation, summary : Path
-        The sealed directory, the resolved parameters (YAML), and the evaluation of the test period as JSON and
-        Markdown.
+    bundle, parameters, evaluation, summary, report : Path
+        The sealed directory, the resolved parameters (YAML), and the evaluation of the test period as JSON, as
+        Markdown and as a report (HTML).
     """
 
     bundle: Path
     parameters: Path
     evaluation: Path
     summary: Path
+    report: Path
     tracked: TrackedRun | None
 
 
@@ -148,6 +151,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
         parameters=job.folder / _PARAMETERS,
         evaluation=job.folder / _EVALUATION,
         summary=job.folder / _SUMMARY,
+        report=job.folder / _REPORT,
         tracked=tracked,
     )
 
@@ -170,6 +174,8 @@ def _write(job: Job, training: Training) -> None:
     }
     for name, text in texts.items():
         _write_file(job, name, text)
+    further = training_sections(training.split, training.leakage, training.alternatives)
+    training.evaluation.report(job.folder / _REPORT, further=tuple(further))
 
 
 def _write_file(job: Job, name: str, text: str) -> Path:

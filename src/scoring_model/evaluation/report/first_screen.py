@@ -135,8 +135,8 @@ def _ends(found: "Estimate") -> str:
 def _note(evaluation: "Evaluation") -> str:
     overall, days = evaluation.overall, evaluation.days
     text = (
-        f"Shares of the {overall.records:,} evaluated records ({overall.genuine:,} genuine, {overall.frauds:,} frauds), "
-        "scaled to 10,000."
+        f"Shares of the {overall.records:,} evaluated records ({overall.genuine:,} genuine, {overall.frauds:,} "
+        "frauds), scaled to 10,000."
     )
     if evaluation.figures["passed"].low is None:
         return f"{text} The records lie on {days:,} days, too few for intervals."
@@ -196,10 +196,21 @@ def promises_note(evaluation: "Evaluation") -> str:
     )
 
 
-def left_out_texts(coverage: "Coverage | None") -> LeftOutTexts:
-    """Describe which records were left out and why."""
+def left_out_texts(coverage: "Coverage | None", *, split: bool = False) -> LeftOutTexts:
+    """Describe which records were left out and why.
+
+    Parameters
+    ----------
+    split : bool
+        Whether a part of the report describes the split that chose the records.
+    """
     if coverage is None:
-        text = "The records were chosen before the evaluation, which left none of them out."
+        where = (
+            "by the split of the training, which “Data and split” describes"
+            if split
+            else "before the evaluation"
+        )
+        text = f"The records were chosen {where}; the evaluation left none of them out."
         return LeftOutTexts(texts=(text,), warnings=(), table=None)
     left = coverage.rows - coverage.evaluated
     counted = f"labels count if known by {day(coverage.as_of)} ({rfc3339(coverage.as_of)[11:16]} UTC)"

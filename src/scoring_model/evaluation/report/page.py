@@ -66,7 +66,7 @@ def render_report(evaluation: "Evaluation", *, further: Sequence[Section] = ()) 
         applicants=applicant_texts(evaluation),
         promises=promise_texts(evaluation.stability),
         promises_note=promises_note(evaluation),
-        left_out=left_out_texts(evaluation.coverage),
+        left_out=left_out_texts(evaluation.coverage, split=any(part.name == "split" for part in further)),
         sections=sections,
     )
 

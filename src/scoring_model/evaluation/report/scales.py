@@ -28,6 +28,17 @@ def percent(share: float | None, *, digits: int = 2) -> str:
     return f"{number:,.{places}f}%"
 
 
+def signed(value: float) -> str:
+    """Write a number with its sign and two digits.
+
+    Examples
+    --------
+    >>> signed(-0.123), signed(0.5)
+    ('\N{MINUS SIGN}0.12', '+0.50')
+    """
+    return f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+
+
 def tick(share: float) -> str:
     """Write a round share as the label of a tick.
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,7 @@ def styled() -> Iterator[None]:
     """Draw in the style of the report; the settings of the caller come back afterwards."""
     import matplotlib as mpl
 
-    with mpl.rc_context(dict(_SETTINGS)):
+    with mpl.rc_context(cast(Any, _SETTINGS)):
         yield
 
 

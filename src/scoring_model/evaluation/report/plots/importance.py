@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from scoring_model.arrays import FloatArray
-from scoring_model.evaluation.report.style import ACCENT, BAND, LOW_TO_HIGH, MUTED
+from scoring_model.evaluation.report.style import ACCENT, LOW_TO_HIGH, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +106,7 @@ def _spread(values: FloatArray, generator: np.random.Generator) -> FloatArray:
     """Heights in [-1, 1] that are wide where values are dense."""
     counts, edges = np.histogram(values, bins=80)
     cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, 79)
-    width = np.sqrt(counts[cell] / max(counts.max(initial=1), 1))
+    width: FloatArray = np.sqrt(counts[cell] / max(counts.max(initial=1), 1))
     return width * generator.uniform(-1, 1, len(values))
 
 

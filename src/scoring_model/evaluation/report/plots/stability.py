@@ -41,11 +41,11 @@ def draw_weeks(
         What the policy promises.
     """
     days = weeks.astype("datetime64[D]")
-    ax.vlines(days, *band, color=colour, lw=3.2, alpha=2 * BAND)  # type: ignore[arg-type]
-    ax.plot(days, shares, color=colour, lw=1, marker="o", ms=3.5)  # type: ignore[arg-type]
+    ax.vlines(days, *band, color=colour, lw=3.2, alpha=2 * BAND)
+    ax.plot(days, shares, color=colour, lw=1, marker="o", ms=3.5)
     known = np.append(shares[np.isfinite(shares)], limit or 0.0)
     highs = band[1][np.isfinite(band[1])]
-    top = max(1.15 * known.max(), 1.05 * float(np.quantile(highs, 0.9)) if len(highs) else 0.0)
+    top = max(1.2 * known.max(), float(np.median(highs)) * 1.2 if len(highs) else 0.0)
     ax.set_ylim(0, min(top, 1.03) or 1.0)
     if overall is not None:
         ax.axhline(overall, color=colour, lw=1, ls=(0, (1, 2)))
@@ -75,4 +75,4 @@ def _date_ticks(ax: "Axes", days: NDArray[np.datetime64]) -> None:
     else:
         ticks = days[:: -(-len(days) // 5)]
         texts = [f"{tick.day} {tick.strftime('%b %Y')}" for tick in ticks.tolist()]
-    ax.set_xticks(ticks, texts)  # type: ignore[arg-type]
+    ax.set_xticks(ticks, texts)

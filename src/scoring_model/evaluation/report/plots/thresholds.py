@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.arrays import BoolArray, FloatArray, IntArray
 from scoring_model.evaluation.report.scales import tick
 from scoring_model.evaluation.report.style import ACCENT, FRAUD, GENUINE, INK, PAPER, RULE
 
@@ -98,8 +98,9 @@ def _draw_costs(ax: "Axes", thresholds: IntArray, cost: FloatArray) -> None:
 def _lowest_points(lines: "QuadContourSet") -> "Iterator[tuple[float, float]]":
     """Yield the lowest point of each line, where it is level and its label is easy to read."""
     for path in lines.get_paths():
-        if len(path.vertices):
-            x, y = np.asarray(path.vertices)[np.argmin(np.asarray(path.vertices)[:, 1])]
+        points = np.asarray(path.vertices)
+        if len(points):
+            x, y = points[np.argmin(points[:, 1])]
             yield float(x), float(y)
 
 
@@ -123,10 +124,11 @@ def _draw_missed(ax: "Axes", thresholds: IntArray, missed: FloatArray) -> None:
         if at is not None:
             ax.plot([at, at], [at, _NEVER], color=FRAUD, lw=1.6, ls=(0, (1, 1.6)))
             ax.text(at + 10, at - 6, f"{rate:.0%}", color=FRAUD, va="top", fontsize=9.5)
-    ax.text(0.98, 0.04, "Frauds that pass,\nat the dotted lines", color=FRAUD, transform=ax.transAxes, fontsize=9.5, ha="right")  # fmt: skip
+    text = "Frauds that pass,\nat the dotted lines"
+    ax.text(0.98, 0.04, text, color=FRAUD, transform=ax.transAxes, fontsize=9.5, ha="right")
 
 
-def _first(thresholds: IntArray, reached: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int | None:
+def _first(thresholds: IntArray, reached: BoolArray) -> int | None:
     """Return the first threshold that is reached, except the ends of the scale."""
     found = thresholds[reached]
     return int(found[0]) if len(found) and 1 < found[0] < _NEVER else None

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Final
 
-from scoring_model.evaluation.groups import MIN_RECORDS, OTHER, REST
+from scoring_model.evaluation.grouping import OTHER
+from scoring_model.evaluation.groups import MIN_RECORDS, REST
 from scoring_model.evaluation.report.figures import Figure, Table, drawn, range_text
 from scoring_model.evaluation.report.plot import TITLES
 from scoring_model.evaluation.report.plots.groups import ROW
-from scoring_model.evaluation.report.scales import percent
+from scoring_model.evaluation.report.scales import percent, signed
 from scoring_model.evaluation.report.sections.section import Section
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _difference(rate: "GroupRate", kind: str) -> str:
         return "–"
 
     def write(value: float) -> str:
-        return f"{100 * value:+.2f}" if kind == "gap" else f"{value:.2f}"
+        return signed(100 * value) if kind == "gap" else f"{value:.2f}"
 
     low, high = found.simultaneous_low, found.simultaneous_high
     ends = "no interval" if low is None else f"{write(low)} to {'∞' if high is None else write(high)}"

@@ -6,6 +6,7 @@ import numpy as np
 
 from scoring_model.evaluation.report.figures import Figure, Table, drawn, range_text
 from scoring_model.evaluation.report.plots.importance import ROW
+from scoring_model.evaluation.report.scales import signed
 from scoring_model.evaluation.report.sections.section import Section
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _spread_table(found: "Importance") -> Table:
     rows = []
     for place, weight in enumerate(found.features[:SWARM]):
         given, value = found.contributions[:, place], found.values[:, place]
-        quantiles = (f"{quantile:+.2f}" for quantile in np.quantile(given, (0.01, 0.5, 0.99)))
+        quantiles = (signed(quantile) for quantile in np.quantile(given, (0.01, 0.5, 0.99)))
         rows.append((weight.name, *quantiles, f"{np.isnan(value).mean():.0%}"))
     heads = ("Feature", "1% of contributions below", "Half below", "99% below", "Missing values")
     return Table(caption="Spread of the contributions, in log-odds", heads=heads, rows=tuple(rows))
@@ -140,7 +141,10 @@ def _dependence(found: "Importance", plots: "Plots") -> Figure:
         f"Contribution by value: the {len(names)} heaviest features",
         draw=draw,
         alt=f"Scatter plots of the contribution against the value of {', '.join(names)}. The table gives means.",
-        caption="Each dot is a record with a known value; vertical: contribution in log-odds. Codes are those of categories.",
+        caption=(
+            "Each dot is a record with a known value; vertical: contribution in log-odds. "
+            "Codes are those of categories."
+        ),
         table=_dependence_table(found),
         height=rows * 1.9 + 0.2,
         rows=rows,
@@ -155,8 +159,8 @@ def _dependence_table(found: "Importance") -> Table:
         given, value = found.contributions[:, place], found.values[:, place]
         known = np.isfinite(value)
         fifths = np.array_split(given[known][np.argsort(value[known], kind="stable")], 5)
-        means = (f"{fifth.mean():+.2f}" if len(fifth) else "–" for fifth in fifths)
-        missing = f"{given[~known].mean():+.2f}" if (~known).any() else "–"
+        means = (signed(float(fifth.mean())) if len(fifth) else "–" for fifth in fifths)
+        missing = signed(float(given[~known].mean())) if (~known).any() else "–"
         rows.append((weight.name, *means, missing))
     heads = ("Feature", "Lowest fifth of values", "2nd", "3rd", "4th", "Highest fifth", "Missing")
     return Table(caption="Mean contribution by value, in log-odds", heads=heads, rows=tuple(rows))

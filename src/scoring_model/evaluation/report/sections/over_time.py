@@ -47,7 +47,8 @@ def _weeks(evaluation: "Evaluation", plots: "Plots") -> Figure:
         alt=f"Three panels by week from {first} to {last}: {'; '.join(_span(evaluation, error) for error in ERRORS)}.",
         caption=(
             "Weeks begin on Monday, in UTC. Bars: 95% intervals of each week by itself, for independent records. "
-            "Dotted: the whole period. Bars that reach the upper edge go on. The first and the last week may be incomplete."
+            "Dotted: the whole period. Bars that reach the upper edge go on. The first and the last week may be "
+            "incomplete."
         ),
         table=_weeks_table(evaluation),
         height=6.0,

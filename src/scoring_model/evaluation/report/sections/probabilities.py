@@ -70,7 +70,7 @@ def _outside(found: "Reliability") -> str:
         if outside.any():
             places = found.grid[outside]
             texts.append(
-                f"{text} frauds than predicted between {percent(places[0])} and {percent(places[-1])}"
+                f"{text} frauds than predicted in places from {percent(places[0])} to {percent(places[-1])}"
             )
     share = wrong.mean()
     return f"The curve leaves the band at {share:.0%} of the points of its grid: {', '.join(texts)}."

@@ -132,7 +132,7 @@ def _figures(evaluation: "Evaluation") -> Table:
             )
     return Table(
         caption="Ranking, with 95% intervals from whole days",
-        heads=("Figure", "Value", "95% interval", "Records"),
+        heads=("Figure", "Value", "95% interval", "Rests on"),
         rows=tuple(rows),
     )
 
