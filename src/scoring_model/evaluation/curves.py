@@ -2,8 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
 
 from scoring_model.arrays import FloatArray, IntArray
+from scoring_model.configuration import CostSettings
+from scoring_model.decision.rules import NEVER_REACHED, Policy
+from scoring_model.decision.scale import MAX_SCORE
+from scoring_model.evaluation.capacity import DailyQueues
+from scoring_model.evaluation.cost import at_or_above, expected_cost
+from scoring_model.evaluation.day_draws import DAY, DayDraws
+from scoring_model.evaluation.decomposition import Reliability, measure_reliability
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords
+from scoring_model.evaluation.figures import drawn_rankings
+from scoring_model.evaluation.measures import Measures, measure_periods
+from scoring_model.evaluation.metrics import RankCounts, Ranking, divide
+from scoring_model.evaluation.uncertainty import band_of
+
+FALSE_POSITIVE_RATES: Final = np.logspace(-4, 0, 61)
+RECALLS: Final = np.arange(1, 101) / 100
+_BIN: Final = 10
+_CAPACITY_POINTS: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -107,51 +128,124 @@ class Curves:
     Parameters
     ----------
     records : EvaluatedRecords
-    rules : DecisionRules
+    draws : DayDraws
+    policy : Policy
     costs : CostSettings or None
     certified : tuple of (range, range) or None
         As in `ThresholdMap`.
     """
 
     records: EvaluatedRecords
-    rules: DecisionRules
+    draws: DayDraws
+    policy: Policy
     costs: CostSettings | None
     certified: tuple[range, range] | None
 
     @cached_property
     def scores(self) -> ScoreHistogram:
         """Records by score and class."""
-        raise NotImplementedError
+        edges = np.append(np.arange(0, MAX_SCORE + 1, _BIN), MAX_SCORE + 1)
+        genuine, frauds = (np.histogram(self._scores(label), edges)[0] for label in (0, 1))
+        return ScoreHistogram(edges=edges, genuine=genuine, frauds=frauds)
 
     @cached_property
     def roc(self) -> Band:
-        """Recall (y) by false positive rate (x, 61 points from 10^-4 to 1 in equal steps of the logarithm)."""
-        raise NotImplementedError
+        """Recall (y) by false positive rate (x: 61 points from 0.0001 to 1 in equal steps of the logarithm)."""
+        return self._ranking_bands[0]
 
     @cached_property
     def precision_recall(self) -> Band:
-        """Precision (y) of the highest threshold that reaches a recall (x, 100 points from 0.01 to 1)."""
-        raise NotImplementedError
+        """Precision (y) of the highest threshold that reaches a recall (x: 100 points from 0.01 to 1)."""
+        return self._ranking_bands[1]
+
+    @cached_property
+    def _ranking_bands(self) -> tuple[Band, Band]:
+        ranking = Ranking.of(self.records.decisions.margins, self.records.labels)
+        points = len(FALSE_POSITIVE_RATES)
+
+        def values(counts: RankCounts) -> FloatArray:
+            recalls, precisions = (
+                counts.at_fpr(FALSE_POSITIVE_RATES)[0],
+                counts.precision_at_recall(RECALLS),
+            )
+            return np.concatenate([recalls, precisions], axis=-1)
+
+        drawn = [np.empty((0, points + len(RECALLS))), *map(values, drawn_rankings(ranking, self.draws))]
+        found, (low, high) = values(ranking.counts), band_of(np.concatenate(drawn))
+        roc, precision_recall = (
+            self._band(x, found[part], low[part], high[part])
+            for x, part in ((FALSE_POSITIVE_RATES, slice(points)), (RECALLS, slice(points, None)))
+        )
+        return roc, precision_recall
 
     @cached_property
     def capacity(self) -> Band:
-        """Recall (y) when the K riskiest records of each day are reviewed (x: K, 1 to the records of the fullest day).
+        """Recall (y) when the K riskiest records of each day are reviewed (x: K, from 1 to the fullest day's records).
 
-        `records` counts all evaluated records.
+        Only evaluated records stand in the queues.
         """
-        raise NotImplementedError
+        queues = DailyQueues.of(self.records, self.draws)
+        capacities = np.unique(np.geomspace(1, max(queues.longest, 1), _CAPACITY_POINTS).round())
+        caught = np.stack([queues.caught(int(capacity)) for capacity in capacities], axis=-1)
+        frauds = self.draws.totals(self.records.labels.astype(np.float64))
+        drawn = divide(self.draws.drawn(caught), self.draws.drawn(frauds)[:, None])
+        return self._band(capacities, divide(caught.sum(axis=0), frauds.sum()), *band_of(drawn))
 
     @cached_property
     def reliability(self) -> Reliability:
         """Predicted against recalibrated probability."""
-        raise NotImplementedError
+        return measure_reliability(self.records, self.draws)
 
     @cached_property
     def thresholds(self) -> ThresholdMap:
         """Results of other thresholds."""
-        raise NotImplementedError
+        genuine, frauds = self._scores(0), self._scores(1)
+        chosen = (self.policy.step_up_from, self.policy.fail_from)
+        grid = np.unique([1, *range(_BIN, NEVER_REACHED, _BIN), NEVER_REACHED, *chosen])
+        flagged, caught = at_or_above(genuine)[grid - 1], at_or_above(frauds)[grid - 1]
+        flagged_share, caught_share = (
+            divide(flagged, np.array(len(genuine))),
+            divide(caught, np.array(len(frauds))),
+        )
+        either = flagged + caught
+        ordered = grid[:, None] <= grid[None, :]
+        between = divide(either[:, None] - either[None, :], np.array(len(self.records)))
+        cost = None
+        if self.costs is not None and len(self.records):
+            parts = expected_cost(genuine, frauds, self.costs)
+            cost = np.where(
+                ordered, parts.step_up_parts[grid - 1][:, None] + parts.fail_parts[grid - 1][None, :], np.nan
+            )
+        return ThresholdMap(
+            thresholds=grid,
+            step_up=flagged_share,
+            missed_fraud=1 - caught_share,
+            false_reject=flagged_share,
+            stepped_up=np.where(ordered, between, np.nan),
+            cost=cost,
+            chosen=chosen,
+            certified=self.certified,
+            limits={promise.bound: promise.limit for promise in self.policy.promises},
+            genuine=len(genuine),
+            frauds=len(frauds),
+        )
 
     @cached_property
     def weeks(self) -> Mapping[str, Measures]:
-        """Measures by week (Monday to Sunday in UTC): first day `YYYY-MM-DD`, ascending; weeks without records are out."""
-        raise NotImplementedError
+        """Measures by week (Monday to Sunday in UTC): first day `YYYY-MM-DD`, ascending; empty weeks are left out."""
+        days = self.records.event_times // DAY
+        mondays = days - (days + 3) % 7  # 1970-01-01 was a Thursday
+        return measure_periods(self.records, mondays.astype("datetime64[D]"))
+
+    def _scores(self, label: int) -> IntArray:
+        return self.records.decisions.scores[self.records.labels == label]
+
+    def _band(self, x: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray) -> Band:
+        return Band(
+            x=x,
+            y=y,
+            low=low,
+            high=high,
+            records=len(self.records),
+            frauds=int(np.count_nonzero(self.records.labels == 1)),
+        )

@@ -11,6 +11,10 @@ from scoring_model.decision.rules import Decisions
 from scoring_model.records import Column
 
 
+class EvaluationError(ValueError):
+    """Records or arrays that cannot be evaluated."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EvaluatedRecords:
     """Decisions about n records with known labels.

@@ -1,23 +1,40 @@
-"""Evaluates decisions on records with known labels, overall and by calendar month."""
+"""The evaluation of decisions on records with known labels."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring_model.arrays import IntArray
+from scoring_model.arrays import FloatArray
+from scoring_model.configuration import CostSettings
 from scoring_model.contract.outcome import OUTCOMES, Outcome
-from scoring_model.decision.rules import DecisionRules, Decisions, Policy
+from scoring_model.decision.rules import DecisionRules, Policy
 from scoring_model.decision.scale import MAX_SCORE, nominal_share
-from scoring_model.evaluation.metrics import Ranking, brier, log_loss
-from scoring_model.evaluation.reliability import CalibrationBin, calibration_table, expected_calibration_error
+from scoring_model.evaluation.coverage import Coverage
+from scoring_model.evaluation.curves import Curves
+from scoring_model.evaluation.day_draws import DayDraws
+from scoring_model.evaluation.decomposition import Decomposition, decompose
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
+from scoring_model.evaluation.figures import Figures, measure_figures
+from scoring_model.evaluation.groups import GroupTable, measure_groups
+from scoring_model.evaluation.measures import FPR_LIMITS, Measures, measure, measure_periods
+from scoring_model.evaluation.reliability import CalibrationBin, calibration_table
 from scoring_model.evaluation.stability import Stability, measure_stability
-from scoring_model.evaluation.uncertainty import Share, Uncertainty, measure_uncertainty, share_of
+from scoring_model.evaluation.uncertainty import Estimate, Share, share_of
+from scoring_model.records import rfc3339
 
-class EvaluationError(ValueError):
-    """Arrays are not consistent with one set of decisions."""
+if TYPE_CHECKING:
+    import pandas
+
+APPLICANTS: Final = 10_000
+"""Applicants whose outcomes are counted in natural numbers."""
+
+FRAME_COLUMNS: Final = ("part", "value", "figure", "estimate", "low", "high", "records")
+
+_NO_GROUPS: Final[Mapping[str, str | None]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +63,10 @@ class Provenance:
     until: int
     scored_earlier: bool
     notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the provenance as a JSON document."""
+        return asdict(self) | {"since": rfc3339(self.since), "until": rfc3339(self.until)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,7 +142,13 @@ class Evaluation:
     @property
     def applicants(self) -> Mapping[Outcome, Applicants]:
         """What happens to 10,000 applicants who are as the evaluated records, by outcome."""
-        raise NotImplementedError
+        return {
+            outcome: Applicants(
+                everyone=self.figures[outcome.lower()].times(APPLICANTS),
+                frauds=self.figures[f"{outcome.lower()}_frauds"].times(APPLICANTS),
+            )
+            for outcome in OUTCOMES
+        }
 
     def to_frame(self) -> "pandas.DataFrame":
         """Give every figure as a row.
@@ -129,16 +156,30 @@ class Evaluation:
         Returns
         -------
         pandas.DataFrame
-            Columns `part` (overall, month or group), `column`, `value` (of the group, or the month), `figure`,
-            `estimate`, `low`, `high`, `records`.
+            Columns `part` (overall, month, or the column of the group), `value` (month, or value of the group),
+            `figure`, `estimate`, `low`, `high` and `records`. Months have Wilson's intervals, for independent records.
         """
-        raise NotImplementedError
+        import pandas
+
+        return pandas.DataFrame(list(_rows(self)), columns=list(FRAME_COLUMNS))
 
     def to_json(self) -> dict[str, Any]:
         """Give the evaluation as a JSON document: stable keys, null where a class is absent."""
         return {
+            "coverage": None if self.coverage is None else self.coverage.to_json(),
+            "provenance": None if self.provenance is None else self.provenance.to_json(),
             "overall": self.overall.to_json(),
-            "uncertainty": self.uncertainty.to_json(),
+            "figures": {name: figure.to_json() for name, figure in self.figures.items()},
+            "uncertainty": self._uncertainty(),
+            "decompositions": {
+                name: None if parts is None else parts.to_json()
+                for name, parts in self.decompositions.items()
+            },
+            "applicants": {
+                outcome.value: {"everyone": found.everyone.to_json(), "frauds": found.frauds.to_json()}
+                for outcome, found in self.applicants.items()
+            },
+            "days": self.days,
             "calibration": [row.to_json() for row in self.calibration],
             "score_shares": [
                 {
@@ -151,75 +192,126 @@ class Evaluation:
             ],
             "stability": [error.to_json() for error in self.stability],
             "months": {month: measures.to_json() for month, measures in self.months.items()},
+            "groups": [table.to_json() for table in self.groups],
         }
 
+    def _uncertainty(self) -> dict[str, Any]:
+        """Give the intervals of the metrics in `overall` by the keys that they have there."""
+        ends = {name: {"low": figure.low, "high": figure.high} for name, figure in self.figures.items()}
+        plain: dict[str, Any] = {
+            name: ends[name] for name in ("roc_auc", "average_precision", "brier", "log_loss")
+        }
+        plain["recall_at_fpr"] = {f"{limit:g}": ends[f"recall_at_fpr_{limit:g}"] for limit in FPR_LIMITS}
+        return plain
 
-def evaluate(
-    decisions: Decisions, *, labels: NDArray[np.integer], event_times: IntArray, rules: DecisionRules
+
+def _rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of `Evaluation.to_frame`."""
+    for name, figure in evaluation.figures.items():
+        yield "overall", "", name, figure.value, figure.low, figure.high, figure.records
+    for month, measures in evaluation.months.items():
+        for name in ("false_reject", "step_up", "missed_fraud"):
+            share: Share = getattr(measures, name)
+            yield "month", month, name, share.share, share.low, share.high, share.total
+    for table in evaluation.groups:
+        for group in table.groups:
+            for name, rate in group.rates.items():
+                found = rate.estimate
+                yield table.column, group.value, name, found.value, found.low, found.high, found.records
+                for kind, against in (("gap", rate.gap), ("ratio", rate.ratio)):
+                    ends = against.simultaneous_low, against.simultaneous_high
+                    yield table.column, group.value, f"{name}_{kind}", against.value, *ends, found.records
+
+
+def evaluate_records(
+    records: EvaluatedRecords,
+    *,
+    rules: DecisionRules,
+    costs: CostSettings | None = None,
+    by: Mapping[str, str | None] = _NO_GROUPS,
+    certified: tuple[range, range] | None = None,
+    coverage: Coverage | None = None,
+    provenance: Provenance | None = None,
 ) -> Evaluation:
     """Evaluate decisions on records with known labels.
 
     Parameters
     ----------
-    decisions : Decisions
-        About n records.
-    labels : ndarray of shape (n,), 1 fraud, 0 genuine
-    event_times : ndarray of shape (n,), int64
-        Microseconds since 1970-01-01 UTC.
     rules : DecisionRules
         Rules of the decisions; their promises are compared with the results.
+    costs : CostSettings or None
+        Costs of errors; None: without expected costs.
+    by : mapping of str to str or None
+        Columns of the records to group by, each with the value that the others are compared with; None: with the rest.
+    certified : tuple of (range, range), optional
+        The step_up_from and the fail_from that are certified to keep the promises.
 
     Raises
     ------
     EvaluationError
-        With every invalid array.
+        With every invalid array, or if a column has too many groups.
     """
-    _check(decisions, labels, event_times)
-    months = event_times.astype("datetime64[us]").astype("datetime64[M]")
-    genuine_scores = decisions.scores[labels == 0]
+    _check(records)
+    labels, policy = records.labels, rules.policy
+    draws = DayDraws.of(records.event_times)
+    figures = measure_figures(records, draws, costs=costs)
+    months = records.event_times.astype("datetime64[us]").astype("datetime64[M]")
+    genuine_scores = records.decisions.scores[labels == 0]
     return Evaluation(
-        overall=measure(decisions, labels),
-        uncertainty=measure_uncertainty(
-            decisions.margins, decisions.probabilities, labels, event_times, limits=FPR_LIMITS
-        ),
-        calibration=calibration_table(decisions.probabilities, labels),
+        overall=measure(records.decisions, labels),
+        figures=figures.estimates,
+        decompositions=decompose(records.decisions.probabilities, labels),
+        calibration=calibration_table(records.decisions.probabilities, labels),
         score_shares={
             score: share_of(int(np.count_nonzero(genuine_scores >= score)), len(genuine_scores))
             for score in range(100, MAX_SCORE + 1, 100)
         },
         extrapolated_from=rules.scale.extrapolated_from,
-        stability=tuple(_stability(decisions, labels, event_times, rules.policy)),
-        months={
-            str(month): measure(decisions.take(np.flatnonzero(months == month)), labels[months == month])
-            for month in np.unique(months)
-        },
+        stability=tuple(_stability(records, policy, figures)),
+        months=measure_periods(records, months),
+        groups=tuple(
+            measure_groups(records, draws, column, reference=reference) for column, reference in by.items()
+        ),
+        curves=Curves(records=records, draws=draws, policy=policy, costs=costs, certified=certified),
+        coverage=coverage,
+        provenance=provenance,
+        days=draws.days,
+        records=records,
+        draws=figures.draws,
     )
 
 
-def _stability(
-    decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray, policy: Policy
-) -> Iterator[Stability]:
+def _stability(records: EvaluatedRecords, policy: Policy, figures: Figures) -> Iterator[Stability]:
     """Measure each error that a policy may bound on the class that it concerns."""
     limits = {promise.bound: promise.limit for promise in policy.promises}
     passed, failed = OUTCOMES.index(Outcome.PASSED), OUTCOMES.index(Outcome.FAILED)
-    genuine, frauds = decisions.outcomes[labels == 0], decisions.outcomes[labels == 1]
-    for bound, label, errors in (
-        ("max_false_reject", 0, genuine == failed),
-        ("max_step_up", 0, genuine != passed),
-        ("max_missed_fraud", 1, frauds == passed),
+    outcomes = records.decisions.outcomes
+    for name, label, errors in (
+        ("false_reject", 0, outcomes == failed),
+        ("step_up", 0, outcomes != passed),
+        ("missed_fraud", 1, outcomes == passed),
     ):
-        yield measure_stability(bound, limits.get(bound), errors, event_times[labels == label])
+        rows = records.labels == label
+        yield measure_stability(
+            f"max_{name}",
+            limits.get(f"max_{name}"),
+            errors[rows],
+            records.event_times[rows],
+            drawn=figures.draws[name],
+        )
 
 
-def _check(decisions: Decisions, labels: NDArray[np.integer], event_times: IntArray) -> None:
+def _check(records: EvaluatedRecords) -> None:
     """Refuse invalid arrays, with all reasons."""
+    decisions, labels = records.decisions, records.labels
     arrays: dict[str, NDArray[Any]] = {
         "margins": decisions.margins,
         "scores": decisions.scores,
         "outcomes": decisions.outcomes,
         "probabilities": decisions.probabilities,
         "labels": labels,
-        "event_times": event_times,
+        "event_times": records.event_times,
+        **{f"by {name}": column.codes for name, column in records.columns.items()},
     }
     shape = (len(labels),)
     kept = {

@@ -1,10 +1,9 @@
 """The decisions of a bundle on labelled records."""
 
-from dataclasses import dataclass
-from typing import Any
-
 from scoring_model.evaluation.coverage import Coverage, select
-from scoring_model.evaluation.evaluation import Evaluation, EvaluationError, evaluate
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
+from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
+from scoring_model.history import person_codes
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.scorer import Scorer
 from scoring_model.scorer.frames import score_table
@@ -19,18 +18,6 @@ class NothingToEvaluate(EvaluationError):
         self.coverage = coverage
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HoldoutEvaluation:
-    """An evaluation and its coverage."""
-
-    evaluation: Evaluation
-    coverage: Coverage
-
-    def to_json(self) -> dict[str, Any]:
-        """Give both as one JSON document."""
-        return {"coverage": self.coverage.to_json(), **self.evaluation.to_json()}
-
-
 def evaluate_table(
     scorer: Scorer,
     table: RecordTable,
@@ -40,7 +27,7 @@ def evaluate_table(
     as_of: int | None = None,
     matured_only: bool = False,
     invalid: int = 0,
-) -> HoldoutEvaluation:
+) -> Evaluation:
     """Score labelled records and compare the decisions with their labels.
 
     Parameters
@@ -74,13 +61,18 @@ def evaluate_table(
     if not len(selection.rows):
         raise NothingToEvaluate(selection.coverage)
     decisions = score_table(scorer, table, history=history, reasons=False).decisions
-    evaluation = evaluate(
-        decisions.take(selection.rows),
-        labels=selection.targets,
-        event_times=table.event_times[selection.rows],
+    chosen = table.take(selection.rows)
+    return evaluate_records(
+        EvaluatedRecords(
+            decisions=decisions.take(selection.rows),
+            labels=selection.targets,
+            event_times=chosen.event_times,
+            record_ids=chosen.record_ids,
+            persons=person_codes(table, alone=True)[selection.rows],
+        ),
         rules=scorer.contents.rules,
+        coverage=selection.coverage,
     )
-    return HoldoutEvaluation(evaluation=evaluation, coverage=selection.coverage)
 
 
 def _latest(table: RecordTable) -> int:

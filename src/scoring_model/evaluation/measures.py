@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from scoring_model.contract.outcome import OUTCOMES, Outcome
 from scoring_model.decision.rules import Decisions
+from scoring_model.evaluation.evaluated_records import EvaluatedRecords
 from scoring_model.evaluation.metrics import Ranking, brier, log_loss
 from scoring_model.evaluation.reliability import calibration_table, expected_calibration_error
 from scoring_model.evaluation.uncertainty import Share, share_of
@@ -23,12 +24,12 @@ class Measures:
 
     Parameters
     ----------
-    roc_auc, average_precision, brier, log_loss : float or None
+    roc_auc, average_precision, brier, log_loss, ks : float or None
         As in `metrics`; None where a class is absent.
     calibration_error : float or None
         Expected calibration error over ten bins of nearly equal numbers.
-    recalls : mapping of float to float or None
-        Recall at each false positive rate of `FPR_LIMITS`.
+    recalls, precisions : mapping of float to float or None
+        At each false positive rate of `FPR_LIMITS`.
     genuine_outcomes, fraud_outcomes : mapping of Outcome to Share
         Share of the class that gets each outcome.
     false_reject : Share
@@ -47,7 +48,9 @@ class Measures:
     brier: float | None
     log_loss: float | None
     calibration_error: float | None
+    ks: float | None
     recalls: Mapping[float, float | None]
+    precisions: Mapping[float, float | None]
     genuine_outcomes: Mapping[Outcome, Share]
     fraud_outcomes: Mapping[Outcome, Share]
     false_reject: Share
@@ -57,12 +60,33 @@ class Measures:
     def to_json(self) -> dict[str, Any]:
         """Give the measures as a JSON document with all keys, also for absent measures."""
         plain = asdict(self)
-        plain["recall_at_fpr"] = {f"{limit:g}": recall for limit, recall in plain.pop("recalls").items()}
+        for name, key in (("recalls", "recall_at_fpr"), ("precisions", "precision_at_fpr")):
+            plain[key] = {f"{limit:g}": value for limit, value in plain.pop(name).items()}
         return plain
 
 
+def measure_periods(records: EvaluatedRecords, periods: NDArray[np.datetime64]) -> dict[str, Measures]:
+    """Measure the records of each period.
+
+    Parameters
+    ----------
+    periods : ndarray of shape (n,), datetime64
+        Period of each record; its text is the key.
+
+    Returns
+    -------
+    dict of str to Measures
+        Ascending; periods without records are left out.
+    """
+    found = {}
+    for period in np.unique(periods):
+        rows = np.flatnonzero(periods == period)
+        found[str(period)] = measure(records.decisions.take(rows), records.labels[rows])
+    return found
+
+
 def measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
-    """Measure one set of decisions."""
+    """Measure one set of decisions; see `Measures`."""
     ranking, probabilities = Ranking.of(decisions.margins, labels), decisions.probabilities
     genuine, fraud = (_outcome_counts(decisions.outcomes[labels == label]) for label in (0, 1))
     genuine_total, fraud_total = sum(genuine.values()), sum(fraud.values())
@@ -76,7 +100,9 @@ def measure(decisions: Decisions, labels: NDArray[np.integer]) -> Measures:
         brier=brier(probabilities, labels),
         log_loss=log_loss(probabilities, labels),
         calibration_error=expected_calibration_error(calibration_table(probabilities, labels)),
+        ks=ranking.ks(),
         recalls={limit: ranking.recall_at_fpr(limit) for limit in FPR_LIMITS},
+        precisions={limit: ranking.precision_at_fpr(limit) for limit in FPR_LIMITS},
         genuine_outcomes={outcome: share_of(count, genuine_total) for outcome, count in genuine.items()},
         fraud_outcomes={outcome: share_of(count, fraud_total) for outcome, count in fraud.items()},
         false_reject=share_of(genuine[Outcome.FAILED], genuine_total),

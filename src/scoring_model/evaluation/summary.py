@@ -7,7 +7,7 @@ from scoring_model.decision.scale import nominal_share
 from scoring_model.evaluation.coverage import Coverage
 from scoring_model.evaluation.evaluation import Evaluation, Measures
 from scoring_model.evaluation.stability import RECENT_DAYS, WINDOW_DAYS
-from scoring_model.evaluation.uncertainty import Interval, Share
+from scoring_model.evaluation.uncertainty import Estimate, Share
 from scoring_model.records import rfc3339
 
 _ABSENT = "–"
@@ -18,13 +18,8 @@ _ERRORS = {
 }
 
 
-def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
+def summary(evaluation: Evaluation) -> str:
     """Describe an evaluation in Markdown.
-
-    Parameters
-    ----------
-    coverage : Coverage, optional
-        The evaluated records.
 
     Returns
     -------
@@ -43,8 +38,8 @@ def summary(evaluation: Evaluation, *, coverage: Coverage | None = None) -> str:
         "### Calibration\n\n" + _calibration(evaluation),
         "### By month\n\n" + _months(evaluation),
     ]
-    if coverage is not None:
-        sections.insert(1, "### Records\n\n" + _coverage(coverage))
+    if evaluation.coverage is not None:
+        sections.insert(1, "### Records\n\n" + _coverage(evaluation.coverage))
     return "\n\n".join(sections) + "\n"
 
 
@@ -96,27 +91,21 @@ def _stability(evaluation: Evaluation) -> str:
 
 def _ranking(evaluation: Evaluation) -> str:
     """List the metrics of margins and probabilities."""
-    measures, uncertainty = evaluation.overall, evaluation.uncertainty
-    recalls = [
-        (
-            f"Recall at {limit:.1%} false positives",
-            _percent(recall),
-            _ends(uncertainty.recalls[limit], _percent),
-        )
-        for limit, recall in measures.recalls.items()
+    shown: list[tuple[str, str, Callable[[float | None], str]]] = [
+        ("ROC AUC", "roc_auc", _decimal),
+        ("Average precision", "average_precision", _decimal),
+        *(
+            (f"Recall at {limit:.1%} false positives", f"recall_at_fpr_{limit:g}", _percent)
+            for limit in evaluation.overall.recalls
+        ),
+        ("Brier score", "brier", _decimal),
+        ("Log loss", "log_loss", _decimal),
     ]
     rows = [
-        ("ROC AUC", _decimal(measures.roc_auc), _ends(uncertainty.roc_auc, _decimal)),
-        (
-            "Average precision",
-            _decimal(measures.average_precision),
-            _ends(uncertainty.average_precision, _decimal),
-        ),
-        *recalls,
-        ("Brier score", _decimal(measures.brier), _ends(uncertainty.brier, _decimal)),
-        ("Log loss", _decimal(measures.log_loss), _ends(uncertainty.log_loss, _decimal)),
-        ("Expected calibration error", _decimal(measures.calibration_error), _ABSENT),
+        (title, write(evaluation.figures[name].value), _ends(evaluation.figures[name], write))
+        for title, name, write in shown
     ]
+    rows.append(("Expected calibration error", _decimal(evaluation.overall.calibration_error), _ABSENT))
     return _table(("Metric", "Value", "Drawing days"), rows)
 
 
@@ -182,7 +171,7 @@ def _interval(share: Share) -> str:
     return f"{share.share:.2%} ({share.low:.2%} to {share.high:.2%})"
 
 
-def _ends(interval: Interval, write: Callable[[float | None], str]) -> str:
+def _ends(interval: Estimate, write: Callable[[float | None], str]) -> str:
     """Write the ends of an interval."""
     return _ABSENT if interval.low is None else f"{write(interval.low)} to {write(interval.high)}"
 

@@ -21,12 +21,13 @@ from scoring_model.bundle import (
     measure_profile,
     reason_factors,
 )
-from scoring_model.configuration import Configuration, Tuned
+from scoring_model.configuration import Configuration, CostSettings, Tuned
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules
-from scoring_model.evaluation import Evaluation, evaluate
+from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
+from scoring_model.evaluation.cost import expected_cost
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives, find_alternatives
@@ -37,7 +38,7 @@ from scoring_model.training.export import to_onnx
 from scoring_model.training.leakage import LeakageReport
 from scoring_model.training.preparation import Prepared
 from scoring_model.training.scale import fit_scale
-from scoring_model.training.thresholds import choose_policy, expected_cost
+from scoring_model.training.thresholds import choose_policy
 
 LIBRARIES: Final = ("lightgbm", "numba", "numpy", "onnx", "onnxruntime", "optuna", "pyarrow", "scoring-model")
 """Libraries that computed the numbers of a bundle, whose versions it records."""
@@ -72,7 +73,7 @@ def assemble(
     rules, alternatives = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules)
+    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs)
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -154,14 +155,17 @@ def _fit_rules(
     return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
 
 
-def _evaluate(prepared: Prepared, session: MarginSession, rules: DecisionRules) -> Evaluation:
+def _evaluate(
+    prepared: Prepared, session: MarginSession, rules: DecisionRules, costs: CostSettings | None
+) -> Evaluation:
     test = prepared.split.test
-    return evaluate(
-        rules.decide(session.margins(prepared.rows[test])),
+    records = EvaluatedRecords(
+        decisions=rules.decide(session.margins(prepared.rows[test])),
         labels=prepared.split.test_targets,
         event_times=prepared.table.event_times[test],
-        rules=rules,
+        persons=prepared.persons[test],
     )
+    return evaluate_records(records, rules=rules, costs=costs)
 
 
 def _golden(
