@@ -80,6 +80,9 @@ def evaluate(
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File for the whole evaluation as JSON.")
     ] = None,
+    report_path: Annotated[
+        Path | None, typer.Option("--report", help="File for the report: HTML, for people.")
+    ] = None,
     history: History = None,
     max_bad_share: MaxBadShare = 0.01,
     as_of: Annotated[
@@ -99,6 +102,8 @@ def evaluate(
     """
     from scoring_model.bundle import CONFIGURATION, read_bundle
     from scoring_model.evaluation import NothingToEvaluate, evaluate_table, summary
+    from scoring_model.evaluation.importance import MAX_ROWS
+    from scoring_model.evaluation.report.style import require_libraries
     from scoring_model.records import microseconds
     from scoring_model.records.atomic import atomic_file
     from scoring_model.records.quarantine import accept
@@ -106,6 +111,8 @@ def evaluate(
     from scoring_model.scorer import Scorer
     from scoring_model.scorer.frames import read_histories
 
+    if report_path is not None:
+        require_libraries()
     sealed = read_bundle(bundle, public_key=key_of(public_key))
     scorer = Scorer.of(sealed, threads=threads)
     maturity = json.loads(sealed.files[CONFIGURATION])["training"]["split"]["label_maturity"]
@@ -121,6 +128,7 @@ def evaluate(
             as_of=None if as_of is None else microseconds(as_of),
             matured_only=matured_only,
             invalid=reading.rows - len(reading.table),
+            explained=0 if report_path is None else MAX_ROWS,
         )
     except NothingToEvaluate as error:
         console.fail(str(error))
@@ -128,7 +136,10 @@ def evaluate(
     if json_path is not None:
         with atomic_file(json_path) as partial:
             partial.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
-    console.say_markdown(summary(found.evaluation, coverage=found.coverage))
+    if report_path is not None:
+        found.report(report_path)
+        console.report(f"report: {report_path}")
+    console.say_markdown(summary(found))
 
 
 def inspect(

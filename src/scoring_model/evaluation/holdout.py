@@ -1,12 +1,15 @@
 """The decisions of a bundle on labelled records."""
 
+from dataclasses import replace
+
+from scoring_model.arrays import FloatArray
 from scoring_model.evaluation.coverage import Coverage, select
 from scoring_model.evaluation.evaluated_records import EvaluatedRecords, EvaluationError
 from scoring_model.evaluation.evaluation import Evaluation, evaluate_records
+from scoring_model.evaluation.importance import Importance, family_names, measure_importance, sample_rows
 from scoring_model.history import person_codes
 from scoring_model.records import NEVER, RecordTable
 from scoring_model.scorer import Scorer
-from scoring_model.scorer.frames import score_table
 
 
 class NothingToEvaluate(EvaluationError):
@@ -27,6 +30,7 @@ def evaluate_table(
     as_of: int | None = None,
     matured_only: bool = False,
     invalid: int = 0,
+    explained: int = 0,
 ) -> Evaluation:
     """Score labelled records and compare the decisions with their labels.
 
@@ -45,6 +49,8 @@ def evaluate_table(
         different times, so an evaluation that mixes ages is biased.
     invalid : int
         Rows of the source that are not in the table, since they break the contract of the data.
+    explained : int
+        Largest number of evaluated records whose contributions are computed, for `Evaluation.importance`.
 
     Raises
     ------
@@ -60,9 +66,11 @@ def evaluate_table(
     )
     if not len(selection.rows):
         raise NothingToEvaluate(selection.coverage)
-    decisions = score_table(scorer, table, history=history, reasons=False).decisions
+    before = 0 if history is None else len(history)
+    rows = scorer.matrix.rows(table if history is None else history.append(table), before)
+    decisions = scorer.decide(rows)
     chosen = table.take(selection.rows)
-    return evaluate_records(
+    evaluation = evaluate_records(
         EvaluatedRecords(
             decisions=decisions.take(selection.rows),
             labels=selection.targets,
@@ -72,6 +80,22 @@ def evaluate_table(
         ),
         rules=scorer.contents.rules,
         coverage=selection.coverage,
+    )
+    if not explained:
+        return evaluation
+    return replace(evaluation, importance=_importance(scorer, rows[selection.rows], chosen, explained))
+
+
+def _importance(scorer: Scorer, rows: FloatArray, chosen: RecordTable, explained: int) -> Importance:
+    """Explain some of the evaluated records."""
+    drawn = sample_rows(len(rows), limit=explained)
+    return measure_importance(
+        rows[drawn],
+        explain=scorer.contributions,
+        features=scorer.matrix.features,
+        families=family_names(scorer.matrix),
+        event_times=chosen.event_times[drawn],
+        records=len(rows),
     )
 
 

@@ -43,7 +43,10 @@ def measure_recall_lost(
     if len(kinds) < 2 or len(np.unique(targets)) < 2:
         return {}
     drawn_rows, test = _draw_training_rows(prepared, seed), prepared.split.test
-    rows, row_targets = prepared.rows[prepared.split.train[drawn_rows]], prepared.split.train_targets[drawn_rows]
+    rows, row_targets = (
+        prepared.rows[prepared.split.train[drawn_rows]],
+        prepared.split.train_targets[drawn_rows],
+    )
     draws = DayDraws.of(prepared.table.event_times[test])
     of_feature = np.array([families[name] for name in prepared.matrix.names])
 

@@ -1,6 +1,6 @@
 """From a fitted forest to a bundle: scale, probability, policy, evaluation, golden rows, profile and card."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Final
 
@@ -22,12 +22,19 @@ from scoring_model.bundle import (
     reason_factors,
 )
 from scoring_model.configuration import Configuration, CostSettings, Tuned
+from scoring_model.decision.contributions import Contributions
 from scoring_model.decision.forest import Forest
 from scoring_model.decision.probability import Calibration
 from scoring_model.decision.reasons import FactualReasons
 from scoring_model.decision.rules import DecisionRules
 from scoring_model.evaluation import EvaluatedRecords, Evaluation, evaluate_records
 from scoring_model.evaluation.cost import expected_cost
+from scoring_model.evaluation.importance import (
+    Importance,
+    family_names,
+    measure_importance,
+    sample_rows,
+)
 from scoring_model.records import digest, rfc3339
 from scoring_model.scorer.session import MarginSession
 from scoring_model.training.alternatives import Alternatives, find_alternatives
@@ -70,10 +77,11 @@ def assemble(
     bare = MarginSession(to_onnx(forest, cuts=None, feature_names=names), threads=threads)
     margins = bare.margins(prepared.rows[prepared.split.validation])
     calibration = _calibrate(prepared, margins)
-    rules, alternatives = _fit_rules(prepared, margins, configuration, calibration.calibration)
+    rules, alternatives, certified = _fit_rules(prepared, margins, configuration, calibration.calibration)
     graph = to_onnx(forest, cuts=rules.scale.cuts, feature_names=names)
     session = MarginSession(graph, threads=threads)
-    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs)
+    evaluation = _evaluate(prepared, session, rules, configuration.policy.costs, certified)
+    evaluation = replace(evaluation, importance=_importance(prepared, forest))
     contents = Contents(
         schema=configuration.schema,
         features=prepared.matrix,
@@ -131,7 +139,7 @@ def _calibrate(prepared: Prepared, margins: FloatArray) -> CalibrationChoice:
 
 def _fit_rules(
     prepared: Prepared, margins: FloatArray, configuration: Configuration, calibration: Calibration
-) -> tuple[DecisionRules, Alternatives]:
+) -> tuple[DecisionRules, Alternatives, tuple[range, range]]:
     targets, settings = prepared.split.validation_targets, configuration.policy
     scale = fit_scale(margins[targets == 0])
     scores = scale.scores(margins)
@@ -152,11 +160,16 @@ def _fit_rules(
     )
     if policy is None:
         raise InfeasiblePolicy(shortfalls, alternatives=alternatives)
-    return DecisionRules(scale=scale, calibration=calibration, policy=policy), alternatives
+    rules = DecisionRules(scale=scale, calibration=calibration, policy=policy)
+    return rules, alternatives, (certification.step_up, certification.fail)
 
 
 def _evaluate(
-    prepared: Prepared, session: MarginSession, rules: DecisionRules, costs: CostSettings | None
+    prepared: Prepared,
+    session: MarginSession,
+    rules: DecisionRules,
+    costs: CostSettings | None,
+    certified: tuple[range, range],
 ) -> Evaluation:
     test = prepared.split.test
     records = EvaluatedRecords(
@@ -165,7 +178,23 @@ def _evaluate(
         event_times=prepared.table.event_times[test],
         persons=prepared.persons[test],
     )
-    return evaluate_records(records, rules=rules, costs=costs)
+    return evaluate_records(records, rules=rules, costs=costs, certified=certified)
+
+
+def _importance(prepared: Prepared, forest: Forest) -> Importance | None:
+    """Explain some records of the test period; None without any."""
+    test = prepared.split.test
+    if not len(test):
+        return None
+    drawn = test[sample_rows(len(test))]
+    return measure_importance(
+        prepared.rows[drawn],
+        explain=Contributions(forest).explain,
+        features=prepared.matrix.features,
+        families=family_names(prepared.matrix),
+        event_times=prepared.table.event_times[drawn],
+        records=len(test),
+    )
 
 
 def _golden(

@@ -132,6 +132,7 @@ def run_job(job: Job, *, report: Callable[[str], None] = lambda text: None) -> J
             processes=job.processes,
             report=report,
             keep_parameters=lambda tuned: _write_file(job, _PARAMETERS, _yaml(tuned)),
+            recall_lost=True,
         )
     except LeakageError as error:
         _write_file(job, "leakage_checks.json", _json(error.report.to_json()))
@@ -172,6 +173,8 @@ def _write(job: Job, training: Training) -> None:
         _SUMMARY: _summary(job, training),
         _THRESHOLDS: training.alternatives.to_csv(),
     }
+    if training.evaluation.importance is not None:
+        texts["importance.json"] = _json(training.evaluation.importance.to_json())
     for name, text in texts.items():
         _write_file(job, name, text)
     further = training_sections(training.split, training.leakage, training.alternatives)
